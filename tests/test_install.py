@@ -1,0 +1,48 @@
+"""The two wheels: one stable-ABI wheel, and a pure one where nothing can be compiled."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from importlib.metadata import distribution
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+# Run with -S, so that no .pth file of an editable install comes before the wheel under test.
+USE = """
+from relayout.offset_table import native_available, offset_table
+print(native_available(), offset_table([(2, 1), (3, 2)], 5, (1, 0, 1)).tolist())
+"""
+
+
+def run(*command: str, **env: str) -> str:
+    done = subprocess.run([sys.executable, *command], env=os.environ | env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_without_a_compiler_the_wheel_is_pure_and_works(tmp_path):
+    missing = str(tmp_path / "no-such-compiler")
+    run("-m", "pip", "wheel", "--no-deps", "-w", str(tmp_path), str(ROOT), CC=missing, CXX=missing)
+    (wheel,) = tmp_path.glob("*.whl")
+    assert wheel.name.endswith("-py3-none-any.whl")
+
+    target = str(tmp_path / "target")
+    run("-m", "pip", "install", "--no-deps", "--target", target, str(wheel))
+    path = os.pathsep.join([target, sysconfig.get_path("platlib")])
+    assert run("-S", "-c", USE, PYTHONPATH=path).strip() == "False [5, 6, 9, 7, 8, 11]"
+    assert not list(Path(target).rglob("*.so"))
+
+
+@pytest.mark.skipif(shutil.which(os.environ.get("CXX", "c++")) is None, reason="needs a C++ compiler")
+def test_with_a_compiler_one_native_wheel_serves_every_python_from_311():
+    tags = distribution("relayout").read_text("WHEEL")
+    assert tags is not None
+    assert "Tag: cp311-abi3-" in tags
+    assert find_spec("relayout._native") is not None

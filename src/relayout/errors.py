@@ -1,0 +1,122 @@
+"""One exception per mistake: each says what was got, why it is refused, and the way out."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+
+class LayoutError(ValueError):
+    """Base of all relayout errors.
+
+    ``code`` is stable across releases, ``hint`` is the way out, and ``operands`` holds the values the
+    message speaks of; each is also an attribute of the exception.
+    """
+
+    code: ClassVar[str] = "RL000"
+    meaning: ClassVar[str] = "something is wrong with a layout"
+    way_out: ClassVar[str] = "see the message"
+
+    def __init__(self, message: str, *, hint: str = "", **operands: Any) -> None:
+        super().__init__(f"{message} Hint: {hint}" if hint else message)
+        self.message = message
+        self.hint = hint
+        self.operands = operands
+
+    def __getattr__(self, name: str) -> Any:
+        operands = self.__dict__.get("operands", {})
+        if name in operands:
+            return operands[name]
+        raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (type(self), self.message, self.hint, self.operands)
+
+
+def _rebuild(cls: type[LayoutError], message: str, hint: str, operands: dict[str, Any]) -> LayoutError:
+    return cls(message, hint=hint, **operands)
+
+
+class ParseError(LayoutError):
+    """A text that is not a layout in the dialect asked for; the message points at the first bad character."""
+
+    code = "RL001"
+    meaning = "a text is not a layout in the dialect that was asked for"
+    way_out = "look at the caret: the text is right up to there"
+
+    def __init__(self, message: str, *, text: str = "", position: int = 0, hint: str = "", **operands: Any) -> None:
+        start = max(0, position - 60)
+        shown = "".join(c if c.isprintable() else " " for c in text[start : position + 40])
+        pointed = f"{message}\n  {shown}\n  {' ' * (position - start)}^" if text else message
+        super().__init__(f"{pointed}\n" if hint and text else pointed, hint=hint, **operands)
+        self.text = text
+        self.position = position
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild_parse, (self.args[0], self.text, self.position, self.hint, self.operands)
+
+
+def _rebuild_parse(shown: str, text: str, position: int, hint: str, operands: dict[str, Any]) -> ParseError:
+    error = ParseError(shown, **operands)
+    error.text, error.position, error.hint = text, position, hint
+    return error
+
+
+class ShapeError(LayoutError):
+    """Shapes, strides, ranks or parameters that do not fit together."""
+
+    code = "RL002"
+    meaning = "shapes, strides, ranks or parameters do not fit together"
+    way_out = "give every mode one stride and every dimension one entry; sizes are integers >= 0"
+
+
+class OutOfBounds(LayoutError, IndexError):
+    """A coordinate, index or dimension outside its range."""
+
+    code = "RL003"
+    meaning = "a coordinate, an index or a dimension is outside its range"
+    way_out = "stay inside `extents`; integer coordinates count logical elements from 0 to size - 1"
+
+
+class WindowError(ShapeError, OutOfBounds):
+    """A window that leaves the box it belongs to."""
+
+    code = "RL004"
+    meaning = "a window (origin, extents) leaves the box that the shape gives"
+    way_out = "keep 0 <= origin and origin + extents <= size for every mode, or enlarge the shape"
+
+
+class Overlap(LayoutError):
+    """Two coordinates share one address where they must not."""
+
+    code = "RL005"
+    meaning = "two coordinates share one address where each needs its own"
+    way_out = "drop broadcast (stride 0) modes, or choose strides that keep the coordinates apart"
+
+
+class NotExpressible(LayoutError):
+    """A question whose exact answer the form asked for cannot hold; carries a counterexample where one exists."""
+
+    code = "RL006"
+    meaning = "the exact answer exists as a function, but not in the form that was asked for"
+    way_out = "use the form named in the hint (often ComposedLayout, a view, or a copy)"
+
+
+class LayoutMismatch(LayoutError):
+    """Data that has another layout than the one expected."""
+
+    code = "RL007"
+    meaning = "data has another layout than the one expected"
+    way_out = "repack it, or expect the layout that it has"
+
+
+class LimitExceeded(LayoutError):
+    """A question left undecided because deciding it would cost more than the stated budget."""
+
+    code = "RL008"
+    meaning = "deciding exactly would cost more than the budget, so the answer is 'undecided', not a guess"
+    way_out = "raise the limit named in the message, or ask about a smaller or simpler layout"
+
+
+def error_classes() -> tuple[type[LayoutError], ...]:
+    """Every error class, in the order of its code."""
+    return (ParseError, ShapeError, OutOfBounds, WindowError, Overlap, NotExpressible, LayoutMismatch, LimitExceeded)

@@ -1,0 +1,103 @@
+"""How much of a layout lies together in memory: the blocks that a copy in row-major order can move at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product as cartesian
+from math import gcd
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from .errors import NotExpressible
+from .inttuple import flatten
+from .modes import simplified
+
+if TYPE_CHECKING:
+    from .layout import Layout
+
+
+class SingleBlock(NamedTuple):
+    """All elements lie together, in order."""
+
+    start: int
+    length: int
+
+    @property
+    def block_count(self) -> int:
+        return 1
+
+    def block_starts(self) -> Iterator[int]:
+        """Where each block begins, in row-major order."""
+        return iter((self.start,))
+
+
+class UniformBlocks(NamedTuple):
+    """``block_count`` blocks of one length, ``step`` apart."""
+
+    start: int
+    length: int
+    block_count: int
+    step: int
+
+    def block_starts(self) -> Iterator[int]:
+        """Where each block begins, in row-major order."""
+        return (self.start + k * self.step for k in range(self.block_count))
+
+
+class MultipleBlocks(NamedTuple):
+    """Blocks of one length; ``starts`` is the layout of where they begin."""
+
+    length: int
+    starts: Layout
+
+    @property
+    def block_count(self) -> int:
+        return self.starts.size
+
+    def block_starts(self) -> Iterator[int]:
+        """Where each block begins, in row-major order."""
+        return (self.starts(c) for c in cartesian(*[range(n) for n in self.starts.extents]))
+
+
+Blocks: TypeAlias = SingleBlock | UniformBlocks | MultipleBlocks
+
+
+def strided_blocks(layout: Layout) -> Blocks:
+    """The longest blocks of equal length that, one after the other, are the layout in row-major order."""
+    if layout.size == 0:
+        return SingleBlock(layout.offset, 0)
+    if layout.rank == 0:
+        return SingleBlock(layout(), 1)
+    merged = _tail_merged(layout)
+    mode = simplified(merged.mode(merged.rank - 1))[1]
+    length = mode.sizes[0] if mode.sizes and mode.strides[0] == 1 else 1
+    if mode.windowed:
+        length = gcd(length, mode.origin, mode.extent)
+    starts = _starts(merged, length)
+    swizzle = layout.swizzle
+    if swizzle is not None:
+        aligned = gcd(length, 1 << swizzle.base, starts.offset, *flatten(starts.stride))
+        if aligned != length:
+            length, starts = aligned, _starts(merged, aligned)
+    if starts.size == 1:
+        return SingleBlock(starts(0), length)
+    if swizzle is None:
+        row = _tail_merged(starts)
+        mode = row.mode(0)
+        if row.rank == 1 and len(simplified(mode)[1].sizes) == 1:
+            return UniformBlocks(row(0), length, row.size, row(1) - row(0))
+    return MultipleBlocks(length, starts)
+
+
+def _tail_merged(layout: Layout) -> Layout:
+    """As many of the last dimensions as possible merged into one."""
+    for k in range(layout.rank - 1):
+        try:
+            return layout.flatten(k, -1)
+        except NotExpressible:
+            continue
+    return layout
+
+
+def _starts(layout: Layout, length: int) -> Layout:
+    *outer, n = layout.extents
+    return layout.reshape(*outer, n // length, length).pick(-1, 0)

@@ -1,0 +1,119 @@
+"""What a layout may be made of: every argument of its constructor, proven to fit or refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .basis import Basis
+from .errors import LimitExceeded, ShapeError, WindowError
+from .inttuple import MAX_DEPTH, Ints, as_int, as_ints, congruent, flatten, product, unflatten
+from .swizzle import Swizzle
+
+
+def is_flat_pair(shape: Any, stride: Any) -> bool:
+    """Whether shape and stride are plain flat tuples of integers that fit: the common case, checked quickly."""
+    if type(shape) is not tuple or type(stride) is not tuple or len(shape) != len(stride):
+        return False
+    for s, d in zip(shape, stride, strict=True):
+        if type(s) is not int or type(d) is not int or s < 0:
+            return False
+    return True
+
+
+def checked_shape(given: Any) -> Ints:
+    """``given`` as nested tuples of sizes >= 0."""
+    shape = as_ints(given, "shape")
+    for s in flatten(shape):
+        if s < 0:
+            raise ShapeError(
+                f"shape {shape} has the negative size {s}.", hint="sizes are >= 0; 0 makes an empty layout", shape=shape
+            )
+    return shape
+
+
+def checked_stride(shape: Any, stride: Any) -> Any:
+    """``stride`` as nested tuples congruent with ``shape``; compact column-major when there is none."""
+    shape = as_ints(shape, "shape")
+    if stride is None:
+        return _compact(shape)
+    stride = _as_strides(stride)
+    if not congruent(shape, stride):
+        raise ShapeError(
+            f"shape {shape} and stride {stride} are not congruent.",
+            hint="give every integer of the shape one stride, nested alike",
+            shape=shape,
+            stride=stride,
+        )
+    leaves = flatten(stride)
+    if any(isinstance(d, Basis) for d in leaves) and any(type(d) is int and d != 0 for d in leaves):
+        raise ShapeError(
+            f"stride {stride} mixes memory and coordinates.",
+            hint="use basis strides or integers, not both",
+            stride=stride,
+        )
+    return stride
+
+
+def _compact(shape: Any) -> Any:
+    running = 1
+    strides = []
+    for s in flatten(shape):
+        strides.append(0 if s == 1 else running)
+        running *= s
+    return unflatten(iter(strides), shape)
+
+
+def _as_strides(stride: Any, level: int = 0) -> Any:
+    if isinstance(stride, tuple | list):
+        if level >= MAX_DEPTH:
+            raise LimitExceeded(
+                f"stride is nested deeper than {MAX_DEPTH} levels.", hint="flatten it first", limit=MAX_DEPTH
+            )
+        return tuple([_as_strides(d, level + 1) for d in stride])
+    return stride if isinstance(stride, Basis) else as_int(stride, "stride")
+
+
+def checked_swizzle(swizzle: Any, stride: Any) -> Swizzle | None:
+    """``swizzle`` as a Swizzle; None for the identity."""
+    if isinstance(swizzle, tuple | list) and len(swizzle) == 3:
+        swizzle = Swizzle(*swizzle)
+    if not isinstance(swizzle, Swizzle):
+        raise ShapeError(f"swizzle must be a Swizzle, got {swizzle!r}.", hint="Swizzle(bits, base, shift)", got=swizzle)
+    if any(isinstance(d, Basis) for d in flatten(stride)):
+        raise ShapeError(
+            "a layout of coordinates has no addresses to swizzle.", hint="swizzle the layout it is composed into"
+        )
+    return swizzle if swizzle.bits else None
+
+
+def checked_window(shape: Any, extents: Any, origin: Any) -> tuple[tuple[int, ...] | None, tuple[int, ...] | None]:
+    """Origin and extents, one integer per mode, inside the box; two None when they are the whole box."""
+    box = tuple([product(s) for s in shape]) if isinstance(shape, tuple) else (shape,)
+    start = _per_mode(origin, "origin", len(box)) if origin is not None else (0,) * len(box)
+    count = (
+        _per_mode(extents, "extents", len(box))
+        if extents is not None
+        else tuple([b - o for b, o in zip(box, start, strict=True)])
+    )
+    for o, n, b in zip(start, count, box, strict=True):
+        if o < 0 or n < 0 or o + n > b:
+            raise WindowError(
+                f"the window with origin {start} and extents {count} leaves the box {box}.",
+                hint="keep 0 <= origin and origin + extents <= box in every mode, or enlarge the shape",
+                origin=start,
+                extents=count,
+                box=box,
+            )
+    return (None, None) if count == box else (start, count)
+
+
+def _per_mode(entries: Any, what: str, modes: int) -> tuple[int, ...]:
+    if not isinstance(entries, tuple | list):
+        entries = (entries,)
+    if len(entries) != modes:
+        raise ShapeError(
+            f"{what} {tuple(entries)} needs one entry for each of the {modes} top-level modes.",
+            hint="give integers, one per mode",
+            got=entries,
+        )
+    return tuple([as_int(e, what) for e in entries])

@@ -1,0 +1,188 @@
+"""One run of elements under other dimensions: how modes merge, split and step, windows included."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import product as cartesian
+from typing import TYPE_CHECKING, Any
+
+from .errors import LimitExceeded, NotExpressible
+from .inttuple import product
+from .modes import Mode, digit_sum, fitted, simplified
+
+if TYPE_CHECKING:
+    from .layout import Layout
+
+Part = tuple[Any, Any, int, int]
+"""A mode being built: shape, stride, origin and extent."""
+
+
+TABLE_LIMIT = 1 << 12
+"""How many elements of a view without a simpler reason may be looked at one by one."""
+
+
+def groups(modes: list[Mode], sizes: list[int]) -> list[tuple[list[Mode], list[int]]]:
+    """The shortest runs of modes and of sizes that hold the same elements; none of them is 1."""
+    found: list[tuple[list[Mode], list[int]]] = []
+    have = want = 1
+    old: list[Mode] = []
+    new: list[int] = []
+    modes, sizes = modes[::-1], sizes[::-1]
+    while modes or sizes:
+        if have <= want:
+            old.append(modes.pop())
+            have *= old[-1].extent
+        else:
+            new.append(sizes.pop())
+            want *= new[-1]
+        if have == want:
+            found.append((old, new))
+            old, new = [], []
+    return found
+
+
+def regrouped(modes: Sequence[Mode], sizes: Sequence[int], layout: Layout) -> tuple[Any, list[Part]]:
+    """Neighbouring modes, slowest first, as modes of the given sizes: a constant and the new modes."""
+    if len(modes) == 1 and len(sizes) == 1:
+        mode = modes[0]
+        return 0, [_part(list(zip(mode.sizes, mode.strides, strict=True)), mode.origin, mode.extent)]
+    factors = []
+    weight = 1
+    for n in reversed(sizes):
+        factors.append((n, weight))
+        weight *= n
+    constant, merged = _merged(modes)
+    if merged is None:
+        return _by_table(lambda x: _row_major_value(modes, x), factors[::-1], layout)
+    moved, parts = along(merged, factors[::-1], layout)
+    return constant + moved, parts
+
+
+def _row_major_value(modes: Sequence[Mode], x: int) -> Any:
+    total: Any = 0
+    for mode in reversed(modes):
+        x, digit = divmod(x, mode.extent)
+        total += digit_sum(mode.sizes, mode.strides, mode.origin + digit)
+    return total
+
+
+def with_units(parts: list[Part], target: Sequence[int]) -> list[Part]:
+    """The modes with those of size 1 in between, whose stride is the one that a contiguous layout has there."""
+    rest = parts[::-1]
+    result: list[Part] = []
+    for n in reversed(target):
+        if n != 1:
+            result.append(rest.pop(0))
+        else:
+            shape, stride, _, _ = result[-1] if result else (1, 1, 0, 1)
+            result.append((1, 0 if isinstance(shape, tuple) else shape * stride, 0, 1))
+    return result[::-1]
+
+
+def _merged(modes: Sequence[Mode]) -> tuple[Any, Mode | None]:
+    """Neighbouring modes, slowest first, as a constant and one mode over their row-major count.
+
+    None instead of the mode when another than the slowest has a window that cannot be trimmed away.
+    """
+    constant: Any = 0
+    sizes: tuple[int, ...] = ()
+    strides: tuple[Any, ...] = ()
+    weight = 1
+    origin = 0
+    for mode in reversed(modes):
+        if origin or weight != product(sizes):
+            return 0, None
+        moved, mode = simplified(mode)
+        constant += moved
+        sizes, strides = sizes + mode.sizes, strides + mode.strides
+        origin = mode.origin * weight
+        weight *= mode.extent
+    return constant, Mode(sizes, strides, origin, weight)
+
+
+def along(mode: Mode, factors: Sequence[tuple[int, int]], layout: Layout) -> tuple[Any, list[Part]]:
+    """The mode at ``origin + sum(c_j * b_j)`` for factors ``(n_j, b_j)``: a constant and one part per factor.
+
+    First without windows, by composition. Else the factor with the widest step keeps the window, when its step falls on
+    a digit boundary and the others stay below that step. Else by looking at all elements, if they are few.
+    """
+    from .carry import composed
+
+    constant, mode = simplified(mode)
+    sizes, strides = [*mode.sizes] or [1], [*mode.strides] or [0]
+    open_ended = [*sizes[:-1], 0]
+    operands = layout._make(tuple(sizes), tuple(strides)), factors
+    try:
+        found = composed(open_ended, strides, list(factors), mode.origin, operands)
+    except NotExpressible:
+        widest = max(range(len(factors)), key=lambda j: (factors[j][0] > 1, factors[j][1]))
+        others = [f for j, f in enumerate(factors) if j != widest]
+        n, step = factors[widest]
+        place, remainder = divmod(mode.origin, step)
+        upper = _from_digit(sizes, strides, step)
+        if upper is None or remainder + sum((m - 1) * b for m, b in others if m > 1) >= step:
+            moved, parts = _by_table(lambda x: digit_sum(open_ended, strides, mode.origin + x), factors, layout)
+            return constant + moved, parts
+        parts = [_part(part) for part in composed(open_ended, strides, others, remainder, operands)]
+        moved, high = simplified(Mode(*upper, place, n))
+        parts.insert(widest, _part(list(zip(high.sizes, high.strides, strict=True)), high.origin, n))
+        return constant + digit_sum(open_ended, strides, remainder) + moved, parts
+    return constant + digit_sum(open_ended, strides, mode.origin), [_part(part) for part in found]
+
+
+def _by_table(at: Callable[[int], Any], factors: Sequence[tuple[int, int]], layout: Layout) -> tuple[Any, list[Part]]:
+    """One part per factor for ``at(sum(c_j * b_j))``, found from the values themselves."""
+    count = product(tuple([n for n, _ in factors]))
+    if count > TABLE_LIMIT:
+        raise LimitExceeded(
+            f"whether {layout} has that view is undecided: {count} elements are over the limit of {TABLE_LIMIT}.",
+            hint="copy the data into a contiguous layout first",
+            layout=layout,
+            limit=TABLE_LIMIT,
+        )
+    start = at(0)
+    tables = [[at(x * b) - start for x in range(n)] for n, b in factors]
+    for c in cartesian(*[range(n) for n, _ in factors]):
+        value = at(sum(x * b for x, (_, b) in zip(c, factors, strict=True)))
+        expected = start + sum((t[x] for t, x in zip(tables, c, strict=True)), 0)
+        if value != expected:
+            raise _no_view(
+                layout, f"element {c} of it lies {value} from the offset, where its dimensions add up to {expected}"
+            )
+    parts = []
+    for k, table in enumerate(tables):
+        mode = fitted(table)
+        if mode is None:
+            raise _no_view(layout, f"its dimension {k} would need the uneven steps {table}")
+        start -= digit_sum(mode.sizes, mode.strides, mode.origin)
+        parts.append(_part(list(zip(mode.sizes, mode.strides, strict=True)), mode.origin, mode.extent))
+    return start, parts
+
+
+def _part(digits: Sequence[tuple[int, Any]], origin: int = 0, extent: int | None = None) -> Part:
+    if len(digits) <= 1:
+        n, d = digits[0] if digits else (1, 0)
+        return n, d, origin, n if extent is None else extent
+    shape = tuple([n for n, _ in digits])
+    return shape, tuple([d for _, d in digits]), origin, product(shape) if extent is None else extent
+
+
+def _from_digit(sizes: list[int], strides: list[Any], step: int) -> tuple[tuple[int, ...], tuple[Any, ...]] | None:
+    """The digits that count in units of ``step``; None when ``step`` cuts through a digit unevenly."""
+    for k, s in enumerate(sizes):
+        if step < s or k == len(sizes) - 1:
+            if s % step:
+                return None
+            return (s // step, *sizes[k + 1 :]), (strides[k] * step, *strides[k + 1 :])
+        if step % s:
+            return None
+        step //= s
+    return None
+
+
+def _no_view(layout: Layout, why: str) -> NotExpressible:
+    return NotExpressible(
+        f"no view of {layout} has that shape: {why}.",
+        hint="copy the data into a contiguous layout first",
+        layout=layout,
+    )

@@ -1,0 +1,5 @@
+"""``python -m relayout``: the command line."""
+
+from .cli import main
+
+main()

@@ -1,0 +1,247 @@
+"""Are two layouts the same function? Decided exactly for any size, with the first coordinate where they differ.
+
+Along one mode the step from one element to the next depends only on how far the carry runs: on the *level* of the
+next position. Two modes agree when no two levels with different steps ever meet, which is a question about congruences.
+"""
+
+from __future__ import annotations
+
+from math import gcd
+from typing import Any, NamedTuple
+
+from .errors import LimitExceeded, NotExpressible, ShapeError
+from .image import inner_range, numeric_modes
+from .inttuple import flatten
+from .layout import Layout
+from .modes import Mode, coalesced, simplified
+from .swizzle import Swizzle
+
+ENUMERATION_LIMIT = 1 << 20
+"""How many coordinates a comparison may enumerate where no exact argument applies."""
+
+
+class Comparison(NamedTuple):
+    """The verdict on two layouts; it is truthy when they are the same function on the same domain.
+
+    When they are not, ``coordinate`` is the first (in colexicographic order) where they differ and ``offsets`` are the
+    two values there; or ``domains`` are the two different extents.
+    """
+
+    a: Layout
+    b: Layout
+    coordinate: Any = None
+    offsets: tuple[int, int] | None = None
+    domains: tuple[tuple[int, ...], tuple[int, ...]] | None = None
+
+    def __bool__(self) -> bool:
+        return self.equivalent
+
+    @property
+    def equivalent(self) -> bool:
+        return self.offsets is None and self.domains is None
+
+    @property
+    def same_storage(self) -> bool:
+        """Whether both need a buffer of the same size."""
+        return self.a.storage_size == self.b.storage_size
+
+    def __str__(self) -> str:
+        if self.domains is not None:
+            return f"different domains: {self.domains[0]} and {self.domains[1]}"
+        if self.offsets is not None:
+            return f"different at {self.coordinate}: {self.offsets[0]} and {self.offsets[1]}"
+        storage = "" if self.same_storage else f"; storage differs: {self.a.storage_size} and {self.b.storage_size}"
+        return f"the same function{storage}"
+
+
+def compare(a: Layout, b: Layout, flat: bool = False, limit: int = ENUMERATION_LIMIT) -> Comparison:
+    """Whether ``a`` and ``b`` give the same offset at every coordinate.
+
+    Domains of different ranks or extents differ, unless ``flat`` asks to count elements colexicographically. Different
+    swizzles on layouts that are not linear over bits, and windows under ``flat``, are enumerated up to ``limit``.
+    """
+    for layout in (a, b):
+        if not isinstance(layout, Layout):
+            raise ShapeError(
+                f"compare takes layouts, got {layout!r}.", hint="Layout(shape, stride), or parse a text", got=layout
+            )
+        numeric_modes(layout)
+    if a.extents != b.extents if not flat else a.size != b.size:
+        return Comparison(a, b, domains=(a.extents, b.extents))
+    if a.size == 0:
+        return Comparison(a, b)
+    where = _first_difference(a, b, limit)
+    if where is None:
+        return Comparison(a, b)
+    coordinate = where if flat else a.coordinates(where).modes
+    return Comparison(a, b, coordinate, (a(where), b(where)))
+
+
+def _first_difference(a: Layout, b: Layout, limit: int) -> int | None:
+    """The first integer coordinate where two layouts of one size differ."""
+    if a(0) != b(0):
+        return 0
+    if effective_swizzle(a) == effective_swizzle(b):
+        pairs = _mode_pairs(a, b)
+        if pairs is not None:
+            weight = 1
+            for x, y in pairs:
+                step = first_difference(x, y)
+                if step is not None:
+                    return step * weight
+                weight *= x.extent
+            return None
+    else:
+        columns, other = _linear(a), _linear(b)
+        if columns is not None and other is not None:
+            return next((1 << k for k, (x, y) in enumerate(zip(columns, other, strict=True)) if x != y), None)
+    if a.size > limit:
+        raise LimitExceeded(
+            f"whether {a} and {b} are the same function is undecided: {a.size} elements are over the limit of {limit}.",
+            hint="compare parts (narrow, pick), or pass a larger limit",
+            limit=limit,
+            a=a,
+            b=b,
+        )
+    return next((i for i in range(a.size) if a(i) != b(i)), None)
+
+
+def effective_swizzle(layout: Layout) -> Swizzle | None:
+    """The swizzle, unless it moves nothing because no offset has a bit that it reads."""
+    swizzle = layout.swizzle
+    return None if swizzle is None or swizzle.keeps(*inner_range(layout)) else swizzle
+
+
+def _mode_pairs(a: Layout, b: Layout) -> list[tuple[Mode, Mode]] | None:
+    """Modes to compare one by one; None when elements are counted across windows."""
+    modes, others = numeric_modes(a), numeric_modes(b)
+    if [m.extent for m in modes] == [m.extent for m in others]:
+        return list(zip(modes, others, strict=True))
+    whole, other = _merged(modes), _merged(others)
+    return None if whole is None or other is None else [(whole, other)]
+
+
+def _merged(modes: list[Mode]) -> Mode | None:
+    """All modes as one, counted colexicographically; only the last of them may have a window."""
+    sizes: tuple[int, ...] = ()
+    strides: tuple[Any, ...] = ()
+    weight = 1
+    reduced = [simplified(m)[1] for m in modes if m.extent != 1]
+    if any(m.windowed for m in reduced[:-1]):
+        return None
+    for m in reduced[:-1]:
+        sizes, strides, weight = sizes + m.sizes, strides + m.strides, weight * m.extent
+    if not reduced:
+        return Mode((), (), 0, 1)
+    last = reduced[-1]
+    return Mode(sizes + last.sizes, strides + last.strides, last.origin * weight, last.extent * weight)
+
+
+class _Levels(NamedTuple):
+    """The weights of a mode's digits and the step that a carry of each length makes."""
+
+    weights: list[int]
+    steps: list[int]
+
+
+def _levels(mode: Mode) -> _Levels:
+    weights: list[int] = []
+    steps: list[int] = []
+    weight, span = 1, 0
+    for s, d in zip(*coalesced(mode.sizes, mode.strides), strict=True):
+        weights.append(weight)
+        steps.append(d - span)
+        weight *= s
+        span += (s - 1) * d
+    return _Levels(weights, steps)
+
+
+def first_difference(a: Mode, b: Mode) -> int | None:
+    """The first position, from the start of both windows, where two modes of one extent have moved differently."""
+    first, second = _levels(a), _levels(b)
+    best = a.extent
+    for p, step in enumerate(first.steps):
+        for q, other in enumerate(second.steps):
+            if step != other:
+                best = min(best, _meeting(first.weights, p, a.origin, second.weights, q, b.origin, best))
+    return best if best < a.extent else None
+
+
+def _meeting(u: list[int], p: int, a: int, v: list[int], q: int, b: int, end: int) -> int:
+    """The first ``t`` below ``end`` where ``a + t`` has exactly level p in u and ``b + t`` level q in v; else ``end``.
+
+    Positions of level p or more in u and of level q or more in v form a progression. Those of a higher level in u (or
+    in v) are a progression within it, every second member or rarer: unless they cover it, they leave one of any four.
+    """
+    shared = gcd(u[p], v[q])
+    if (a - b) % shared:
+        return end
+    period = u[p] // shared * v[q]
+    k = (a - b) // shared * pow(u[p] // shared, -1, v[q] // shared) % (v[q] // shared)
+    t = (k * u[p] - a - 1) % period + 1
+    for _ in range(4):
+        if t >= end:
+            return end
+        in_u = p + 1 < len(u) and (a + t) % u[p + 1] == 0
+        if not in_u and not (q + 1 < len(v) and (b + t) % v[q + 1] == 0):
+            return t
+        t += period
+    return end
+
+
+def _linear(layout: Layout) -> list[int] | None:
+    """The offsets of the integer coordinates 1, 2, 4, ... relative to the start, when every offset is an XOR of them.
+
+    So it is when all sizes are powers of two and no two terms of the sum share a bit: then no addition carries.
+    """
+    if layout.windowed or layout.offset < 0:
+        return None
+    used = layout.offset
+    columns: list[int] = []
+    for s, d in zip(flatten(layout.shape), flatten(layout.stride), strict=True):
+        if s & (s - 1) or (d < 0 and s > 1):
+            return None
+        for k in range(s.bit_length() - 1):
+            column = d << k
+            if used & column:
+                return None
+            used |= column
+            columns.append(column)
+    swizzle = layout.swizzle
+    return columns if swizzle is None else [swizzle(c) for c in columns]
+
+
+def normal_form(layout: Layout) -> Layout:
+    """The one simplest layout of this function: modes coalesced, windows trimmed, strides of size-1 modes 0.
+
+    Layouts with equal swizzles are equivalent exactly when their normal forms are equal.
+    """
+    if layout.size == 0:
+        numeric_modes(layout)
+        extents = layout.extents
+        return Layout(extents[0] if len(extents) == 1 else extents, 0 if len(extents) == 1 else (0,) * len(extents))
+    offset = layout.offset
+    shapes: list[Any] = []
+    strides: list[Any] = []
+    extents_: list[int] = []
+    for mode in numeric_modes(layout):
+        constant, mode = simplified(mode)
+        if mode.origin:
+            raise NotExpressible(
+                f"{layout} starts inside a block, so it has no normal form.",
+                hint="compare(a, b) decides equivalence for any window",
+                layout=layout,
+            )
+        offset += constant
+        shapes.append(mode.sizes if len(mode.sizes) > 1 else mode.sizes[0] if mode.sizes else 1)
+        strides.append(mode.strides if len(mode.sizes) > 1 else mode.strides[0] if mode.sizes else 0)
+        extents_.append(mode.extent)
+    swizzle = effective_swizzle(layout)
+    if len(shapes) == 1 and not isinstance(shapes[0], tuple):
+        return Layout._make(shapes[0], strides[0], offset, swizzle=swizzle)
+    return Layout(tuple(shapes), tuple(strides), offset=offset, extents=tuple(extents_), swizzle=swizzle)
+
+
+def follows(layout: Layout, reference: Layout) -> bool:
+    """Whether ``layout`` is ``reference`` moved by a constant."""
+    return layout.size == 0 or bool(compare(layout, reference.with_offset(layout(0))))

@@ -1,0 +1,98 @@
+"""Compositions kept as they are, for those that are no layout."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .carry import extended
+from .errors import ShapeError
+from .inttuple import as_int
+from .layout import Layout
+from .modes import digit_sum
+from .swizzle import Swizzle
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+class ComposedLayout:
+    """The exact function ``outer(offset + inner(c))``, kept as it is: for compositions that are no layout.
+
+    ``outer`` is a layout, a swizzle or another composition; ``inner`` gives the domain. A layout as ``outer`` extends
+    its last mode beyond its size, as composition does.
+    """
+
+    __slots__ = ("inner", "offset", "outer")
+    outer: Any
+    inner: Any
+    offset: int
+
+    def __init__(self, outer: Any, inner: Any, offset: int = 0) -> None:
+        if not isinstance(outer, Layout | Swizzle | ComposedLayout) or not isinstance(
+            inner, Layout | Swizzle | ComposedLayout
+        ):
+            raise ShapeError(
+                "ComposedLayout takes layouts, swizzles and compositions.",
+                hint="ComposedLayout(outer, inner)",
+                outer=outer,
+                inner=inner,
+            )
+        for name, value in (("outer", outer), ("inner", inner), ("offset", as_int(offset, "offset"))):
+            object.__setattr__(self, name, value)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("a ComposedLayout is immutable")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ComposedLayout, (self.outer, self.inner, self.offset)
+
+    def __call__(self, *coord: Any) -> Any:
+        y = self.inner(*coord)
+        return _evaluate(self.outer, y if isinstance(y, tuple) else y + self.offset)
+
+    @property
+    def shape(self) -> Any:
+        return self.inner.shape
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        return self.inner.extents  # type: ignore[no-any-return]
+
+    @property
+    def size(self) -> int:
+        return self.inner.size  # type: ignore[no-any-return]
+
+    @property
+    def rank(self) -> int:
+        return self.inner.rank  # type: ignore[no-any-return]
+
+    def offsets(self) -> NDArray[np.int64]:
+        """The int64 table of all values, of shape ``extents``."""
+        import numpy as np
+
+        inner = self.inner.offsets() + self.offset
+        if isinstance(self.outer, Swizzle):
+            return self.outer(inner)  # type: ignore[no-any-return]
+        return np.array([_evaluate(self.outer, int(y)) for y in inner.reshape(-1)], np.int64).reshape(inner.shape)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ComposedLayout) and self.__reduce__() == other.__reduce__()
+
+    def __hash__(self) -> int:
+        return hash((self.outer, self.inner, self.offset))
+
+    def __repr__(self) -> str:
+        return f"ComposedLayout({self.outer!r}, {self.inner!r}{f', {self.offset}' if self.offset else ''})"
+
+    def __str__(self) -> str:
+        return f"{self.outer} o {self.offset} o {self.inner}"
+
+
+def _evaluate(outer: Any, y: Any) -> Any:
+    """The value of ``outer`` at ``y``; an integer past a plain layout's size runs on in its last mode."""
+    if isinstance(outer, Layout) and not outer.windowed and type(y) is int and y >= outer.size > 0:
+        sizes, strides = extended(outer)
+        inner = outer.offset + digit_sum(sizes, strides, y)
+        return inner if outer.swizzle is None else outer.swizzle(inner)
+    return outer(y)

@@ -1,0 +1,163 @@
+"""Composition, exact or refused: ``composition(A, B)(c) == A(B(c))`` everywhere, or an error that shows why not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .basis import Basis
+from .carry import Leaf, composed, extended
+from .errors import NotExpressible, OutOfBounds, ShapeError
+from .inttuple import as_int, flatten, unflatten
+from .layout import Layout
+from .modes import digit_sum
+from .swizzle import Swizzle
+
+
+def composition(a: Any, b: Any) -> Layout:
+    """``A`` after ``B``: a layout whose shape refines B's leaf by leaf, with ``result(c) == A(B(c))``.
+
+    ``B`` is a layout, an integer ``n`` (meaning ``n:1``), or a tuple that composes mode by mode (None leaves a mode
+    alone; modes past the end of the tuple are dropped, as in CuTe). A's last mode extends beyond its size, as in CuTe.
+    A's offset and swizzle stay outside. Refused with a counterexample when no layout is the composition.
+    """
+    if isinstance(a, Swizzle):
+        return _swizzled(a, b)
+    plain(a, "composition", swizzle=True)
+    if b is None:
+        return a  # type: ignore[no-any-return]
+    if isinstance(b, tuple | list):
+        return _by_mode(a, tuple(b))
+    if not isinstance(b, Layout):
+        if isinstance(b, Swizzle):
+            raise NotExpressible(
+                "a layout after a swizzle is no layout.",
+                hint="ComposedLayout(A, swizzle) is the exact function",
+                a=a,
+                b=b,
+            )
+        n = as_int(b, "a tiler")
+        b = Layout(n, 1)
+    plain(b, "composition")
+    if (a.has_basis and b.has_basis) or (isinstance(b.offset, Basis) and not b.has_basis):
+        raise NotExpressible(
+            f"{b} gives coordinates that {a} does not take.", hint="compose it with a layout of memory", a=a, b=b
+        )
+    if b.has_basis:
+        return _through_coordinates(a, b)
+    sizes, strides = extended(a)
+    leaves = list(zip(flatten(b.shape), flatten(b.stride), strict=True))
+    parts = composed(sizes, strides, leaves, b.offset, (a, b))
+    return _assemble(a, b.shape, parts, a.offset + digit_sum(sizes, strides, b.offset))
+
+
+def plain(layout: Any, operation: str, *, swizzle: bool = False, basis: bool = True) -> Layout:
+    """``layout`` itself when ``operation`` can take it: no window, and no swizzle or basis strides unless allowed."""
+    if not isinstance(layout, Layout):
+        raise ShapeError(
+            f"{operation} takes layouts, got {layout!r}.", hint="wrap it: Layout(shape, stride)", got=layout
+        )
+    if layout._extents is not None:
+        raise NotExpressible(
+            f"{operation} of a layout with a window is not defined: {layout}.",
+            hint="use the view methods (narrow, reshape, permute), or compose the box: Layout(L.shape, L.stride)",
+            operation=operation,
+            layout=layout,
+        )
+    if layout.swizzle is not None and not swizzle:
+        raise NotExpressible(
+            f"{operation} cannot see through the swizzle of {layout}.",
+            hint="work on Layout(L.shape, L.stride) and apply the swizzle to the result, or use ComposedLayout",
+            operation=operation,
+            layout=layout,
+        )
+    if not basis and layout.has_basis:
+        raise NotExpressible(
+            f"{operation} of a layout of coordinates is not defined: {layout}.",
+            hint="layouts with basis strides can be called, sliced and composed",
+            operation=operation,
+            layout=layout,
+        )
+    return layout
+
+
+def _swizzled(swizzle: Swizzle, b: Any) -> Layout:
+    if not isinstance(b, Layout):
+        raise ShapeError(f"a swizzle composes with a layout, got {b!r}.", hint="wrap it: Layout(shape, stride)", got=b)
+    if b.swizzle is not None:
+        raise NotExpressible(
+            f"{b} has a swizzle already.",
+            hint="ComposedLayout(outer, L) applies a second one exactly",
+            layout=b,
+            swizzle=swizzle,
+        )
+    return b.with_swizzle(swizzle)
+
+
+def _by_mode(a: Layout, tiler: tuple[Any, ...]) -> Layout:
+    if len(tiler) > a.rank:
+        raise ShapeError(
+            f"the tiler {tiler} has more modes than {a}.", hint="give at most one entry per mode", tiler=tiler, layout=a
+        )
+    modes = [composition(m, t) for m, t in zip(a, tiler, strict=False)]
+    offset = a.offset
+    for m in modes:
+        offset += m.offset
+    return Layout._make(tuple([m.shape for m in modes]), tuple([m.stride for m in modes]), offset, swizzle=a.swizzle)
+
+
+def _through_coordinates(a: Layout, b: Layout) -> Layout:
+    """``A(B(c))`` where B gives coordinates of A: each leaf of B moves along one submode of A."""
+    leaves = list(zip(flatten(b.shape), flatten(b.stride), strict=True))
+    starts = dict(b.offset.terms) if isinstance(b.offset, Basis) else {}
+    paths = {path: starts.get(path, 0) for path in starts}
+    for n, d in leaves:
+        if n > 1 and isinstance(d, Basis):
+            if len(d.terms) > 1:
+                raise NotExpressible(
+                    f"stride {d} of {b} runs along several modes at once.", hint="use ComposedLayout", a=a, b=b
+                )
+            for path, _ in d.terms:
+                paths.setdefault(path, 0)
+    parts: list[list[Leaf]] = [[(n, 0)] for n, _ in leaves]
+    offset = a.offset
+    for path, start in paths.items():
+        along = [(n, dict(d.terms).get(path, 0) if isinstance(d, Basis) else 0) for n, d in leaves]
+        part = _submode(a, path)
+        sizes, strides = extended(part)
+        for k, found in enumerate(composed(sizes, strides, along, start, (a, b))):
+            if along[k][1]:
+                parts[k] = found
+        offset += digit_sum(sizes, strides, start)
+    return _assemble(a, b.shape, parts, offset)
+
+
+def _submode(a: Layout, path: tuple[int, ...]) -> Layout:
+    shape, stride = a.shape, a.stride
+    for k in path:
+        if not isinstance(shape, tuple):
+            if k:
+                raise OutOfBounds(
+                    f"{a} has no mode {path}.", hint="the coordinates must fit the outer layout", path=path, layout=a
+                )
+            continue
+        if k >= len(shape):
+            raise OutOfBounds(
+                f"{a} has no mode {path}.", hint="the coordinates must fit the outer layout", path=path, layout=a
+            )
+        shape, stride = shape[k], stride[k]
+    return Layout._make(shape, stride)
+
+
+def _assemble(a: Layout, profile: Any, parts: list[list[Leaf]], offset: Any) -> Layout:
+    shapes: list[Any] = []
+    strides: list[Any] = []
+    for part in parts:
+        if len(part) == 1:
+            shapes.append(part[0][0])
+            strides.append(part[0][1])
+        else:
+            shapes.append(tuple([n for n, _ in part]))
+            strides.append(tuple([d for _, d in part]))
+    if not isinstance(profile, tuple):
+        return Layout._make(shapes[0], strides[0], offset, swizzle=a.swizzle)
+    return Layout._make(unflatten(iter(shapes), profile), unflatten(iter(strides), profile), offset, swizzle=a.swizzle)

@@ -1,0 +1,70 @@
+"""The notations: one module each with ``parse(text) -> Layout`` and ``render(layout) -> str``, found by name.
+
+Other packages add a dialect with an entry point in the group ``relayout.dialects`` that names such a module.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Protocol, cast
+
+from ..errors import ParseError, ShapeError
+
+if TYPE_CHECKING:
+    from ..layout import Layout
+
+BUILT_IN = ("mojo", "cute")
+
+
+class Dialect(Protocol):
+    """What a dialect module offers."""
+
+    def parse(self, text: str) -> Layout: ...
+    def render(self, layout: Layout) -> str: ...
+
+
+def dialect(name: str) -> Dialect:
+    """The dialect of that name."""
+    if name in BUILT_IN:
+        return cast(Dialect, import_module(f".{name}", __name__))
+    from importlib.metadata import entry_points
+
+    for point in entry_points(group="relayout.dialects", name=name):
+        return cast(Dialect, point.load())
+    raise ShapeError(f"there is no dialect {name!r}.", hint=f"the built-in ones are {', '.join(BUILT_IN)}", name=name)
+
+
+def parse(text: str, name: str | None = None) -> Layout:
+    """The layout that ``text`` writes down.
+
+    The dialect is ``name``, or a prefix of the text (``cute:(3,4):(4,1)``), or recognised when only one reading exists.
+    """
+    if not isinstance(text, str):
+        raise ShapeError(f"parse takes a text, got {text!r}.", hint="pass a str", got=text)
+    if name is not None:
+        return dialect(name).parse(text)
+    prefix, colon, rest = text.partition(":")
+    if colon and prefix.strip() in BUILT_IN:
+        return dialect(prefix.strip()).parse(rest)
+    readings: dict[str, Layout] = {}
+    errors: list[ParseError] = []
+    for candidate in BUILT_IN:
+        try:
+            readings[candidate] = dialect(candidate).parse(text)
+        except ParseError as error:
+            errors.append(error)
+    if not readings:
+        raise max(errors, key=lambda e: e.position)
+    if len(set(readings.values())) > 1:
+        raise ParseError(
+            f"the text reads differently in {' and '.join(readings)}.",
+            text=text,
+            hint="name the dialect",
+            candidates=readings,
+        )
+    return next(iter(readings.values()))
+
+
+def render(layout: Layout, name: str) -> str:
+    """``layout`` in the words of the dialect ``name``."""
+    return dialect(name).render(layout)

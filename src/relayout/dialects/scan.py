@@ -1,0 +1,129 @@
+"""A cursor over a text: the few things every dialect reads, and errors that point at the character."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NoReturn
+
+from ..basis import E
+from ..errors import LimitExceeded, ParseError
+from ..inttuple import MAX_DEPTH
+
+_NUMBER = re.compile(r"-?_?\d+")
+_WORD = re.compile(r"[A-Za-z]+")
+MAX_DIGITS = 1000
+MAX_TEXT = 1 << 20
+
+
+class Scanner:
+    """Reads ``text`` from left to right; white space separates and is otherwise ignored."""
+
+    def __init__(self, text: str, dialect: str) -> None:
+        if len(text) > MAX_TEXT:
+            raise LimitExceeded(f"a text of {len(text)} characters is over the limit of {MAX_TEXT}.", limit=MAX_TEXT)
+        self.text = text
+        self.dialect = dialect
+        self.position = 0
+
+    def fail(self, expected: str, position: int | None = None) -> NoReturn:
+        where = self.position if position is None else position
+        got = repr(self.text[where]) if where < len(self.text) else "the end"
+        raise ParseError(
+            f"not a {self.dialect} layout: expected {expected}, got {got}.", text=self.text or " ", position=where
+        )
+
+    def peek(self) -> str:
+        """The next character that is not white space; empty at the end."""
+        text = self.text
+        while self.position < len(text) and text[self.position].isspace():
+            self.position += 1
+        return text[self.position] if self.position < len(text) else ""
+
+    def accept(self, token: str) -> bool:
+        """Whether ``token`` comes next; it is then consumed."""
+        self.peek()
+        if self.text.startswith(token, self.position):
+            self.position += len(token)
+            return True
+        return False
+
+    def expect(self, token: str) -> None:
+        if not self.accept(token):
+            self.fail(repr(token))
+
+    def end(self) -> None:
+        if self.peek():
+            self.fail("the end")
+
+    def word(self) -> str:
+        self.peek()
+        match = _WORD.match(self.text, self.position)
+        if not match:
+            return ""
+        self.position = match.end()
+        return match.group()
+
+    def integer(self) -> int:
+        """An integer; CuTe's static ``_4`` is 4."""
+        self.peek()
+        match = _NUMBER.match(self.text, self.position)
+        if not match:
+            self.fail("an integer")
+        if len(match.group()) > MAX_DIGITS:
+            self.fail(f"an integer of at most {MAX_DIGITS} digits")
+        self.position = match.end()
+        return int(match.group().replace("_", ""))
+
+    def number(self) -> Any:
+        """An integer, or a basis stride such as ``2@0@1``, or a sum of those."""
+        value: Any = self._term()
+        while self.accept("+"):
+            value = value + self._term()
+        return value
+
+    def _term(self) -> Any:
+        scale = self.integer()
+        path = []
+        while self.accept("@"):
+            at = self.position
+            path.append(self.integer())
+            if path[-1] < 0 or len(path) > MAX_DEPTH:
+                self.fail("a mode number", at)
+        return E(*reversed(path)) * scale if path else scale
+
+    def tuple_(self, level: int = 0) -> Any:
+        """A number or a parenthesised, comma-separated, possibly nested tuple; ``(4)`` is a tuple of one."""
+        if self.peek() != "(":
+            return self.number()
+        if level >= MAX_DEPTH:
+            raise LimitExceeded(f"the text is nested deeper than {MAX_DEPTH} levels.", limit=MAX_DEPTH)
+        self.expect("(")
+        return self.rest_of_tuple([], level)
+
+    def rest_of_tuple(self, items: list[Any], level: int) -> tuple[Any, ...]:
+        """The entries up to the closing parenthesis, after ``items``; one trailing comma is allowed."""
+        while not self.accept(")"):
+            if items:
+                self.expect(",")
+                if self.accept(")"):
+                    break
+            items.append(self.tuple_(level + 1))
+        return tuple(items)
+
+    def swizzle(self) -> tuple[int, int, int]:
+        """``<bits,base,shift>``."""
+        self.expect("<")
+        bits = self.integer()
+        self.expect(",")
+        base = self.integer()
+        self.expect(",")
+        shift = self.integer()
+        self.expect(">")
+        return bits, base, shift
+
+
+def written(t: Any, separator: str, mark: str = "") -> str:
+    """A nested tuple as text; a tuple of one keeps its parentheses. ``mark`` stands before every integer."""
+    if isinstance(t, tuple):
+        return "(" + separator.join([written(e, separator, mark) for e in t]) + ")"
+    return f"{mark}{t}" if type(t) is int and t >= 0 else str(t)

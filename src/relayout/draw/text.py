@@ -1,0 +1,55 @@
+"""A layout as a grid of text: rows and columns are coordinates, cells are offsets."""
+
+from __future__ import annotations
+
+from itertools import product as cartesian
+
+from ..dialects import cute, mojo
+from ..errors import LimitExceeded, ShapeError
+from ..layout import Layout
+
+CELL_LIMIT = 1 << 16
+"""The largest picture, in cells."""
+
+
+def format_layout(layout: Layout, dialect: str = "mojo") -> str:
+    """The picture that Mojo's (or with ``dialect="cute"`` CuTe's) ``print_layout`` prints, without the last newline.
+
+    A layout of rank 1 is one row; one of rank 3 or more is one grid for each coordinate of the further modes.
+    """
+    if dialect not in ("mojo", "cute"):
+        raise ShapeError(
+            f"there is no picture in the style of {dialect!r}.", hint="use 'mojo' or 'cute'", dialect=dialect
+        )
+    if layout.size > CELL_LIMIT:
+        raise LimitExceeded(
+            f"a picture of {layout.size} cells is over the limit of {CELL_LIMIT}.",
+            hint="draw a view: L.view[:16, :16]",
+            limit=CELL_LIMIT,
+        )
+    lines = [mojo.render(layout) if dialect == "mojo" else cute.static(layout)]
+    label_end = "" if dialect == "mojo" else " "
+    extents = layout.extents
+    rows, columns = (extents[0], extents[1]) if layout.rank > 1 else (1, extents[0] if extents else 1)
+    width = max(len(str(layout.cosize)), *_value_widths(layout)) if layout.size else len(str(layout.cosize))
+    for far in cartesian(*[range(n) for n in extents[:1:-1]]):
+        further = far[::-1]
+        if further:
+            lines.append(f"(:, :, {', '.join(map(str, further))})")
+        rule = "    " + ("+" + "-" * (width + 2)) * columns + "+"
+        lines.append(("    " + "".join(f"  {n:>{width}} " for n in range(columns))).rstrip() + label_end)
+        for m in range(rows):
+            near = (m,) if layout.rank > 1 else ()
+            cells = [layout((*near, n, *further) if layout.rank else ()) for n in range(columns)]
+            lines += [rule, f"{m:2d}  " + "".join(f"| {v:>{width}} " for v in cells) + "|"]
+        lines.append(rule)
+    return "\n".join(lines)
+
+
+def _value_widths(layout: Layout) -> tuple[int, int]:
+    return len(str(layout.min_offset)), len(str(layout.max_offset))
+
+
+def print_layout(layout: Layout, dialect: str = "mojo") -> None:
+    """Print the picture of a layout."""
+    print(format_layout(layout, dialect))  # noqa: T201

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .building import UNIT, append, joined, make_layout, make_ordered_layout, zip_modes
+from .building import UNIT, joined, make_layout, make_ordered_layout, zip_modes
 from .composition import composition, plain
 from .errors import LimitExceeded, NotExpressible, ShapeError
 from .image import collision
@@ -80,10 +80,11 @@ def nullspace(layout: Layout) -> Layout:
 
 
 def complement(layout: Layout, cotarget: Any = None) -> Layout:
-    """What ``layout`` leaves out: offsets that, added to those of ``layout``, repeat none and reach ``cotarget``.
+    """What ``layout`` leaves out: offsets that, added to those of ``layout``, repeat none of them.
 
-    The result is ordered, ``make_layout(L, result)`` is injective, and its cosize is at least ``cotarget`` (by default
-    the cosize of ``layout``). Stride-0 modes do not count. Refused where modes of ``layout`` overlap or interleave.
+    The result is ordered and ``make_layout(L, result)`` is injective; it fills ``cotarget`` (by default the cosize of
+    ``layout``) where every stride is a multiple of the span below it. Stride-0 modes do not count. Refused where modes
+    of ``layout`` overlap or interleave.
     """
     plain(layout, "complement", basis=False)
     target = layout.cosize if cotarget is None else _as_size(cotarget)
@@ -282,9 +283,8 @@ def flat_product(block: Layout, tiler: Any) -> Layout:
 
 
 def _padded(layout: Layout, rank: int) -> Layout:
-    while layout.rank < rank:
-        layout = append(layout)
-    return layout
+    """``layout`` as a tuple of ``rank`` modes, the last ones unit modes."""
+    return joined([*layout, *[UNIT] * (rank - layout.rank)], layout.offset, layout.swizzle)
 
 
 def _product_of_equal_ranks(block: Layout, tiler: Layout) -> Layout:

@@ -8,9 +8,12 @@ periods.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from itertools import accumulate, islice
 from itertools import product as cartesian
 from math import gcd
-from typing import Any
+from operator import mul
+from typing import Any, NamedTuple
 
 from .errors import LimitExceeded, NotExpressible, OutOfBounds
 from .inttuple import flatten, product, unflatten
@@ -43,6 +46,26 @@ def extended(a: Layout) -> tuple[list[int], list[Any]]:
     return sizes, strides
 
 
+class _Sum(NamedTuple):
+    """``A(start + sum(c_j * b_j))`` for leaves ``(n_j, b_j)``: A by its open-ended digits, every ``b_j`` at least 0.
+
+    ``operands`` and ``reversed_`` (the leaves that were turned round) serve the error messages only.
+    """
+
+    sizes: list[int]
+    strides: list[Any]
+    leaves: list[Leaf]
+    start: int
+    operands: tuple[Any, Any]
+    reversed_: list[bool]
+
+    def at(self, y: int) -> Any:
+        return digit_sum(self.sizes, self.strides, y)
+
+    def weights(self) -> list[int]:
+        return list(accumulate(self.sizes[:-1], mul))
+
+
 def composed(
     sizes: list[int], strides: list[Any], leaves: list[Leaf], start: int, operands: tuple[Any, Any]
 ) -> list[list[Leaf]]:
@@ -56,29 +79,25 @@ def composed(
             a=operands[0],
             b=operands[1],
         )
-    if start < 0 or any(b < 0 for _, b in leaves):
-        return _with_negative_strides(sizes, strides, leaves, start, operands)
-    parts: list[list[Leaf] | None] = [_divided(sizes, strides, n, b) for n, b in leaves]
+    downward = [b < 0 for _, b in leaves]
+    if start < 0 or any(downward):
+        start += sum((n - 1) * b for n, b in leaves if b < 0)
+        if start < 0:
+            raise OutOfBounds(
+                f"{operands[1]} reaches {start}, and {operands[0]} has no values below 0.",
+                hint="give the inner layout an offset, as flip does",
+                a=operands[0],
+                b=operands[1],
+            )
+        leaves = [(n, abs(b)) for n, b in leaves]
+    parts = [_divided(sizes, strides, n, b) for n, b in leaves]
     alone = len(leaves) == 1 and not start
     if None in parts or not (alone or _carries_stay_apart(sizes, leaves, start)):
-        return _searched(sizes, strides, leaves, start, parts, operands)
+        parts = _searched(_Sum(sizes, strides, leaves, start, operands, downward), parts)
+    for k, down in enumerate(downward):
+        if down:
+            parts[k] = [(n, -d) for n, d in parts[k] or ()]
     return parts  # type: ignore[return-value]
-
-
-def _with_negative_strides(
-    sizes: list[int], strides: list[Any], leaves: list[Leaf], start: int, operands: tuple[Any, Any]
-) -> list[list[Leaf]]:
-    """Leaves that count down are turned round: the digits of the reversed leaf with negated strides."""
-    low = start + sum((n - 1) * b for n, b in leaves if b < 0)
-    if low < 0:
-        raise OutOfBounds(
-            f"{operands[1]} reaches {low}, and {operands[0]} has no values below 0.",
-            hint="give the inner layout an offset, as flip does",
-            a=operands[0],
-            b=operands[1],
-        )
-    parts = composed(sizes, strides, [(n, abs(b)) for n, b in leaves], low, operands)
-    return [[(n, -d) for n, d in part] if b < 0 else part for part, (_, b) in zip(parts, leaves, strict=True)]
 
 
 def _divided(sizes: list[int], strides: list[Any], n: int, b: int) -> list[Leaf] | None:
@@ -127,48 +146,95 @@ def _carries_stay_apart(sizes: list[int], leaves: list[Leaf], start: int) -> boo
     return True
 
 
-def _searched(
-    sizes: list[int],
-    strides: list[Any],
-    leaves: list[Leaf],
-    start: int,
-    parts: list[list[Leaf] | None],
-    operands: tuple[Any, Any],
-) -> list[list[Leaf]]:
-    """The same answer by a bounded search: tables leaf by leaf, then every combination of carries."""
-    found: list[list[Leaf]] = []
-    for k, ((n, b), part) in enumerate(zip(leaves, parts, strict=True)):
-        if part is None or not _carries_stay_apart(sizes, [(n, b)], start):
-            part = _leaf_digits(sizes, strides, n, b, start, k, leaves, operands)
+def _searched(question: _Sum, parts: list[list[Leaf] | None]) -> list[list[Leaf] | None]:
+    """The same answer where sizes do not divide or carries may meet: leaf by leaf, then all leaves together."""
+    found: list[list[Leaf] | None] = []
+    for k, ((n, b), part) in enumerate(zip(question.leaves, parts, strict=True)):
+        if part is None or not _carries_stay_apart(question.sizes, [(n, b)], question.start):
+            part, broken = _leaf_digits(question, n, b)
+            if broken is not None:
+                digits = [broken[0] if j == k else 0 for j in range(len(parts))]
+                raise _refusal(question, digits, broken[1], "even steps give")
+            if part is None:
+                raise _undecided(question, n)
         found.append(part)
-    _prove_sum(sizes, strides, leaves, start, operands)
+    _prove_sum(question)
     return found
 
 
-def _leaf_digits(
-    sizes: list[int],
-    strides: list[Any],
-    n: int,
-    b: int,
-    start: int,
-    k: int,
-    leaves: list[Leaf],
-    operands: tuple[Any, Any],
-) -> list[Leaf]:
-    first = digit_sum(sizes, strides, start)
-    sequence = [digit_sum(sizes, strides, start + x * b) - first for x in range(min(n, BUDGET))]
-    digits, broken = hierarchy(sequence, n)
-    if broken is not None:
-        x, expected = broken
-        coordinate = tuple([x if j == k else 0 for j in range(len(leaves))])
-        raise _refusal(operands, coordinate, first + sequence[x], first + expected)
-    if n > BUDGET:
-        raise _undecided(operands, n)
-    return digits
+def _leaf_digits(question: _Sum, n: int, b: int) -> tuple[list[Leaf] | None, tuple[int, Any] | None]:
+    """The digits of ``x -> A(start + x * b)`` for ``x < n``; or an ``x`` that rules them out and the value needed there.
+
+    Short leaves are tabulated. For long ones each level tells where its carries first change the step: there the first
+    digit ends, and every later run must be as long. Both None when the changes of several levels cancel.
+    """
+    start, at = question.start, question.at
+    first = at(start)
+    if n <= BUDGET:
+        digits, broken = hierarchy([at(start + x * b) - first for x in range(n)])
+        return digits, None if broken is None else (broken[0], first + broken[1])
+    found: list[Leaf] = []
+    weight = 1
+    while n > 1:
+        step = at(start + b) - first
+        levels = [_Level(w, start % w, b % w) for w in question.weights() if b % w]
+        run = min([level.run for level in levels], default=n)
+        if run >= n:
+            return [*found, (n, step)], None
+        if at(start + run * b) == first + run * step:
+            return None, None
+        if n % run:
+            return None, (run * weight, first + run * step)
+        irregular = [x for level in levels if (x := level.irregular(run, n)) is not None]
+        if irregular:
+            x = min(irregular)
+            expected = at(start + (x - x % run) * b) + x % run * step
+            return None, None if at(start + x * b) == expected else (x * weight, expected)
+        found.append((run, step))
+        n, b, weight = n // run, b * run, weight * run
+    return found, None
 
 
-def hierarchy(sequence: list[Any], length: int) -> tuple[list[Leaf], tuple[int, Any] | None]:
-    """The digits of the layout whose values are ``sequence`` (the start of ``length`` values, the first being 0).
+class _Level(NamedTuple):
+    """Multiples of ``advance`` from ``remainder`` on, modulo ``weight``: each wrap-around is a carry."""
+
+    weight: int
+    remainder: int
+    advance: int
+
+    @property
+    def carries_at_once(self) -> bool:
+        return self.remainder + self.advance >= self.weight
+
+    @property
+    def run(self) -> int:
+        """The number of elements before the step first changes."""
+        return self._steps(self.remainder) + 1
+
+    def _steps(self, remainder: int) -> int:
+        """How many steps from ``remainder`` on are like the very first one."""
+        gap = self.weight - self.advance
+        if self.carries_at_once:
+            return remainder // gap
+        return max(0, -(-(gap - remainder) // self.advance))
+
+    def irregular(self, run: int, n: int) -> int | None:
+        """The first element below ``n`` that a shorter run than ``run`` brings out of step."""
+        gap = self.weight - self.advance
+        low, high = (
+            (0, (run - 1) * gap - 1) if self.carries_at_once else (gap - (run - 2) * self.advance, self.weight - 1)
+        )
+        if low > high:
+            return None
+        q = first_hit(self.remainder, self.advance * run, self.weight, low, high)
+        if q is None or q * run >= n:
+            return None
+        x = q * run + self._steps((self.remainder + q * run * self.advance) % self.weight) + 1
+        return x if x < n else None
+
+
+def hierarchy(sequence: list[Any]) -> tuple[list[Leaf], tuple[int, Any] | None]:
+    """The digits of the layout whose values are ``sequence``, the first being 0.
 
     With them None, or the first position that no layout allows and the value that it would need there.
     """
@@ -179,10 +245,7 @@ def hierarchy(sequence: list[Any], length: int) -> tuple[list[Leaf], tuple[int, 
         run = 2
         while run < len(sequence) and sequence[run] == run * step:
             run += 1
-        if run == len(sequence):
-            digits.append((length, step))
-            return digits, None
-        if length % run:
+        if len(sequence) % run:
             return digits, (run * weight, run * step)
         for x, got in enumerate(sequence):
             expected = sequence[x - x % run] + x % run * step
@@ -190,77 +253,104 @@ def hierarchy(sequence: list[Any], length: int) -> tuple[list[Leaf], tuple[int, 
                 return digits, (x * weight, expected)
         digits.append((run, step))
         sequence = sequence[::run]
-        length //= run
         weight *= run
     return digits or [(1, 0)], None
 
 
-def _prove_sum(sizes: list[int], strides: list[Any], leaves: list[Leaf], start: int, operands: tuple[Any, Any]) -> None:
+def _prove_sum(question: _Sum) -> None:
     """Raise unless the leaves' own functions add up to the composition everywhere.
 
-    Only levels where carries can meet matter, and there a leaf acts through its remainders, which repeat.
+    Only levels where carries meet matter, and there a leaf acts through its remainders, which repeat.
     """
-    weight, top = 1, 0
-    for s in sizes[:-1]:
-        weight *= s
-        if start % weight + sum(min((n - 1) * b, weight - gcd(b, weight)) for n, b in leaves) >= weight:
-            top = weight
+    top = 0
+    for w in question.weights():
+        if question.start % w + sum(max_remainder(n, b, w) for n, b in question.leaves) >= w:
+            top = w
     if not top:
         return
-    ranges = [range(min(n, top // gcd(b, top))) for n, b in leaves]
-    count = 1
-    for r in ranges:
-        count *= len(r)
-    if count > BUDGET:
-        _probe(sizes, strides, leaves, start, ranges, operands)
-        raise _undecided(operands, count)
-    first = digit_sum(sizes, strides, start)
-    tables = [
-        [digit_sum(sizes, strides, start + x * b) - first for x in r] for (_, b), r in zip(leaves, ranges, strict=True)
-    ]
-    for c in cartesian(*ranges):
-        value = digit_sum(sizes, strides, start + sum(x * b for x, (_, b) in zip(c, leaves, strict=True)))
-        expected = first + sum((t[x] for t, x in zip(tables, c, strict=True)), 0)
-        if value != expected:
-            raise _refusal(operands, c, value, expected)
+    counts = [min(n, top // gcd(b, top)) for n, b in question.leaves]
+    total = product(tuple(counts))
+    if total > BUDGET:
+        telling = cartesian(*[sorted({0, min(1, n - 1), n // 2, n - 1}) for n in counts])
+        _check_sums(question, islice(telling, BUDGET))
+        raise _undecided(question, total)
+    _check_sums(question, cartesian(*[range(n) for n in counts]))
 
 
-def _probe(
-    sizes: list[int], strides: list[Any], leaves: list[Leaf], start: int, ranges: list[range], operands: tuple[Any, Any]
-) -> None:
-    """Raise if one of a few telling coordinates already shows that no layout is the composition."""
-    first = digit_sum(sizes, strides, start)
-    corners = [sorted({0, 1, len(r) // 2, len(r) - 1} & set(r)) for r in ranges]
-    for c in list(cartesian(*corners))[:BUDGET] if len(corners) <= 8 else []:
-        value = digit_sum(sizes, strides, start + sum(x * b for x, (_, b) in zip(c, leaves, strict=True)))
-        expected = first + sum(
-            (digit_sum(sizes, strides, start + x * b) - first for x, (_, b) in zip(c, leaves, strict=True)), 0
-        )
-        if value != expected:
-            raise _refusal(operands, c, value, expected)
+def _check_sums(question: _Sum, coordinates: Iterable[tuple[int, ...]]) -> None:
+    """Raise if the composition at one of the coordinates is not the sum of the leaves' own functions."""
+    start, at = question.start, question.at
+    first = at(start)
+    tables: list[dict[int, Any]] = [{} for _ in question.leaves]
+    for c in coordinates:
+        y, expected = start, first
+        for x, (_, b), table in zip(c, question.leaves, tables, strict=True):
+            y += x * b
+            if x not in table:
+                table[x] = at(start + x * b) - first
+            expected += table[x]
+        if at(y) != expected:
+            raise _refusal(question, c, expected, "its modes add up to")
 
 
-def _refusal(operands: tuple[Any, Any], digits: tuple[int, ...], value: Any, expected: Any) -> NotExpressible:
-    a, b = operands
-    coordinate = digits
-    if isinstance(b, Layout):
-        coordinate = unflatten(iter(digits), b.shape)
+def max_remainder(n: int, b: int, weight: int) -> int:
+    """The largest ``x * b % weight`` for ``x < n``."""
+    if (n - 1) * b < weight:
+        return (n - 1) * b
+    if n >= weight // gcd(b, weight):
+        return weight - gcd(b, weight)
+    low, high = 0, weight - 1
+    while low < high:
+        middle = (low + high + 1) // 2
+        hit = first_hit(0, b, weight, middle, weight - 1)
+        if hit is not None and hit < n:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def first_hit(start: int, advance: int, modulus: int, low: int, high: int) -> int | None:
+    """The smallest ``x >= 0`` with ``low <= (start + x * advance) % modulus <= high``, by Euclid's algorithm."""
+    low, high = (low - start) % modulus, (high - start) % modulus
+    return 0 if low > high else _first_multiple(advance % modulus, modulus, low, high)
+
+
+def _first_multiple(advance: int, modulus: int, low: int, high: int) -> int | None:
+    if low == 0:
+        return 0
+    if advance == 0:
+        return None
+    if 2 * advance > modulus:
+        return _first_multiple(modulus - advance, modulus, modulus - high, modulus - low)
+    x = -(-low // advance)
+    if x * advance <= high:
+        return x
+    wraps = _first_multiple(modulus % advance, advance, -high % advance, -low % advance)
+    return None if wraps is None else -(-(low + modulus * wraps) // advance)
+
+
+def _refusal(question: _Sum, digits: Sequence[int], expected: Any, but: str) -> NotExpressible:
+    a, b = question.operands
+    value = question.at(question.start + sum(x * d for x, (_, d) in zip(digits, question.leaves, strict=True)))
+    forward = [n - 1 - x if r else x for x, (n, _), r in zip(digits, question.leaves, question.reversed_, strict=True)]
+    coordinate = unflatten(iter(forward), b.shape) if isinstance(b, Layout) else tuple(forward)
+    value, expected = value + a.offset, expected + a.offset
     return NotExpressible(
-        f"no layout is the composition of {a} with {b}: at {coordinate} the composition gives {value + a.offset}, "
-        f"but a layout that agrees everywhere before would give {expected + a.offset}.",
+        f"no layout is {a} after {b}: at {coordinate} the composition is {value}, but {but} {expected}.",
         hint="ComposedLayout(A, B) is the exact function; or choose sizes that divide",
         operation="composition",
         a=a,
         b=b,
         coordinate=coordinate,
-        value=value + a.offset,
-        expected=expected + a.offset,
-        counterexample=(coordinate, value + a.offset, expected + a.offset),
+        value=value,
+        expected=expected,
+        counterexample=(coordinate, value, expected),
     )
 
 
-def _undecided(operands: tuple[Any, Any], count: int) -> LimitExceeded:
-    a, b = operands
+def _undecided(question: _Sum, count: int) -> LimitExceeded:
+    a, b = question.operands
     return LimitExceeded(
         f"whether a layout is {a} after {b} is undecided: {count} combinations are over the budget of {BUDGET}.",
         hint="ComposedLayout(A, B) is the exact function; or choose sizes that divide",

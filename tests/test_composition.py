@@ -1,0 +1,231 @@
+"""Composition: whenever a layout exists it is found and right; otherwise the refusal carries a true counterexample."""
+
+from __future__ import annotations
+
+import pickle
+from itertools import product as cartesian
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import relayout as rl
+from relayout import ComposedLayout, E, Layout, Swizzle, composition
+from support import coordinates, extended, layouts, leaves, table, volume
+
+
+def is_hierarchical(values: list[int]) -> bool:
+    """Whether some layout of one leaf, split into any digits, has these values."""
+    n, steps = len(values), [v - values[0] for v in values]
+    if n <= 2 or all(v == k * steps[1] for k, v in enumerate(steps)):
+        return True
+    return any(
+        n % p == 0
+        and all(steps[q * p + r] == steps[q * p] + r * steps[1] for q in range(n // p) for r in range(p))
+        and is_hierarchical(steps[::p])
+        for p in range(2, n)
+    )
+
+
+def a_layout_exists(a: Layout, b: Layout) -> bool:
+    """By brute force: is A(B(c)) a sum of one hierarchical function per leaf of B?"""
+    sizes, strides = leaves(b.shape), leaves(b.stride)
+    truth = {
+        c: extended(a, b.offset + sum(x * d for x, d in zip(c, strides, strict=True)))
+        for c in cartesian(*[range(n) for n in sizes])
+    }
+    origin = (0,) * len(sizes)
+    lines = [[truth[(*origin[:k], x, *origin[k + 1 :])] for x in range(n)] for k, n in enumerate(sizes)]
+    separable = all(
+        truth[c] == truth[origin] + sum(line[x] - line[0] for line, x in zip(lines, c, strict=True)) for c in truth
+    )
+    return separable and all(is_hierarchical(line) for line in lines)
+
+
+@settings(max_examples=400)
+@given(layouts(64, offset=True), layouts(64, offset=True, negative=True))
+def test_composition_is_found_exactly_when_it_exists(a: Layout, b: Layout) -> None:
+    inner = [b(i) for i in range(b.size)]
+    if min(inner) < 0:
+        with pytest.raises(rl.OutOfBounds, match="below 0"):
+            composition(a, b)
+        return
+    if not a_layout_exists(a, b):
+        with pytest.raises(rl.NotExpressible) as caught:
+            composition(a, b)
+        error = caught.value
+        assert error.value == extended(a, b(error.coordinate))
+        assert error.value != error.expected
+        return
+    result = composition(a, b)
+    assert rl.compatible(b.shape, result.shape)
+    assert [result(i) for i in range(b.size)] == [extended(a, y) for y in inner]
+
+
+@given(layouts(64, offset=True, swizzle=True, negative=True), layouts(64, offset=True))
+def test_offset_and_swizzle_of_the_outer_layout_stay_outside(a: Layout, b: Layout) -> None:
+    try:
+        result = composition(a, b)
+    except rl.NotExpressible:
+        return
+    assert result.swizzle == a.swizzle
+    inside = Layout(a.shape, a.stride, offset=a.offset)
+    for i in range(b.size):
+        y = extended(inside, b(i))
+        assert result(i) == (a.swizzle(y) if a.swizzle else y)
+
+
+@given(layouts(64, offset=True, swizzle=True), layouts(64, offset=True, swizzle=True, window=True))
+def test_a_composed_layout_is_always_exact(a: Layout, b: Layout) -> None:
+    lazy = ComposedLayout(a, b, 3)
+    inside = Layout(a.shape, a.stride, offset=a.offset)
+    for c in coordinates(b):
+        y = extended(inside, b(c) + 3)
+        assert lazy(c) == lazy(*c) == (a.swizzle(y) if a.swizzle else y)
+    assert lazy.offsets().shape == b.extents
+    assert [int(x) for x in lazy.offsets().reshape(-1)] == [lazy(c) for c in coordinates(b)]
+    assert (lazy.shape, lazy.size, lazy.rank, lazy.extents) == (b.shape, b.size, b.rank, b.extents)
+    assert pickle.loads(pickle.dumps(lazy)) == lazy
+    assert hash(pickle.loads(pickle.dumps(lazy))) == hash(lazy)
+
+
+def test_what_peers_get_wrong_is_refused_with_the_place() -> None:
+    with pytest.raises(rl.NotExpressible) as caught:
+        composition(Layout((6, 2), (1, 7)), Layout((3, 2), (2, 3)))
+    assert caught.value.counterexample == ((2, 1), 8, 7)
+    assert "ComposedLayout" in caught.value.hint
+
+
+def test_carries_that_cancel_are_found() -> None:
+    assert composition(Layout((2, 2, 2), (1, 5, 7)), Layout((2, 2), (3, 1))) == Layout((2, 2), (6, 1))
+
+
+def test_size_one_modes_never_stand_in_the_way() -> None:
+    assert composition(Layout((4, 6), (6, 1)), Layout((1, 4), (5, 1))) == Layout((1, 4), (0, 6))
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "expected"),
+    [
+        (Layout((2**40, 2**30), (2**30, 1)), Layout(2**70, 1), Layout((2**40, 2**30), (2**30, 1))),
+        (Layout((2**40, 2**30), (2**30, 1)), Layout(2**60, 2**10), Layout((2**30, 2**30), (2**40, 1))),
+        (Layout(8, 3), Layout(2**100, 1), Layout(2**100, 3)),
+        (Layout((4, 8), (8, 1)), Layout(64, 1), Layout((4, 16), (8, 1))),
+        (
+            Layout((2**64, 2**64, 3), (1, 2**70, 5)),
+            Layout((2**64, 2**64), (1, 2**64)),
+            Layout((2**64, 2**64), (1, 2**70)),
+        ),
+    ],
+)
+def test_large_compositions_take_no_time(a: Layout, b: Layout, expected: Layout) -> None:
+    assert composition(a, b) == expected
+
+
+def test_large_compositions_are_refused_or_left_undecided_but_never_wrong() -> None:
+    with pytest.raises(rl.NotExpressible) as caught:
+        composition(Layout((6, 2**50), (1, 7)), Layout(2**40, 4))
+    assert caught.value.value == extended(Layout((6, 2**50), (1, 7)), 4 * caught.value.coordinate)
+    with pytest.raises(rl.NotExpressible):
+        composition(Layout((6, 2**50), (1, 7)), Layout((2**40, 5), (3, 2)))
+    with pytest.raises(rl.NotExpressible):
+        composition(Layout((2**40 + 1, 2), (1, 2**60)), Layout((2**39, 2**20), (3, 5)))
+    cancelling = Layout((2**30, 2, 2**30), (1, 2**30 + 1, 2**31 + 1))
+    with pytest.raises((rl.LimitExceeded, rl.NotExpressible)):
+        composition(cancelling, Layout((2**29, 2**20), (3, 7)))
+
+
+def test_a_tuple_composes_mode_by_mode() -> None:
+    a = Layout((12, (4, 8)), (59, (13, 1)))
+    by_mode = composition(a, (Layout(3, 4), Layout(8, 2)))
+    assert by_mode == Layout((3, (2, 4)), (236, (26, 1)))
+    assert composition(a, (None, 4)) == Layout((12, 4), (59, 13))
+    assert composition(a, (3,)) == Layout((3,), (59,))
+    assert composition(Layout((4, 6), (6, 1), offset=5, swizzle=(1, 0, 1)), (Layout(2, 1, offset=2), None)) == Layout(
+        (2, 6), (6, 1), offset=17, swizzle=(1, 0, 1)
+    )
+    assert composition(a, None) is a
+    with pytest.raises(rl.ShapeError, match="more modes"):
+        composition(a, (2, 2, 2))
+
+
+def test_a_layout_and_a_tuple_as_tiler_differ() -> None:
+    a = Layout((8, 16), (16, 1))
+    assert composition(a, Layout((4, 8), (1, 4))).size == composition(a, (4, 8)).size == 32
+    assert not composition(a, Layout((4, 8), (1, 4))).equivalent(composition(a, (4, 8)))
+
+
+def test_identity_layouts_carry_coordinates_through() -> None:
+    identity = rl.make_identity_layout((8, 6))
+    tiled = rl.zipped_divide(identity, (4, 3))
+    assert tiled((1, 2), (1, 0)) == (5, 2)
+    memory = Layout((8, 6), (1, 100))
+    through = composition(memory, tiled)
+    for c in coordinates(through):
+        assert through(c) == memory(tiled(c))
+    sliced = rl.slice_layout((3, None), identity)
+    assert sliced(4) == (3, 4)
+    assert composition(memory, sliced)(4) == memory(3, 4)
+
+
+def test_what_cannot_be_composed_with_coordinates() -> None:
+    identity = rl.make_identity_layout((4, 4))
+    with pytest.raises(rl.NotExpressible):
+        composition(identity, identity)
+    with pytest.raises(rl.NotExpressible, match="several modes"):
+        composition(Layout((4, 4)), Layout(3, E(0) + E(1)))
+    with pytest.raises(rl.OutOfBounds, match="no mode"):
+        composition(Layout((4, 4)), Layout(3, E(2)))
+    with pytest.raises(rl.OutOfBounds, match="no mode"):
+        composition(Layout((4, 4)), Layout(3, E(1, 1)))
+    assert composition(Layout((4, 4)), Layout(3, E(1, 0))) == Layout(3, 4)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "error", "words"),
+    [
+        (Layout(((4, 2),), extents=(7,)), Layout(2, 1), rl.NotExpressible, "window"),
+        (Layout(8, 1), Layout(((4, 2),), extents=(7,)), rl.NotExpressible, "window"),
+        (Layout(8, 1), Layout(8, 1, swizzle=(1, 0, 1)), rl.NotExpressible, "swizzle"),
+        (Layout(8, 1), Swizzle(1, 0, 1), rl.NotExpressible, "swizzle"),
+        (Layout(8, 1), "x", rl.ShapeError, "integer"),
+        (7, Layout(8, 1), rl.ShapeError, "layouts"),
+        (Swizzle(1, 0, 1), 7, rl.ShapeError, "layout"),
+        (Layout((4, 0)), Layout(2, 1), rl.OutOfBounds, "empty"),
+        (Layout(8, 1), Layout(4, -1), rl.OutOfBounds, "below 0"),
+    ],
+)
+def test_refused_operands(a: Any, b: Any, error: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=words):
+        composition(a, b)
+
+
+def test_empty_inner_layouts_compose_with_anything() -> None:
+    assert composition(Layout((4, 6), (7, 1)), Layout((2, 0), (3, 5))).shape == (2, 0)
+    assert composition(Layout(0, 1), Layout(0, 1)).size == 0
+
+
+def test_counting_down() -> None:
+    reversed_rows = composition(Layout((4, 6), (6, 1)), Layout(24, -1, offset=23))
+    assert [reversed_rows(i) for i in range(24)] == [int(x) for x in table(Layout((4, 6), (6, 1))).flatten("F")][::-1]
+    assert volume(reversed_rows.shape) == 24
+
+
+def test_a_composed_layout_takes_layouts_only() -> None:
+    with pytest.raises(rl.ShapeError):
+        ComposedLayout(Layout(8, 1), 3)
+    double = ComposedLayout(Swizzle(1, 0, 1), ComposedLayout(Swizzle(1, 1, 1), Layout(8, 1)))
+    assert [double(i) for i in range(8)] == [Swizzle(1, 0, 1)(Swizzle(1, 1, 1)(i)) for i in range(8)]
+    assert [int(x) for x in double.offsets()] == [double(i) for i in range(8)]
+    assert str(ComposedLayout(Swizzle(1, 0, 1), Layout(8, 1))) == "<1,0,1> o 0 o (8:1)"
+    assert (
+        repr(ComposedLayout(Swizzle(1, 0, 1), Layout(8, 1), 2)) == "ComposedLayout(Swizzle(1, 0, 1), Layout(8, 1), 2)"
+    )
+
+
+@given(st.integers(2, 6), st.integers(2, 6))
+def test_with_shape_recounts_colexicographically(m: int, n: int) -> None:
+    layout = Layout((m * n, 3), (3, 1))
+    shaped = rl.with_shape(layout, (m, n, 3))
+    assert [shaped(i) for i in range(3 * m * n)] == [layout(i) for i in range(3 * m * n)]

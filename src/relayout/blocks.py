@@ -72,12 +72,12 @@ def strided_blocks(layout: Layout) -> Blocks:
     length = mode.sizes[0] if mode.sizes and mode.strides[0] == 1 else 1
     if mode.windowed:
         length = gcd(length, mode.origin, mode.extent)
-    starts = _starts(merged, length)
+    starts = _starts(layout, merged, length)
     swizzle = layout.swizzle
     if swizzle is not None:
         aligned = gcd(length, 1 << swizzle.base, starts.offset, *flatten(starts.stride))
         if aligned != length:
-            length, starts = aligned, _starts(merged, aligned)
+            length, starts = aligned, _starts(layout, merged, aligned)
     if starts.size == 1:
         return SingleBlock(starts(0), length)
     if swizzle is None:
@@ -98,6 +98,13 @@ def _tail_merged(layout: Layout) -> Layout:
     return layout
 
 
-def _starts(layout: Layout, length: int) -> Layout:
-    *outer, n = layout.extents
-    return layout.reshape(*outer, n // length, length).pick(-1, 0)
+def _starts(layout: Layout, merged: Layout, length: int) -> Layout:
+    """The first element of each block: of whole trailing dimensions where the blocks are such, else of merged ones."""
+    starts, inside = layout, 1
+    while inside < length and length % (inside * starts.extents[-1]) == 0:
+        inside *= starts.extents[-1]
+        starts = starts.pick(-1, 0)
+    if inside == length:
+        return starts
+    *outer, n = merged.extents
+    return merged.reshape(*outer, n // length, length).pick(-1, 0)

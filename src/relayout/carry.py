@@ -163,7 +163,7 @@ def _searched(question: _Sum, parts: list[list[Leaf] | None]) -> list[list[Leaf]
 
 
 def _leaf_digits(question: _Sum, n: int, b: int) -> tuple[list[Leaf] | None, tuple[int, Any] | None]:
-    """The digits of ``x -> A(start + x * b)`` for ``x < n``; or an ``x`` that rules them out and the value needed there.
+    """The digits of ``x -> A(start + x * b)``, ``x < n``; or an ``x`` that rules them out and the value needed there.
 
     Short leaves are tabulated. For long ones each level tells where its carries first change the step: there the first
     digit ends, and every later run must be as long. Both None when the changes of several levels cancel.

@@ -95,15 +95,16 @@ def _first_difference(a: Layout, b: Layout, limit: int) -> int | None:
         columns, other = _linear(a), _linear(b)
         if columns is not None and other is not None:
             return next((1 << k for k, (x, y) in enumerate(zip(columns, other, strict=True)) if x != y), None)
-    if a.size > limit:
+    where = next((i for i in range(min(a.size, limit)) if a(i) != b(i)), None)
+    if where is None and a.size > limit:
         raise LimitExceeded(
-            f"whether {a} and {b} are the same function is undecided: {a.size} elements are over the limit of {limit}.",
+            f"whether {a} and {b} are the same function is undecided after {limit} of {a.size} elements.",
             hint="compare parts (narrow, pick), or pass a larger limit",
             limit=limit,
             a=a,
             b=b,
         )
-    return next((i for i in range(a.size) if a(i) != b(i)), None)
+    return where
 
 
 def effective_swizzle(layout: Layout) -> Swizzle | None:

@@ -76,7 +76,7 @@ class Views:
                 layout = layout.unsqueeze(dim)
                 dim += 1
             elif isinstance(key, slice):
-                start, stop, step = key.indices(layout.extents[dim])
+                start, stop, step = _slice_ends(key, layout.extents[dim])
                 layout = layout._stepped(dim, start, step, len(range(start, stop, step)))
                 dim += 1
             else:
@@ -365,6 +365,15 @@ class Indexer:
 
     def __getitem__(self, items: Any) -> Layout:
         return self._layout.slice(*(items if isinstance(items, tuple) else (items,)))
+
+
+def _slice_ends(key: slice, n: int) -> tuple[int, int, int]:
+    ends = [None if end is None else as_int(end, "a slice end") for end in (key.start, key.stop, key.step)]
+    if ends[2] == 0:
+        raise ShapeError(
+            "a slice has step 0.", hint="use a step of at least 1, or a negative one to count down", key=key
+        )
+    return slice(*ends).indices(n)
 
 
 def _completed(items: tuple[Any, ...], rank: int) -> list[Any]:

@@ -1,0 +1,202 @@
+"""Same function or not: the verdict, the first difference and the normal form, against enumeration."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support import colex, layouts, leaves, table
+
+import relayout as rl
+from relayout import Layout, Swizzle, compare
+
+ANY = layouts(48, window=True, swizzle=True, offset=True, negative=True, tuples_only=True)
+
+
+@st.composite
+def relatives(draw: Any) -> tuple[Layout, Layout]:
+    """Two layouts that are often, but not always, the same function written differently."""
+    a = draw(ANY)
+    b = a
+    for change in draw(st.lists(st.sampled_from(["flip", "split", "pad", "stride", "offset", "swizzle"]), max_size=3)):
+        dim = draw(st.integers(0, b.rank - 1))
+        if change == "flip":
+            b = b.flip(dim).flip(dim)
+        elif change == "split":
+            b = Layout(*split_leaf(b.shape, b.stride), **words(b))
+        elif change == "pad":
+            shape = (*b.shape[:dim], (b.shape[dim], 3), *b.shape[dim + 1 :])
+            stride = (*b.stride[:dim], (b.stride[dim], 77), *b.stride[dim + 1 :])
+            b = Layout(shape, stride, **words(b))
+        elif change == "stride":
+            k = draw(st.integers(0, len(leaves(b.stride)) - 1))
+            b = Layout(b.shape, bumped(b.stride, k), **words(b))
+        elif change == "offset":
+            b = b.with_offset(b.offset + 1)
+        else:
+            b = b.with_swizzle(draw(st.sampled_from([None, Swizzle(1, 0, 1), Swizzle(1, 9, 1), Swizzle(2, 1, 2)])))
+    return a, b
+
+
+def words(layout: Layout) -> dict[str, Any]:
+    return {"offset": layout.offset, "extents": layout.extents, "origin": layout.origin, "swizzle": layout.swizzle}
+
+
+def split_leaf(shape: Any, stride: Any) -> tuple[Any, Any]:
+    """Every even leaf as two digits: the same function."""
+    if isinstance(shape, tuple):
+        pairs = [split_leaf(s, d) for s, d in zip(shape, stride, strict=True)]
+        return tuple(p[0] for p in pairs), tuple(p[1] for p in pairs)
+    return ((2, shape // 2), (stride, 2 * stride)) if shape % 2 == 0 else (shape, stride)
+
+
+def bumped(stride: Any, k: int) -> Any:
+    flat = iter([d + (j == k) for j, d in enumerate(leaves(stride))])
+
+    def arrange(t: Any) -> Any:
+        return tuple(arrange(e) for e in t) if isinstance(t, tuple) else next(flat)
+
+    return arrange(stride)
+
+
+@settings(max_examples=400)
+@given(relatives())
+def test_compare_tells_the_truth_and_the_first_difference(pair: tuple[Layout, Layout]) -> None:
+    a, b = pair
+    verdict = compare(a, b)
+    first, second = colex(a), colex(b)
+    if a.extents != b.extents:
+        assert not verdict
+        assert verdict.domains == (a.extents, b.extents)
+        assert "domains" in str(verdict)
+    elif first == second:
+        assert verdict
+        assert verdict.equivalent
+        assert a.equivalent(b)
+        assert verdict.coordinate is verdict.offsets is verdict.domains is None
+        assert str(verdict).startswith("the same function")
+    else:
+        where = next(i for i in range(a.size) if first[i] != second[i])
+        assert not verdict
+        assert not a.equivalent(b)
+        assert verdict.coordinate == a.coordinates(where).modes
+        assert verdict.offsets == (first[where], second[where])
+        assert str(verdict.coordinate) in str(verdict)
+    assert verdict.same_storage == (a.storage_size == b.storage_size)
+    flat = compare(a, b, flat=True)
+    assert bool(flat) == (first == second)
+    if not flat and len(first) == len(second):
+        assert flat.coordinate == next(i for i in range(a.size) if first[i] != second[i])
+
+
+@given(relatives())
+def test_normal_forms_are_equal_exactly_for_equivalent_layouts(pair: tuple[Layout, Layout]) -> None:
+    forms = []
+    for layout in pair:
+        try:
+            forms.append(layout.normal_form())
+        except rl.NotExpressible:
+            assert any(layout.origin)
+            return
+        assert forms[-1].extents == layout.extents
+        assert (table(forms[-1]) == table(layout)).all()
+        assert forms[-1].normal_form() == forms[-1]
+    if forms[0].swizzle == forms[1].swizzle:
+        assert (forms[0] == forms[1]) == bool(compare(*pair))
+
+
+@given(
+    st.lists(st.sampled_from([1, 2, 4]), min_size=1, max_size=4),
+    st.lists(st.sampled_from([1, 2, 4]), min_size=1, max_size=4),
+    st.sampled_from([None, Swizzle(1, 0, 2), Swizzle(2, 0, 2), Swizzle(1, 1, -1)]),
+    st.sampled_from([None, Swizzle(1, 0, 2), Swizzle(2, 0, 3)]),
+)
+def test_swizzled_powers_of_two_compare_by_bits(a: list[int], b: list[int], s: Any, t: Any) -> None:
+    first, second = Layout(tuple(a), swizzle=s), Layout(tuple(b), swizzle=t)
+    verdict = compare(first, second, flat=True, limit=0) if first.size == second.size else None
+    if verdict is not None:
+        assert bool(verdict) == (colex(first) == colex(second))
+
+
+def test_ranks_are_domains() -> None:
+    assert not compare(Layout(12, 1), Layout((3, 4)))
+    assert compare(Layout(12, 1), Layout((3, 4)), flat=True)
+    assert compare(Layout(12, 1), Layout((12,), (1,)))
+    assert not compare(Layout(12, 1), Layout((6, 2)).with_offset(1), flat=True)
+
+
+def test_size_one_strides_never_matter() -> None:
+    assert Layout((1, 4), (99, 1)).equivalent(Layout((1, 4), (0, 1)))
+    assert Layout((1, 4), (99, 1)) != Layout((1, 4), (0, 1))
+
+
+def test_slicing_a_crouton_and_laying_out_a_shorter_tensor_are_the_same() -> None:
+    crouton = Layout(((8, 4), (8, 2)), ((8, 128), (1, 64)))
+    shorter = Layout(((8, 2), (8, 2)), ((8, 128), (1, 64)), extents=(9, 16))
+    verdict = compare(crouton.narrow(0, 0, 9), shorter)
+    assert verdict
+    assert not verdict.same_storage
+    assert "storage differs" in str(verdict)
+
+
+def test_origins_that_start_inside_a_block() -> None:
+    a = Layout(((4, 6),), ((1, 10),), extents=(9,), origin=(6,))
+    b = Layout(((2, 2, 3),), ((1, 2, 10),), extents=(9,), origin=(2,), offset=10)
+    assert compare(a, b)
+    with pytest.raises(rl.NotExpressible, match="inside a block"):
+        a.normal_form()
+    assert compare(a, Layout(((4, 6),), ((1, 10),), extents=(9,), origin=(7,))).coordinate == (0,)
+
+
+def test_huge_layouts_compare_in_well_under_a_millisecond() -> None:
+    a = Layout(((10**3, 10**6), (7, 10**9)), ((1, 10**4), (10**11, 10**13)), extents=(10**9 - 5, 10**9), origin=(3, 11))
+    split = Layout(
+        ((10, 100, 10**3, 10**3), (7, 10**9)),
+        ((1, 10, 10**4, 10**7), (10**11, 10**13)),
+        extents=(10**9 - 5, 10**9),
+        origin=(3, 11),
+    )
+    last = Layout(
+        ((10**3, 999_999, 2), (7, 10**9)),
+        ((1, 10**4, 999_999 * 10**4 + 1), (10**11, 10**13)),
+        extents=(10**9 - 5, 10**9),
+        origin=(3, 11),
+    )
+    assert compare(a, split)
+    verdict = compare(a, last)
+    assert verdict.coordinate == (999_999_000 - 3, 0)
+    assert verdict.offsets[1] - verdict.offsets[0] == 1
+    started = time.perf_counter()
+    for _ in range(20):
+        compare(a, split)
+    assert (time.perf_counter() - started) / 20 < 1e-3
+
+
+def test_what_needs_enumeration_is_limited() -> None:
+    a = Layout((3**9, 3**9), swizzle=Swizzle(2, 1, 3))
+    b = Layout((3**9, 3**9), swizzle=Swizzle(2, 2, 3))
+    assert compare(a, b).coordinate == a.coordinates(next(i for i in range(100) if a(i) != b(i))).modes
+    with pytest.raises(rl.LimitExceeded, match="undecided") as caught:
+        compare(Layout((3**9, 3**9), (1, 3**9 + 5), swizzle=(1, 0, 1)), Layout((3**9, 3**9), (1, 3**9 + 5)), limit=1)
+    assert caught.value.limit == 1
+
+
+def test_a_swizzle_that_moves_nothing_does_not_count() -> None:
+    assert compare(Layout((8, 8), swizzle=Swizzle(3, 4, 3)), Layout((8, 8)))
+    assert Layout((8, 8), swizzle=Swizzle(3, 4, 3)).normal_form() == Layout((8, 8)).normal_form()
+
+
+def test_empty_layouts_are_equal_on_equal_domains() -> None:
+    assert compare(Layout((0, 4), (5, 7)), Layout((0, 4)))
+    assert not compare(Layout((0, 4)), Layout((4, 0)))
+    assert Layout((0, 4), (5, 7), offset=3).normal_form() == Layout((0, 4)).normal_form()
+
+
+def test_compare_takes_layouts() -> None:
+    with pytest.raises(rl.ShapeError, match="layouts"):
+        compare(Layout(4, 1), (4, 1))
+    with pytest.raises(rl.ShapeError, match="coordinate"):
+        compare(rl.make_identity_layout(4), Layout(4, 1))

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .building import UNIT, joined, make_layout, make_ordered_layout, zip_modes
-from .composition import composition, plain
+from .building import UNIT, make_layout, make_ordered_layout, zip_modes
+from .composition import composition, joined, plain
 from .errors import LimitExceeded, NotExpressible, ShapeError
 from .image import collision
 from .inttuple import as_int, as_ints, flatten, product, product_each, unflatten
-from .layout import Layout
+from .layout import PLAIN, Layout
 from .modes import coalesced
 
 
@@ -25,16 +25,22 @@ def coalesce(layout: Layout, profile: Any = None) -> Layout:
     plain(layout, "coalesce", swizzle=True)
     if isinstance(profile, tuple | list):
         return _mode_by_mode(layout, tuple(profile), coalesce, "coalesce")
-    sizes, strides = coalesced(flatten(layout.shape), flatten(layout.stride))
-    return _flat(sizes, strides, layout.offset, layout.swizzle)
+    return _flat(*coalesced(flatten(layout.shape), flatten(layout.stride)), layout)
 
 
-def _flat(sizes: list[int], strides: list[Any], offset: Any = 0, swizzle: Any = None) -> Layout:
+def _flat(sizes: list[int], strides: list[Any], source: Layout | None = None) -> Layout:
+    """A layout of these modes, flat and as short as can be, with offset and swizzle of ``source``."""
+    shape: Any
+    stride: Any
     if 0 in sizes:
-        return Layout._make(0, 0, offset, swizzle=swizzle)
-    if len(sizes) > 1:
-        return Layout._make(tuple(sizes), tuple(strides), offset, swizzle=swizzle)
-    return Layout._make(sizes[0] if sizes else 1, strides[0] if sizes else 0, offset, swizzle=swizzle)
+        shape, stride = 0, 0
+    elif len(sizes) > 1:
+        shape, stride = tuple(sizes), tuple(strides)
+    else:
+        shape, stride = (sizes[0], strides[0]) if sizes else (1, 0)
+    if source is None or source._rest is PLAIN:
+        return Layout._plain(shape, stride)
+    return Layout._make(shape, stride, source.offset, swizzle=source.swizzle)
 
 
 def _mode_by_mode(
@@ -62,7 +68,13 @@ def filter_zeros(layout: Layout) -> Layout:
 
 def filter(layout: Layout) -> Layout:
     """The same offsets without the repetitions of stride-0 modes, coalesced."""
-    return coalesce(filter_zeros(layout))
+    plain(layout, "filter", swizzle=True)
+    sizes, strides = [], []
+    for s, d in zip(flatten(layout.shape), flatten(layout.stride)):
+        if d != 0:
+            sizes.append(s)
+            strides.append(d)
+    return _flat(*coalesced(sizes, strides), layout)
 
 
 def nullspace(layout: Layout) -> Layout:
@@ -86,13 +98,13 @@ def complement(layout: Layout, cotarget: Any = None) -> Layout:
     ``layout``) where every stride is a multiple of the span below it. Stride-0 modes do not count. Refused where modes
     of ``layout`` overlap or interleave.
     """
-    plain(layout, "complement", basis=False)
+    plain(layout, "complement")
     target = layout.cosize if cotarget is None else _as_size(cotarget)
     sizes: list[int] = []
     strides: list[int] = []
     filled = 1
-    for d, s in sorted([(abs(d), s) for s, d in zip(flatten(layout.shape), flatten(layout.stride), strict=True)]):
-        if d == 0 or s == 1:
+    for d, s in sorted([(abs(d), s) for s, d in zip(flatten(layout.shape), flatten(layout.stride)) if s != 1]):
+        if d == 0:
             continue
         if d < filled:
             raise _not_apart("complement", layout)
@@ -109,9 +121,9 @@ def complement(layout: Layout, cotarget: Any = None) -> Layout:
 
 
 def _as_size(x: Any) -> int:
-    if isinstance(x, Layout):
-        return x.size
-    return product(as_ints(x, "a target"))
+    if x.__class__ is int:
+        return x
+    return x.size if isinstance(x, Layout) else product(as_ints(x, "a target"))
 
 
 def _not_apart(operation: str, layout: Layout) -> NotExpressible:
@@ -177,8 +189,8 @@ def left_inverse(layout: Layout) -> Layout:
 
 
 def _without_offset(layout: Layout, operation: str) -> None:
-    plain(layout, operation, basis=False)
-    if layout.offset:
+    plain(layout, operation)
+    if layout._rest is not PLAIN:
         raise NotExpressible(
             f"{operation} of {layout} is refused: no layout undoes the offset {layout.offset}.",
             hint="invert L.with_offset(0) and subtract the offset first",
@@ -218,7 +230,7 @@ def logical_product(block: Layout, tiler: Any) -> Layout:
         return _mode_by_mode(block, tuple(tiler), logical_product, "logical_product")
     grid = _as_layout(tiler)
     plain(block, "logical_product")
-    plain(grid, "logical_product", basis=False)
+    plain(grid, "logical_product")
     rest = complement(block, block.size * (grid.cosize + grid.offset))
     return make_layout(block, composition(rest, grid))
 
@@ -289,7 +301,7 @@ def _padded(layout: Layout, rank: int) -> Layout:
 
 def _product_of_equal_ranks(block: Layout, tiler: Layout) -> Layout:
     plain(block, "a product of layouts")
-    plain(tiler, "a product of layouts", basis=False)
+    plain(tiler, "a product of layouts")
     rank = max(block.rank, tiler.rank)
     return logical_product(_padded(block, rank), _padded(tiler, rank))
 

@@ -50,6 +50,15 @@ class Basis:
     def __rsub__(self, other: int) -> Basis:
         return -self + other
 
+    def _no_memory(self, *_: object) -> Any:
+        raise ShapeError(
+            f"stride {self} points along a coordinate, so it spans no memory.",
+            hint="layouts with basis strides can be called, sliced and composed; nothing else",
+            stride=self,
+        )
+
+    __abs__ = __lt__ = __le__ = __gt__ = __ge__ = __floordiv__ = __mod__ = __lshift__ = _no_memory
+
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Basis):
             return self.terms == other.terms

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from .basis import E
-from .composition import composition, plain
+from .composition import composition, joined, plain
 from .errors import OutOfBounds, ShapeError
-from .inttuple import as_int, as_ints, compact_order, coord_value, flatten, rank_error, unflatten
+from .inttuple import as_int, as_ints, compact_order, crd2idx, flatten, rank_error, unflatten
 from .layout import Layout
 
 UNIT = Layout(1, 0)
@@ -18,17 +18,7 @@ def make_layout(*layouts: Layout) -> Layout:
     """One mode per layout: ``result(c0, c1, ...) == L0(c0) + L1(c1) + ...``."""
     for layout in layouts:
         plain(layout, "make_layout")
-    return joined(layouts, 0)
-
-
-def joined(modes: Any, offset: Any, swizzle: Any = None) -> Layout:
-    """The layouts as modes of one, their offsets added up."""
-    shapes, strides = [], []
-    for m in modes:
-        shapes.append(m.shape)
-        strides.append(m.stride)
-        offset += m.offset
-    return Layout._make(tuple(shapes), tuple(strides), offset, swizzle=swizzle)
+    return joined(layouts)
 
 
 def make_ordered_layout(shape: Any, order: Any) -> Layout:
@@ -38,7 +28,7 @@ def make_ordered_layout(shape: Any, order: Any) -> Layout:
 
 def make_layout_like(layout: Layout) -> Layout:
     """A compact layout of the same shape whose strides rank as they do in ``layout``; stride-0 modes stay broadcast."""
-    plain(layout, "make_layout_like", swizzle=True, basis=False)
+    plain(layout, "make_layout_like", swizzle=True)
     sizes = flatten(layout.shape)
     strides = flatten(layout.stride)
     kept = tuple([1 if d == 0 else s for s, d in zip(sizes, strides, strict=True)])
@@ -127,7 +117,7 @@ def _sliced(coord: Any, shape: Any, stride: Any, whole: Any) -> tuple[list[Any],
     if coord is None:
         return [shape], [stride], 0
     if not isinstance(coord, tuple | list):
-        return [], [], coord_value(coord, shape, stride, whole, shape)
+        return [], [], crd2idx(coord, shape, stride)
     _check_same_rank(coord, shape, whole)
     shapes: list[Any] = []
     strides: list[Any] = []
@@ -153,7 +143,7 @@ def _diced(coord: Any, shape: Any, stride: Any, whole: Any) -> list[tuple[Any, A
     if coord is None:
         return []
     if not isinstance(coord, tuple | list):
-        coord_value(coord, shape, stride, whole, shape)
+        crd2idx(coord, shape, stride)
         return [(shape, stride)]
     _check_same_rank(coord, shape, whole)
     return [mode for c, s, d in zip(coord, shape, stride, strict=True) for mode in _diced(c, s, d, whole)]

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from .errors import LimitExceeded, NotExpressible, OutOfBounds
 from .inttuple import flatten, product, unflatten
 from .layout import Layout
-from .modes import digit_sum
+from .modes import open_sum
 
 Leaf = tuple[int, Any]
 
@@ -27,22 +27,24 @@ BUDGET = 1 << 16
 
 
 def extended(a: Layout) -> tuple[list[int], list[Any]]:
-    """A's digits, coalesced, with the last one unbounded: sizes of all but the last, and all strides."""
+    """A's digits, coalesced, the last one without a size because it runs on: one size less than strides."""
     sizes: list[int] = []
     strides: list[Any] = []
+    following: Any = None
     leaves = flatten(a.shape)
     last = len(leaves) - 1
-    for k, (s, d) in enumerate(zip(leaves, flatten(a.stride), strict=True)):
+    for k, (s, d) in enumerate(zip(leaves, flatten(a.stride))):
         if s == 1 and k < last:
             continue
-        if strides and strides[-1] * sizes[-1] == d:
+        if d == following:
             sizes[-1] *= s
         else:
             sizes.append(s)
             strides.append(d)
+        following = d * s
     if not strides:
         return [], [0]
-    sizes[-1] = 0
+    sizes.pop()
     return sizes, strides
 
 
@@ -60,44 +62,39 @@ class _Sum(NamedTuple):
     reversed_: list[bool]
 
     def at(self, y: int) -> Any:
-        return digit_sum(self.sizes, self.strides, y)
+        return open_sum(self.sizes, self.strides, y)
 
     def weights(self) -> list[int]:
-        return list(accumulate(self.sizes[:-1], mul))
+        return list(accumulate(self.sizes, mul))
 
 
 def composed(
     sizes: list[int], strides: list[Any], leaves: list[Leaf], start: int, operands: tuple[Any, Any]
 ) -> list[list[Leaf]]:
     """For each leaf ``(n, b)`` of B the digits of its part, so that ``A(start + sum(c*b)) - A(start)`` is their sum."""
+    parts: list[list[Leaf] | None] = []
+    simple = start >= 0
+    for n, b in leaves:
+        part = _divided(sizes, strides, n, b) if b >= 0 else None
+        if part is None:
+            simple = False
+        parts.append(part)
+    if simple and ((not start and len(leaves) == 1) or _carries_stay_apart(sizes, leaves, start)):
+        return parts  # type: ignore[return-value]
     if any(n == 0 for n, _ in leaves):
         return [[(n, 0)] for n, _ in leaves]
-    if product(operands[0].shape) == 0:
+    downward = [b < 0 for _, b in leaves]
+    lowest = start + sum((n - 1) * b for n, b in leaves if b < 0)
+    if lowest < 0:
         raise OutOfBounds(
-            f"{operands[0]} is empty, so nothing can be composed with it.",
-            hint="an empty layout has no values",
+            f"{operands[1]} reaches {lowest}, and {operands[0]} has no values below 0.",
+            hint="give the inner layout an offset, as flip does",
             a=operands[0],
             b=operands[1],
         )
-    downward = [b < 0 for _, b in leaves]
-    if start < 0 or any(downward):
-        start += sum((n - 1) * b for n, b in leaves if b < 0)
-        if start < 0:
-            raise OutOfBounds(
-                f"{operands[1]} reaches {start}, and {operands[0]} has no values below 0.",
-                hint="give the inner layout an offset, as flip does",
-                a=operands[0],
-                b=operands[1],
-            )
-        leaves = [(n, abs(b)) for n, b in leaves]
-    parts = [_divided(sizes, strides, n, b) for n, b in leaves]
-    alone = len(leaves) == 1 and not start
-    if None in parts or not (alone or _carries_stay_apart(sizes, leaves, start)):
-        parts = _searched(_Sum(sizes, strides, leaves, start, operands, downward), parts)
-    for k, down in enumerate(downward):
-        if down:
-            parts[k] = [(n, -d) for n, d in parts[k] or ()]
-    return parts  # type: ignore[return-value]
+    upward = [(n, abs(b)) for n, b in leaves]
+    found = _searched(_Sum(sizes, strides, upward, lowest, operands, downward))
+    return [[(n, -d) for n, d in part] if down else part for part, down in zip(found, downward)]
 
 
 def _divided(sizes: list[int], strides: list[Any], n: int, b: int) -> list[Leaf] | None:
@@ -107,20 +104,19 @@ def _divided(sizes: list[int], strides: list[Any], n: int, b: int) -> list[Leaf]
     if b == 0:
         return [(n, 0)]
     found: list[Leaf] = []
-    for k in range(len(sizes) - 1):
-        s = sizes[k]
+    for s, d in zip(sizes, strides):
         if b >= s:
             if b % s:
                 return None
             b //= s
             continue
         if (n - 1) * b < s:
-            found.append((n, b * strides[k]))
+            found.append((n, b * d))
             return found
         count, remainder = divmod(s, b)
         if remainder or n % count:
             return None
-        found.append((count, b * strides[k]))
+        found.append((count, b * d))
         n //= count
         b = 1
         if n == 1:
@@ -132,7 +128,7 @@ def _divided(sizes: list[int], strides: list[Any], n: int, b: int) -> list[Leaf]
 def _carries_stay_apart(sizes: list[int], leaves: list[Leaf], start: int) -> bool:
     """Whether at every level the leaves' largest remainders add up to less than the level: no carry between leaves."""
     weight = 1
-    for s in sizes[:-1]:
+    for s in sizes:
         weight *= s
         total = start % weight
         for n, b in leaves:
@@ -146,14 +142,15 @@ def _carries_stay_apart(sizes: list[int], leaves: list[Leaf], start: int) -> boo
     return True
 
 
-def _searched(question: _Sum, parts: list[list[Leaf] | None]) -> list[list[Leaf] | None]:
+def _searched(question: _Sum) -> list[list[Leaf]]:
     """The same answer where sizes do not divide or carries may meet: leaf by leaf, then all leaves together."""
-    found: list[list[Leaf] | None] = []
-    for k, ((n, b), part) in enumerate(zip(question.leaves, parts, strict=True)):
+    found: list[list[Leaf]] = []
+    for k, (n, b) in enumerate(question.leaves):
+        part = _divided(question.sizes, question.strides, n, b)
         if part is None or not _carries_stay_apart(question.sizes, [(n, b)], question.start):
             part, broken = _leaf_digits(question, n, b)
             if broken is not None:
-                digits = [broken[0] if j == k else 0 for j in range(len(parts))]
+                digits = [broken[0] if j == k else 0 for j in range(len(question.leaves))]
                 raise _refusal(question, digits, broken[1], "even steps give")
             if part is None:
                 raise _undecided(question, n)

@@ -6,16 +6,21 @@ from typing import Any
 
 from .basis import Basis
 from .errors import LimitExceeded, ShapeError, WindowError
-from .inttuple import MAX_DEPTH, Ints, as_int, as_ints, congruent, flatten, product, unflatten
+from .inttuple import MAX_DEPTH, Ints, as_int, as_ints, congruent, flatten, product
 from .swizzle import Swizzle
 
 
-def is_flat_pair(shape: Any, stride: Any) -> bool:
-    """Whether shape and stride are plain flat tuples of integers that fit: the common case, checked quickly."""
-    if type(shape) is not tuple or type(stride) is not tuple or len(shape) != len(stride):
+def is_plain_pair(shape: Any, stride: Any, level: int = 0) -> bool:
+    """Whether both are integers, or congruent tuples of them, with sizes >= 0: nothing to convert or refuse."""
+    if shape.__class__ is int:
+        return stride.__class__ is int and shape >= 0
+    if shape.__class__ is not tuple or stride.__class__ is not tuple or len(shape) != len(stride) or level == MAX_DEPTH:
         return False
-    for s, d in zip(shape, stride, strict=True):
-        if type(s) is not int or type(d) is not int or s < 0:
+    for s, d in zip(shape, stride):
+        if s.__class__ is int:
+            if d.__class__ is not int or s < 0:
+                return False
+        elif not is_plain_pair(s, d, level + 1):
             return False
     return True
 
@@ -33,7 +38,6 @@ def checked_shape(given: Any) -> Ints:
 
 def checked_stride(shape: Any, stride: Any) -> Any:
     """``stride`` as nested tuples congruent with ``shape``; compact column-major when there is none."""
-    shape = as_ints(shape, "shape")
     if stride is None:
         return _compact(shape)
     stride = _as_strides(stride)
@@ -54,13 +58,19 @@ def checked_stride(shape: Any, stride: Any) -> Any:
     return stride
 
 
-def _compact(shape: Any) -> Any:
-    running = 1
-    strides = []
-    for s in flatten(shape):
-        strides.append(0 if s == 1 else running)
-        running *= s
-    return unflatten(iter(strides), shape)
+def _compact(shape: Any, running: int = 1) -> Any:
+    """Compact column-major strides from ``running`` on, with CuTe's 0 for a mode of size 1."""
+    if shape.__class__ is int:
+        return 0 if shape == 1 else running
+    strides: list[Any] = []
+    for s in shape:
+        if s.__class__ is int:
+            strides.append(0 if s == 1 else running)
+            running *= s
+        else:
+            strides.append(_compact(s, running))
+            running *= product(s)
+    return tuple(strides)
 
 
 def _as_strides(stride: Any, level: int = 0) -> Any:

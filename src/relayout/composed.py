@@ -8,7 +8,7 @@ from .carry import extended
 from .errors import ShapeError
 from .inttuple import as_int
 from .layout import Layout
-from .modes import digit_sum
+from .modes import open_sum
 from .swizzle import Swizzle
 
 if TYPE_CHECKING:
@@ -93,6 +93,6 @@ def _evaluate(outer: Any, y: Any) -> Any:
     """The value of ``outer`` at ``y``; an integer past a plain layout's size runs on in its last mode."""
     if isinstance(outer, Layout) and not outer.windowed and type(y) is int and y >= outer.size > 0:
         sizes, strides = extended(outer)
-        inner = outer.offset + digit_sum(sizes, strides, y)
+        inner = outer.offset + open_sum(sizes, strides, y)
         return inner if outer.swizzle is None else outer.swizzle(inner)
     return outer(y)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from .basis import Basis
 from .carry import Leaf, composed, extended
 from .errors import NotExpressible, OutOfBounds, ShapeError
-from .inttuple import as_int, flatten, unflatten
-from .layout import Layout
-from .modes import digit_sum
+from .inttuple import as_int, flatten, product, unflatten
+from .layout import PLAIN, Layout
+from .modes import open_sum
 from .swizzle import Swizzle
 
 
@@ -23,11 +24,11 @@ def composition(a: Any, b: Any) -> Layout:
     if isinstance(a, Swizzle):
         return _swizzled(a, b)
     plain(a, "composition", swizzle=True)
-    if b is None:
-        return a  # type: ignore[no-any-return]
-    if isinstance(b, tuple | list):
-        return _by_mode(a, tuple(b))
-    if not isinstance(b, Layout):
+    if b.__class__ is not Layout:
+        if b is None:
+            return a  # type: ignore[no-any-return]
+        if isinstance(b, tuple | list):
+            return _by_mode(a, tuple(b))
         if isinstance(b, Swizzle):
             raise NotExpressible(
                 "a layout after a swizzle is no layout.",
@@ -35,28 +36,29 @@ def composition(a: Any, b: Any) -> Layout:
                 a=a,
                 b=b,
             )
-        n = as_int(b, "a tiler")
-        b = Layout(n, 1)
+        b = Layout(as_int(b, "a tiler"), 1)
     plain(b, "composition")
-    if (a.has_basis and b.has_basis) or (isinstance(b.offset, Basis) and not b.has_basis):
-        raise NotExpressible(
-            f"{b} gives coordinates that {a} does not take.", hint="compose it with a layout of memory", a=a, b=b
-        )
-    if b.has_basis:
-        return _through_coordinates(a, b)
+    leaves = list(zip(flatten(b.shape), flatten(b.stride)))
+    for _, d in leaves:
+        if d.__class__ is Basis:
+            return _through_coordinates(a, b, leaves)
+    if 0 in flatten(a.shape) and product(b.shape):
+        raise OutOfBounds(f"{a} is empty, so it has no value to compose with.", hint="give every mode a size", a=a, b=b)
     sizes, strides = extended(a)
-    leaves = list(zip(flatten(b.shape), flatten(b.stride), strict=True))
-    parts = composed(sizes, strides, leaves, b.offset, (a, b))
-    return _assemble(a, b.shape, parts, a.offset + digit_sum(sizes, strides, b.offset))
+    start = b.offset
+    parts = composed(sizes, strides, leaves, start, (a, b))
+    return _assemble(a, b.shape, parts, a.offset + open_sum(sizes, strides, start) if start else a.offset)
 
 
-def plain(layout: Any, operation: str, *, swizzle: bool = False, basis: bool = True) -> Layout:
-    """``layout`` itself when ``operation`` can take it: no window, and no swizzle or basis strides unless allowed."""
+def plain(layout: Any, operation: str, *, swizzle: bool = False) -> Layout:
+    """``layout`` itself when ``operation`` can take it: without a window, and without a swizzle unless allowed."""
     if not isinstance(layout, Layout):
         raise ShapeError(
             f"{operation} takes layouts, got {layout!r}.", hint="wrap it: Layout(shape, stride)", got=layout
         )
-    if layout._extents is not None:
+    if layout._rest is PLAIN:
+        return layout
+    if layout.windowed:
         raise NotExpressible(
             f"{operation} of a layout with a window is not defined: {layout}.",
             hint="use the view methods (narrow, reshape, permute), or compose the box: Layout(L.shape, L.stride)",
@@ -67,13 +69,6 @@ def plain(layout: Any, operation: str, *, swizzle: bool = False, basis: bool = T
         raise NotExpressible(
             f"{operation} cannot see through the swizzle of {layout}.",
             hint="work on Layout(L.shape, L.stride) and apply the swizzle to the result, or use ComposedLayout",
-            operation=operation,
-            layout=layout,
-        )
-    if not basis and layout.has_basis:
-        raise NotExpressible(
-            f"{operation} of a layout of coordinates is not defined: {layout}.",
-            hint="layouts with basis strides can be called, sliced and composed",
             operation=operation,
             layout=layout,
         )
@@ -98,16 +93,26 @@ def _by_mode(a: Layout, tiler: tuple[Any, ...]) -> Layout:
         raise ShapeError(
             f"the tiler {tiler} has more modes than {a}.", hint="give at most one entry per mode", tiler=tiler, layout=a
         )
-    modes = [composition(m, t) for m, t in zip(a, tiler, strict=False)]
-    offset = a.offset
+    return joined([composition(m, t) for m, t in zip(a, tiler)], a.offset, a.swizzle)
+
+
+def joined(modes: Iterable[Layout], offset: Any = 0, swizzle: Swizzle | None = None) -> Layout:
+    """The layouts as modes of one, their offsets added up."""
+    shapes, strides = [], []
     for m in modes:
-        offset += m.offset
-    return Layout._make(tuple([m.shape for m in modes]), tuple([m.stride for m in modes]), offset, swizzle=a.swizzle)
+        shapes.append(m.shape)
+        strides.append(m.stride)
+        if m._rest is not PLAIN:
+            offset += m.offset
+    return Layout._make(tuple(shapes), tuple(strides), offset, swizzle=swizzle)
 
 
-def _through_coordinates(a: Layout, b: Layout) -> Layout:
+def _through_coordinates(a: Layout, b: Layout, leaves: list[Leaf]) -> Layout:
     """``A(B(c))`` where B gives coordinates of A: each leaf of B moves along one submode of A."""
-    leaves = list(zip(flatten(b.shape), flatten(b.stride), strict=True))
+    if a.has_basis:
+        raise NotExpressible(
+            f"{a} gives coordinates, so it has no place for those of {b}.", hint="compose with memory", a=a, b=b
+        )
     starts = dict(b.offset.terms) if isinstance(b.offset, Basis) else {}
     paths = {path: starts.get(path, 0) for path in starts}
     for n, d in leaves:
@@ -127,7 +132,7 @@ def _through_coordinates(a: Layout, b: Layout) -> Layout:
         for k, found in enumerate(composed(sizes, strides, along, start, (a, b))):
             if along[k][1]:
                 parts[k] = found
-        offset += digit_sum(sizes, strides, start)
+        offset += open_sum(sizes, strides, start)
     return _assemble(a, b.shape, parts, offset)
 
 
@@ -149,15 +154,21 @@ def _submode(a: Layout, path: tuple[int, ...]) -> Layout:
 
 
 def _assemble(a: Layout, profile: Any, parts: list[list[Leaf]], offset: Any) -> Layout:
+    """A layout whose leaves, in order, are the parts: a part of several digits becomes a nested mode."""
     shapes: list[Any] = []
     strides: list[Any] = []
     for part in parts:
         if len(part) == 1:
-            shapes.append(part[0][0])
-            strides.append(part[0][1])
+            n, d = part[0]
+            shapes.append(n)
+            strides.append(d)
         else:
             shapes.append(tuple([n for n, _ in part]))
             strides.append(tuple([d for _, d in part]))
-    if not isinstance(profile, tuple):
-        return Layout._make(shapes[0], strides[0], offset, swizzle=a.swizzle)
-    return Layout._make(unflatten(iter(shapes), profile), unflatten(iter(strides), profile), offset, swizzle=a.swizzle)
+    if profile.__class__ is tuple:
+        shape, stride = unflatten(iter(shapes), profile), unflatten(iter(strides), profile)
+    else:
+        shape, stride = shapes[0], strides[0]
+    if a._rest is PLAIN and offset.__class__ is int and not offset:
+        return Layout._plain(shape, stride)
+    return Layout._make(shape, stride, offset, swizzle=a.swizzle)

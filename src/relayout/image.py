@@ -33,7 +33,7 @@ BOX_LIMIT = 4096
 def numeric_modes(layout: Layout) -> list[Mode]:
     """The modes of a layout whose strides span memory."""
     for d in flatten(layout.stride):
-        layout._number(d)
+        abs(d)
     return [layout.mode(k) for k in range(layout.rank)]
 
 

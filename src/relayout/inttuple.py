@@ -38,8 +38,8 @@ def as_int(x: Any, what: str) -> int:
 
 def as_ints(x: Any, what: str = "an IntTuple", level: int = 0) -> Ints:
     """``x`` as nested plain tuples of Python integers; lists count as tuples."""
-    if type(x) is int:
-        return x
+    if x.__class__ is int or (level == 0 and _is_plain(x, 0)):
+        return x  # type: ignore[no-any-return]
     if isinstance(x, tuple | list):
         if level >= MAX_DEPTH:
             raise LimitExceeded(
@@ -47,6 +47,16 @@ def as_ints(x: Any, what: str = "an IntTuple", level: int = 0) -> Ints:
             )
         return tuple([as_ints(e, what, level + 1) for e in x])
     return as_int(x, what)
+
+
+def _is_plain(x: Any, level: int) -> bool:
+    """Whether ``x`` is nested plain tuples of Python integers already."""
+    if x.__class__ is not tuple or level >= MAX_DEPTH:
+        return False
+    for e in x:
+        if e.__class__ is not int and not _is_plain(e, level + 1):
+            return False
+    return True
 
 
 def IntTuple(*items: Any) -> tuple[Ints, ...]:
@@ -70,14 +80,14 @@ def depth(x: Any) -> int:
 
 def flatten(t: Any) -> tuple[Any, ...]:
     """The leaves from left to right."""
-    if not isinstance(t, tuple):
+    if t.__class__ is not tuple:
         return (t,)
     for e in t:
-        if isinstance(e, tuple):
+        if e.__class__ is tuple:
             leaves: list[Any] = []
             for x in t:
-                if isinstance(x, tuple):
-                    leaves.extend(flatten(x))
+                if x.__class__ is tuple:
+                    leaves += flatten(x)
                 else:
                     leaves.append(x)
             return tuple(leaves)
@@ -86,18 +96,18 @@ def flatten(t: Any) -> tuple[Any, ...]:
 
 def unflatten(leaves: Iterator[Any], profile: Any) -> Any:
     """``leaves`` arranged like ``profile``, left to right."""
-    if isinstance(profile, tuple):
-        return tuple([unflatten(leaves, e) for e in profile])
+    if profile.__class__ is tuple:
+        return tuple([unflatten(leaves, e) if e.__class__ is tuple else next(leaves) for e in profile])
     return next(leaves)
 
 
 def product(t: Any) -> int:
     """The product of all leaves; 1 for the empty tuple."""
-    if not isinstance(t, tuple):
+    if t.__class__ is not tuple:
         return t  # type: ignore[no-any-return]
     result = 1
     for e in t:
-        result *= product(e) if isinstance(e, tuple) else e
+        result *= product(e) if e.__class__ is tuple else e
     return result
 
 
@@ -188,47 +198,64 @@ def crd2idx(coord: Any, shape: Any, stride: Any = None) -> Any:
 
     ``coord`` may be an integer wherever ``shape`` has a tuple; it is then split colexicographically.
     """
-    shape = as_ints(shape, "shape")
-    return coord_value(coord, shape, prefix_product(shape) if stride is None else stride, coord, shape)
+    if stride is None:
+        shape = as_ints(shape, "shape")
+        stride = prefix_product(shape)
+    try:
+        return coord_value(coord, shape, stride)
+    except BadCoordinate as bad:
+        raise bad.explained(coord, shape) from None
 
 
-def coord_value(coord: Any, shape: Any, stride: Any, whole_coord: Any, whole_shape: Any) -> Any:
-    """The sum of digits times strides, each digit proven inside its mode; ``whole_*`` are for the message."""
-    if not isinstance(shape, tuple):
-        if isinstance(coord, tuple | list):
-            if len(coord) != 1:
-                raise rank_error(whole_coord, whole_shape)
-            coord = coord[0]
-        if type(coord) is not int:
-            coord = as_int(coord, "a coordinate")
-        if not 0 <= coord < shape:
-            raise coord_error(whole_coord, whole_shape)
-        return coord * stride
-    total = 0
-    if isinstance(coord, tuple | list):
-        if len(coord) != len(shape):
-            raise rank_error(whole_coord, whole_shape)
-        for c, s, d in zip(coord, shape, stride, strict=True):
-            if type(c) is int and not isinstance(s, tuple):
+class BadCoordinate(Exception):
+    """A coordinate that does not fit; the caller, who knows all of it, turns this into an error to read."""
+
+    def explained(self, coord: Any, shape: Any) -> ShapeError | OutOfBounds:
+        return rank_error(coord, shape) if self.args else coord_error(coord, shape)
+
+
+def coord_value(coord: Any, shape: Any, stride: Any) -> Any:
+    """The sum of digits times strides, each digit proven inside its mode; else ``BadCoordinate``."""
+    if coord.__class__ is tuple and shape.__class__ is tuple:
+        if len(coord) != len(shape) or len(stride) != len(shape):
+            raise BadCoordinate("rank")
+        total = 0
+        for c, s, d in zip(coord, shape, stride):
+            if c.__class__ is int and s.__class__ is int:
                 if not 0 <= c < s:
-                    raise coord_error(whole_coord, whole_shape)
+                    raise BadCoordinate
                 total += c * d
             else:
-                total += coord_value(c, s, d, whole_coord, whole_shape)
+                total += coord_value(c, s, d)
         return total
-    if type(coord) is not int:
-        coord = as_int(coord, "a coordinate")
-    rest = coord
-    if rest < 0:
-        raise coord_error(whole_coord, whole_shape)
-    for s, d in zip(flatten(shape), flatten(stride), strict=True):
-        if s == 0:
-            raise coord_error(whole_coord, whole_shape)
-        rest, digit = divmod(rest, s)
-        total += digit * d
-    if rest:
-        raise coord_error(whole_coord, whole_shape)
-    return total
+    if coord.__class__ is not int:
+        if isinstance(coord, tuple | list):
+            if isinstance(shape, tuple):
+                return coord_value(tuple(coord), tuple(shape), stride)
+            if len(coord) != 1:
+                raise BadCoordinate("rank")
+            coord = coord[0]
+        return coord_value(as_int(coord, "a coordinate"), shape, stride)
+    if coord < 0:
+        raise BadCoordinate
+    if shape.__class__ is tuple:
+        rest = coord
+        total = 0
+        for s, d in zip(shape, stride):
+            if s.__class__ is tuple:
+                rest, digit = divmod(rest, product(s) or 1)
+                total += coord_value(digit, s, d)
+            else:
+                rest, digit = divmod(rest, s or 1)
+                if s == 0:
+                    raise BadCoordinate
+                total += digit * d
+        if rest:
+            raise BadCoordinate
+        return total
+    if coord >= as_int(shape, "shape"):
+        raise BadCoordinate
+    return coord * stride
 
 
 def coord_error(coord: Any, shape: Any) -> OutOfBounds:
@@ -263,18 +290,28 @@ def idx2crd(idx: Any, shape: Any, stride: Any = None) -> Any:
             raise rank_error(idx, shape)
         return tuple([idx2crd(i, s, d) for i, s, d in zip(idx, shape, strides, strict=True)])
     idx = as_int(idx, "an index")
-    sizes = flatten(shape)
     if stride is None:
         if not 0 <= idx < product(shape):
             raise coord_error(idx, shape)
-        digits = []
-        for s in sizes:
-            idx, digit = divmod(idx, s)
-            digits.append(digit)
-        return unflatten(iter(digits), shape)
+        return _split(idx, shape)
     if not congruent(shape, stride):
         raise ShapeError(f"shape {shape} and stride {stride} are not congruent.", shape=shape, stride=stride)
-    return unflatten(iter(unique_digits(idx, sizes, flatten(stride))), shape)
+    return unflatten(iter(unique_digits(idx, flatten(shape), flatten(stride))), shape)
+
+
+def _split(idx: int, shape: Any) -> Any:
+    """The digits of an index inside ``shape``."""
+    if shape.__class__ is not tuple:
+        return idx
+    digits: list[Any] = []
+    for s in shape:
+        if s.__class__ is tuple:
+            idx, inner = divmod(idx, product(s))
+            digits.append(_split(inner, s))
+        else:
+            idx, digit = divmod(idx, s)
+            digits.append(digit)
+    return tuple(digits)
 
 
 def unique_digits(idx: int, sizes: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, ...]:

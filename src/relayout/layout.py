@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .basis import Basis, as_coordinate
-from .checks import checked_shape, checked_stride, checked_swizzle, checked_window, is_flat_pair
-from .errors import OutOfBounds, ShapeError
+from .checks import checked_shape, checked_stride, checked_swizzle, checked_window, is_plain_pair
+from .errors import OutOfBounds
 from .inttuple import (
+    BadCoordinate,
     as_int,
     as_ints,
     coord_error,
@@ -52,13 +53,10 @@ class Layout(Views):
     5
     """
 
-    __slots__ = ("_extents", "_origin", "offset", "shape", "stride", "swizzle")
+    __slots__ = ("_rest", "shape", "stride")
     shape: Any
     stride: Any
-    offset: Any
-    swizzle: Swizzle | None
-    _origin: tuple[int, ...] | None
-    _extents: tuple[int, ...] | None
+    _rest: tuple[Any, tuple[int, ...] | None, tuple[int, ...] | None, Swizzle | None]
 
     def __init__(
         self,
@@ -70,16 +68,17 @@ class Layout(Views):
         origin: Any = None,
         swizzle: Swizzle | tuple[int, int, int] | None = None,
     ) -> None:
-        if not is_flat_pair(shape, stride):
-            shape, stride = checked_shape(shape), checked_stride(shape, stride)
-        if type(offset) is not int and not isinstance(offset, Basis):
-            offset = as_int(offset, "offset")
-        if swizzle is not None:
-            swizzle = checked_swizzle(swizzle, stride)
-        window: tuple[tuple[int, ...] | None, tuple[int, ...] | None] = (None, None)
-        if extents is not None or origin is not None:
-            window = checked_window(shape, extents, origin)
-        _fill(self, shape, stride, offset, *window, swizzle)
+        if not is_plain_pair(shape, stride):
+            shape = checked_shape(shape)
+            stride = checked_stride(shape, stride)
+        _set_shape(self, shape)
+        _set_stride(self, stride)
+        if offset.__class__ is int and not offset and extents is origin is swizzle is None:
+            _set_rest(self, PLAIN)
+            return
+        start = offset if isinstance(offset, Basis) else as_int(offset, "offset")
+        window = (None, None) if extents is origin is None else checked_window(shape, extents, origin)
+        _set_rest(self, _shared(start, *window, None if swizzle is None else checked_swizzle(swizzle, stride)))
 
     @staticmethod
     def _make(
@@ -92,8 +91,37 @@ class Layout(Views):
     ) -> Layout:
         """A layout from parts already known to fit together."""
         self = _new(Layout)
-        _fill(self, shape, stride, offset, origin, extents, swizzle)
+        _set_shape(self, shape)
+        _set_stride(self, stride)
+        _set_rest(self, _shared(offset, origin, extents, swizzle))
         return self
+
+    @staticmethod
+    def _plain(shape: Any, stride: Any) -> Layout:
+        """A layout of nothing but a shape and a stride known to fit together."""
+        self = _new(Layout)
+        _set_shape(self, shape)
+        _set_stride(self, stride)
+        _set_rest(self, PLAIN)
+        return self
+
+    @property
+    def offset(self) -> Any:
+        """Where coordinate 0 of the box lies, in elements."""
+        return self._rest[0]
+
+    @property
+    def swizzle(self) -> Swizzle | None:
+        """The permutation of addresses that is applied last."""
+        return self._rest[3]
+
+    @property
+    def _origin(self) -> tuple[int, ...] | None:
+        return self._rest[1]
+
+    @property
+    def _extents(self) -> tuple[int, ...] | None:
+        return self._rest[2]
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError("a Layout is immutable; its view methods return new layouts")
@@ -180,7 +208,7 @@ class Layout(Views):
         for s, d in zip(flatten(self.shape), flatten(self.stride), strict=True):
             if s == 0:
                 return 0
-            reach += (s - 1) * abs(self._number(d))
+            reach += (s - 1) * abs(d)
         return reach
 
     @property
@@ -222,15 +250,19 @@ class Layout(Views):
         """
         k = self._dim(k)
         shape, stride = (self.shape[k], self.stride[k]) if isinstance(self.shape, tuple) else (self.shape, self.stride)
+        if self._extents is None:
+            return Layout._plain(shape, stride)
         mode = self.mode(k)
         if not mode.windowed:
-            return Layout._make(shape, stride)
+            return Layout._plain(shape, stride)
         if isinstance(shape, tuple):
             shape, stride = (shape,), (stride,)
         return Layout._make(shape, stride, 0, (mode.origin,), (mode.extent,))
 
     def __iter__(self) -> Iterator[Layout]:
-        return (self[k] for k in range(self.rank))
+        if self._extents is None and self.shape.__class__ is tuple:
+            return map(Layout._plain, self.shape, self.stride)
+        return map(self.__getitem__, range(self.rank))
 
     def mode(self, k: int) -> Mode:
         """Mode ``k`` as flat sizes and strides with its window."""
@@ -264,18 +296,20 @@ class Layout(Views):
     def __call__(self, *coord: Any) -> Any:
         """The offset of a coordinate: an integer, one entry per mode, or nested like the shape."""
         c = coord[0] if len(coord) == 1 else coord
-        if self._origin is None:
-            total = self.offset + coord_value(c, self.shape, self.stride, c, self.shape)
+        offset, origin, _, swizzle = self._rest
+        if origin is None:
+            try:
+                total = offset + coord_value(c, self.shape, self.stride)
+            except BadCoordinate as bad:
+                raise bad.explained(c, self.shape) from None
         else:
-            total = self.offset
+            total = offset
             for k, x in enumerate(self._mode_coordinate(c)):
                 mode = self.mode(k)
                 total += value(mode.sizes, mode.strides, mode.origin + x)
-        if self.swizzle is not None:
-            return self.swizzle(total)
-        if type(total) is not int:
-            return as_coordinate(total, (*flatten(self.stride), self.offset))
-        return as_coordinate(total, flatten(self.stride)) if total == 0 and self.has_basis else total
+        if total.__class__ is int:
+            return total if swizzle is None else swizzle(total)
+        return as_coordinate(total, (*flatten(self.stride), offset))
 
     def _mode_coordinate(self, coord: Any) -> tuple[int, ...]:
         """``coord`` as one integer per mode, each inside the window."""
@@ -387,7 +421,7 @@ class Layout(Views):
     # ---- as a value --------------------------------------------------------------------------------------
 
     def _key(self) -> tuple[Any, ...]:
-        return self.shape, self.stride, self.offset, self._origin, self._extents, self.swizzle
+        return self.shape, self.stride, *self._rest
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Layout) and self._key() == other._key()
@@ -424,30 +458,16 @@ class Layout(Views):
             )
         return d % self.rank
 
-    @staticmethod
-    def _number(stride: Any) -> int:
-        if isinstance(stride, Basis):
-            raise ShapeError(
-                f"stride {stride} points along a coordinate, so it spans no memory.",
-                hint="layouts with basis strides can be called, sliced and composed; nothing else",
-                stride=stride,
-            )
-        return stride  # type: ignore[no-any-return]
 
+PLAIN: tuple[Any, None, None, None] = (0, None, None, None)
+"""Offset, origin, extents and swizzle of a layout that has none of them; such layouts share this very tuple."""
 
 _new = object.__new__
-_set_shape, _set_stride, _set_offset, _set_origin, _set_extents, _set_swizzle = (
-    vars(Layout)[name].__set__ for name in ("shape", "stride", "offset", "_origin", "_extents", "swizzle")
-)
+_set_shape, _set_stride, _set_rest = (vars(Layout)[name].__set__ for name in ("shape", "stride", "_rest"))
 
 
-def _fill(self: Layout, shape: Any, stride: Any, offset: Any, origin: Any, extents: Any, swizzle: Any) -> None:
-    _set_shape(self, shape)
-    _set_stride(self, stride)
-    _set_offset(self, offset)
-    _set_origin(self, origin)
-    _set_extents(self, extents)
-    _set_swizzle(self, swizzle)
+def _shared(*rest: Any) -> Any:
+    return PLAIN if rest == PLAIN and type(rest[0]) is int else rest
 
 
 def size(x: Any) -> int:

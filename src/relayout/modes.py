@@ -34,14 +34,16 @@ def coalesced(sizes: Sequence[int], strides: Sequence[Any]) -> tuple[list[int], 
     """The shortest sizes and strides with the same function; size-1 places are gone, possibly all of them."""
     out_sizes: list[int] = []
     out_strides: list[Any] = []
-    for s, d in zip(sizes, strides, strict=True):
+    following: Any = None
+    for s, d in zip(sizes, strides):
         if s == 1:
             continue
-        if out_sizes and out_sizes[-1] * out_strides[-1] == d:
+        if d == following:
             out_sizes[-1] *= s
         else:
             out_sizes.append(s)
             out_strides.append(d)
+        following = d * s
     return out_sizes, out_strides
 
 
@@ -54,13 +56,16 @@ def value(shape: Any, stride: Any, x: int) -> Any:
 
 def digit_sum(sizes: Sequence[int], strides: Sequence[Any], x: int) -> Any:
     """The sum of the digits of ``x`` times the strides; the last place takes all that is left."""
-    if not sizes:
-        return 0
+    return open_sum(sizes[:-1], strides, x) if sizes else 0
+
+
+def open_sum(sizes: Sequence[int], strides: Sequence[Any], x: int) -> Any:
+    """The same for digits whose last place has no size: one size less than there are strides."""
     total: Any = 0
-    for s, d in zip(sizes[:-1], strides[:-1], strict=True):
+    for s, d in zip(sizes, strides):
         x, digit = divmod(x, s)
         total += digit * d
-    return total + x * strides[-1]
+    return total + x * strides[len(sizes)]
 
 
 class Box(NamedTuple):

@@ -14,7 +14,7 @@ from .swizzle import Swizzle
 
 def upcast(layout: Layout, n: int) -> Layout:
     """Addresses in units of ``n`` elements: runs of ``n`` become one; refused where they are not whole."""
-    plain(layout, "upcast", swizzle=True, basis=False)
+    plain(layout, "upcast", swizzle=True)
     n = _positive(n)
     remainder = 0
     modes: list[tuple[int, int]] = []
@@ -35,7 +35,7 @@ def upcast(layout: Layout, n: int) -> Layout:
 
 def downcast(layout: Layout, n: int) -> Layout:
     """Addresses in units of one ``n``-th: the unit-stride mode gets ``n`` times as long, all other strides too."""
-    plain(layout, "downcast", swizzle=True, basis=False)
+    plain(layout, "downcast", swizzle=True)
     n = _positive(n)
     leaves = list(zip(flatten(layout.shape), flatten(layout.stride), strict=True))
     units = [k for k, (_, d) in enumerate(leaves) if d == 1]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .errors import LimitExceeded, NotExpressible
 from .inttuple import product
-from .modes import Mode, digit_sum, fitted, simplified
+from .modes import Mode, digit_sum, fitted, open_sum, simplified
 
 if TYPE_CHECKING:
     from .layout import Layout
@@ -110,10 +110,10 @@ def along(mode: Mode, factors: Sequence[tuple[int, int]], layout: Layout) -> tup
 
     constant, mode = simplified(mode)
     sizes, strides = [*mode.sizes] or [1], [*mode.strides] or [0]
-    open_ended = [*sizes[:-1], 0]
+    lower = sizes[:-1]
     operands = layout._make(tuple(sizes), tuple(strides)), factors
     try:
-        found = composed(open_ended, strides, list(factors), mode.origin, operands)
+        found = composed(lower, strides, list(factors), mode.origin, operands)
     except NotExpressible:
         widest = max(range(len(factors)), key=lambda j: (factors[j][0] > 1, factors[j][1]))
         others = [f for j, f in enumerate(factors) if j != widest]
@@ -121,13 +121,13 @@ def along(mode: Mode, factors: Sequence[tuple[int, int]], layout: Layout) -> tup
         place, remainder = divmod(mode.origin, step)
         upper = _from_digit(sizes, strides, step)
         if upper is None or remainder + sum((m - 1) * b for m, b in others if m > 1) >= step:
-            moved, parts = _by_table(lambda x: digit_sum(open_ended, strides, mode.origin + x), factors, layout)
+            moved, parts = _by_table(lambda x: open_sum(lower, strides, mode.origin + x), factors, layout)
             return constant + moved, parts
-        parts = [_part(part) for part in composed(open_ended, strides, others, remainder, operands)]
+        parts = [_part(part) for part in composed(lower, strides, others, remainder, operands)]
         moved, high = simplified(Mode(*upper, place, n))
         parts.insert(widest, _part(list(zip(high.sizes, high.strides, strict=True)), high.origin, n))
-        return constant + digit_sum(open_ended, strides, remainder) + moved, parts
-    return constant + digit_sum(open_ended, strides, mode.origin), [_part(part) for part in found]
+        return constant + open_sum(lower, strides, remainder) + moved, parts
+    return constant + open_sum(lower, strides, mode.origin), [_part(part) for part in found]
 
 
 def _by_table(at: Callable[[int], Any], factors: Sequence[tuple[int, int]], layout: Layout) -> tuple[Any, list[Part]]:

@@ -213,9 +213,9 @@ def logical_divide(layout: Layout, tiler: Any) -> Layout:
     if isinstance(tiler, tuple | list):
         plain(layout, "logical_divide", swizzle=True)
         return _mode_by_mode(layout, tuple(tiler), logical_divide, "logical_divide")
-    tile = _as_layout(tiler)
     plain(layout, "logical_divide", swizzle=True)
-    return composition(layout, make_layout(tile, complement(tile, layout.size)))
+    tile = _as_layout(tiler)
+    return composition(layout, joined((tile, complement(tile, product(layout.shape)))))
 
 
 def logical_product(block: Layout, tiler: Any) -> Layout:
@@ -231,8 +231,8 @@ def logical_product(block: Layout, tiler: Any) -> Layout:
     grid = _as_layout(tiler)
     plain(block, "logical_product")
     plain(grid, "logical_product")
-    rest = complement(block, block.size * (grid.cosize + grid.offset))
-    return make_layout(block, composition(rest, grid))
+    rest = complement(block, product(block.shape) * (grid.cosize + grid.offset))
+    return joined((block, composition(rest, grid)))
 
 
 def _as_layout(tiler: Any) -> Layout:
@@ -251,11 +251,16 @@ def _unzipped(split: Callable[[Layout, Any], Layout], layout: Layout, tiler: Any
             f"{tiler} has more entries than {layout} has modes.", hint="give at most one per mode", layout=layout
         )
     modes = list(layout)
-    parts = [_unzipped(split, m, t) for m, t in zip(modes, tiler, strict=False)]
-    offset = layout.offset + sum((p.offset for p in parts), 0)
-    tiles = joined([p[0] for p in parts], 0)
-    rests = joined([p[1] for p in parts] + modes[len(parts) :], 0)
-    return joined([tiles, rests], offset, layout.swizzle)
+    offset = layout.offset
+    tiles: list[Layout] = []
+    rests: list[Layout] = []
+    for m, t in zip(modes, tiler):
+        part = _unzipped(split, m, t)
+        tile, rest = part
+        offset += part.offset
+        tiles.append(tile)
+        rests.append(rest)
+    return joined([joined(tiles), joined(rests + modes[len(tiles) :])], offset, layout.swizzle)
 
 
 def _spread(layout: Layout, first: bool) -> Layout:

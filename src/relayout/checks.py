@@ -28,18 +28,18 @@ def is_plain_pair(shape: Any, stride: Any, level: int = 0) -> bool:
 def checked_shape(given: Any) -> Ints:
     """``given`` as nested tuples of sizes >= 0."""
     shape = as_ints(given, "shape")
-    for s in flatten(shape):
-        if s < 0:
-            raise ShapeError(
-                f"shape {shape} has the negative size {s}.", hint="sizes are >= 0; 0 makes an empty layout", shape=shape
-            )
+    smallest = min(flatten(shape), default=0)
+    if smallest < 0:
+        raise ShapeError(
+            f"shape {shape} has the negative size {smallest}.",
+            hint="sizes are >= 0; 0 makes an empty layout",
+            shape=shape,
+        )
     return shape
 
 
 def checked_stride(shape: Any, stride: Any) -> Any:
-    """``stride`` as nested tuples congruent with ``shape``; compact column-major when there is none."""
-    if stride is None:
-        return _compact(shape)
+    """``stride`` as nested tuples congruent with ``shape``."""
     stride = _as_strides(stride)
     if not congruent(shape, stride):
         raise ShapeError(
@@ -58,7 +58,7 @@ def checked_stride(shape: Any, stride: Any) -> Any:
     return stride
 
 
-def _compact(shape: Any, running: int = 1) -> Any:
+def compact(shape: Any, running: int = 1) -> Any:
     """Compact column-major strides from ``running`` on, with CuTe's 0 for a mode of size 1."""
     if shape.__class__ is int:
         return 0 if shape == 1 else running
@@ -68,7 +68,7 @@ def _compact(shape: Any, running: int = 1) -> Any:
             strides.append(0 if s == 1 else running)
             running *= s
         else:
-            strides.append(_compact(s, running))
+            strides.append(compact(s, running))
             running *= product(s)
     return tuple(strides)
 

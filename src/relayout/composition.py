@@ -104,6 +104,8 @@ def joined(modes: Iterable[Layout], offset: Any = 0, swizzle: Swizzle | None = N
         strides.append(m.stride)
         if m._rest is not PLAIN:
             offset += m.offset
+    if offset.__class__ is int and not offset and swizzle is None:
+        return Layout._plain(tuple(shapes), tuple(strides))
     return Layout._make(tuple(shapes), tuple(strides), offset, swizzle=swizzle)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .basis import Basis, as_coordinate
-from .checks import checked_shape, checked_stride, checked_swizzle, checked_window, is_plain_pair
+from .checks import checked_shape, checked_stride, checked_swizzle, checked_window, compact, is_plain_pair
 from .errors import OutOfBounds
 from .inttuple import (
     BadCoordinate,
@@ -68,7 +68,10 @@ class Layout(Views):
         origin: Any = None,
         swizzle: Swizzle | tuple[int, int, int] | None = None,
     ) -> None:
-        if not is_plain_pair(shape, stride):
+        if stride is None:
+            shape = checked_shape(shape)
+            stride = compact(shape)
+        elif not is_plain_pair(shape, stride):
             shape = checked_shape(shape)
             stride = checked_stride(shape, stride)
         _set_shape(self, shape)

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import colex, layouts, leaves, table
 
 import relayout as rl
 from relayout import Layout, Swizzle, compare
+from support import colex, layouts, leaves, table
 
 ANY = layouts(48, window=True, swizzle=True, offset=True, negative=True, tuples_only=True)
 

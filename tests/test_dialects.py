@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import layouts
 
 import relayout as rl
 from relayout import E, Layout, Swizzle
 from relayout.dialects import BUILT_IN
+from support import layouts
 
 ANY = layouts(window=True, swizzle=True, offset=True, negative=True)
 

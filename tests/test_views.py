@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from math import gcd
 from typing import Any
 
@@ -9,10 +10,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support import coordinates, layouts, table, volume
 
 import relayout as rl
 from relayout import Layout, MultipleBlocks, SingleBlock, UniformBlocks
+from support import coordinates, layouts, table, volume
 
 ANY = layouts(60, window=True, swizzle=True, offset=True, negative=True, tuples_only=True)
 PLAIN = layouts(60, window=True, offset=True, negative=True, tuples_only=True)
@@ -43,7 +44,7 @@ def a_view_exists(truth: Any) -> bool:
     total = np.full(truth.shape, truth[origin], dtype=object)
     for k in range(truth.ndim):
         line = truth[(*origin[:k], slice(None), *origin[k + 1 :])]
-        if not a_mode_exists([int(b - a) for a, b in zip(line, line[1:], strict=False)]):
+        if not a_mode_exists([int(b - a) for a, b in pairwise(line)]):
             return False
         total = total + (line - line[0]).reshape([-1 if j == k else 1 for j in range(truth.ndim)])
     return bool((total == truth).all())
@@ -78,9 +79,9 @@ def test_slices_are_numpys(layout: Layout, data: Any) -> None:
     truth = table(layout)
     ends = st.one_of(st.none(), st.integers(-7, 7))
     steps = st.sampled_from([None, 1, 2, 3, -1, -2, 5])
-    keys: list[Any] = []
-    for n in layout.extents:
-        keys.append(data.draw(st.one_of(st.builds(slice, ends, ends, steps), st.integers(-n, n - 1))))
+    keys: list[Any] = [
+        data.draw(st.one_of(st.builds(slice, ends, ends, steps), st.integers(-n, n - 1))) for n in layout.extents
+    ]
     if data.draw(st.booleans()):
         keys.insert(data.draw(st.integers(0, len(keys))), None)
     if data.draw(st.booleans()):
@@ -188,7 +189,7 @@ def test_strided_blocks_are_the_layout_in_row_major_order(layout: Layout) -> Non
 def test_strided_blocks_are_as_long_as_equal_blocks_can_be(layout: Layout) -> None:
     row_major = [int(x) for x in table(layout).reshape(-1)]
     runs = [1]
-    for a, b in zip(row_major, row_major[1:], strict=False):
+    for a, b in pairwise(row_major):
         runs = [*runs[:-1], runs[-1] + 1] if b == a + 1 else [*runs, 1]
     assert layout.strided_blocks().length <= gcd(*runs)
     if not layout.windowed:
@@ -247,34 +248,34 @@ def test_views_of_huge_layouts() -> None:
 @pytest.mark.parametrize(
     ("make", "error", "words"),
     [
-        (lambda l: l.narrow(0, 2, 3), rl.OutOfBounds, "leaves dimension"),
-        (lambda l: l.narrow(0, -1, 1), rl.OutOfBounds, "leaves dimension"),
-        (lambda l: l.narrow(2, 0, 1), rl.OutOfBounds, "does not exist"),
-        (lambda l: l.pick(0, 4), rl.OutOfBounds, "outside dimension"),
-        (lambda l: l.permute(0, 0), rl.ShapeError, "twice"),
-        (lambda l: l.permute(0), rl.ShapeError, "names 1 of 2"),
-        (lambda l: l.permute(0, 5), rl.OutOfBounds, "does not exist"),
-        (lambda l: l.broadcast_to(5, 6), rl.ShapeError, "broadcast"),
-        (lambda l: l.broadcast_to(6), rl.ShapeError, "broadcast"),
-        (lambda l: l.reshape(5, 5), rl.ShapeError, "do not fit"),
-        (lambda l: l.reshape(-1, -1), rl.ShapeError, "do not fit"),
-        (lambda l: l.reshape(-1, 7), rl.ShapeError, "do not fit"),
-        (lambda l: l.reshape(-2, 12), rl.ShapeError, "flat tuple"),
-        (lambda l: l.reshape((4, (3, 2))), rl.ShapeError, "flat tuple"),
-        (lambda l: l.flatten(1, 0), rl.ShapeError, "ends before"),
-        (lambda l: l.split(0), rl.ShapeError, "at least 1"),
-        (lambda l: l.split([1, 2]), rl.ShapeError, "add up"),
-        (lambda l: l.chunk(0), rl.ShapeError, "at least 1"),
-        (lambda l: l.unfold(0, 5, 1), rl.OutOfBounds, "leaves dimension"),
-        (lambda l: l.unfold(0, 2, 0), rl.OutOfBounds, "leaves dimension"),
-        (lambda l: l.unsqueeze(4), rl.OutOfBounds, "cannot be added"),
-        (lambda l: l.tile((2,)), rl.ShapeError, "one size"),
-        (lambda l: l.tile((2, 2), (2, 0)), rl.OutOfBounds, "no tile"),
-        (lambda l: l.view[0, 0, 0], rl.ShapeError, "3 indices"),
-        (lambda l: l.view[..., ...], rl.ShapeError, "more than once"),
-        (lambda l: l.view["x"], rl.ShapeError, "integer"),
-        (lambda l: l.view[0.5:], rl.ShapeError, "slice"),
-        (lambda l: l.view[::0], rl.ShapeError, "step"),
+        (lambda m: m.narrow(0, 2, 3), rl.OutOfBounds, "leaves dimension"),
+        (lambda m: m.narrow(0, -1, 1), rl.OutOfBounds, "leaves dimension"),
+        (lambda m: m.narrow(2, 0, 1), rl.OutOfBounds, "does not exist"),
+        (lambda m: m.pick(0, 4), rl.OutOfBounds, "outside dimension"),
+        (lambda m: m.permute(0, 0), rl.ShapeError, "twice"),
+        (lambda m: m.permute(0), rl.ShapeError, "names 1 of 2"),
+        (lambda m: m.permute(0, 5), rl.OutOfBounds, "does not exist"),
+        (lambda m: m.broadcast_to(5, 6), rl.ShapeError, "broadcast"),
+        (lambda m: m.broadcast_to(6), rl.ShapeError, "broadcast"),
+        (lambda m: m.reshape(5, 5), rl.ShapeError, "do not fit"),
+        (lambda m: m.reshape(-1, -1), rl.ShapeError, "do not fit"),
+        (lambda m: m.reshape(-1, 7), rl.ShapeError, "do not fit"),
+        (lambda m: m.reshape(-2, 12), rl.ShapeError, "flat tuple"),
+        (lambda m: m.reshape((4, (3, 2))), rl.ShapeError, "flat tuple"),
+        (lambda m: m.flatten(1, 0), rl.ShapeError, "ends before"),
+        (lambda m: m.split(0), rl.ShapeError, "at least 1"),
+        (lambda m: m.split([1, 2]), rl.ShapeError, "add up"),
+        (lambda m: m.chunk(0), rl.ShapeError, "at least 1"),
+        (lambda m: m.unfold(0, 5, 1), rl.OutOfBounds, "leaves dimension"),
+        (lambda m: m.unfold(0, 2, 0), rl.OutOfBounds, "leaves dimension"),
+        (lambda m: m.unsqueeze(4), rl.OutOfBounds, "cannot be added"),
+        (lambda m: m.tile((2,)), rl.ShapeError, "one size"),
+        (lambda m: m.tile((2, 2), (2, 0)), rl.OutOfBounds, "no tile"),
+        (lambda m: m.view[0, 0, 0], rl.ShapeError, "3 indices"),
+        (lambda m: m.view[..., ...], rl.ShapeError, "more than once"),
+        (lambda m: m.view["x"], rl.ShapeError, "integer"),
+        (lambda m: m.view[0.5:], rl.ShapeError, "slice"),
+        (lambda m: m.view[::0], rl.ShapeError, "step"),
     ],
 )
 def test_refused_views(make: Any, error: type[Exception], words: str) -> None:

@@ -1,0 +1,70 @@
+"""The project itself: imports stay light, the command works, docs match the code, lint and types are clean."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import relayout
+
+ROOT = Path(__file__).parent.parent
+
+
+def python(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def test_import_is_light() -> None:
+    code = (
+        "import sys, time; before = set(sys.modules); t = time.process_time(); import relayout;"
+        "print(time.process_time() - t, sorted({m.split('.')[0] for m in set(sys.modules) - before}))"
+    )
+    runs = [python("-c", code).stdout.split(" ", 1) for _ in range(7)]
+    assert min(float(seconds) for seconds, _ in runs) < 0.040
+    for heavy in ("numpy", "click", "rich", "torch"):
+        assert f"'{heavy}'" not in runs[0][1]
+
+
+def test_every_public_name_exists_and_is_documented() -> None:
+    for name in relayout.__all__:
+        assert getattr(relayout, name).__doc__, name
+
+
+def test_demo_runs_in_seconds() -> None:
+    started = time.perf_counter()
+    done = python("-m", "relayout", "demo")
+    assert done.returncode == 0
+    assert time.perf_counter() - started < 10
+    assert done.stderr == ""
+    assert "NotExpressible [RL006]" in done.stdout
+    assert "the same function" in done.stdout
+
+
+def test_help_names_the_commands() -> None:
+    done = python("-m", "relayout", "--help")
+    assert done.returncode == 0
+    assert "demo" in done.stdout
+    assert python("-m", "relayout", "--version").stdout.strip().endswith(relayout.__version__)
+
+
+def test_the_error_page_is_generated_from_the_classes() -> None:
+    spec = importlib.util.spec_from_file_location("make_errors", ROOT / "docs" / "make_errors.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    text = module.PAGE.read_text()
+    assert module.page(text) == text
+    codes = [cls.code for cls in relayout.errors.error_classes()]
+    assert len(set(codes)) == len(codes)
+
+
+@pytest.mark.parametrize("arguments", [("ruff", "check", "."), ("ruff", "format", "--check", "."), ("mypy",)])
+def test_lint_and_types(arguments: tuple[str, ...]) -> None:
+    done = python("-m", *arguments)
+    assert done.returncode == 0, done.stdout + done.stderr

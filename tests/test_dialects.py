@@ -179,7 +179,7 @@ def test_pictures_show_true_offsets_of_windows_offsets_and_swizzles() -> None:
 
 
 def test_pictures_have_a_limit_and_a_style() -> None:
-    with pytest.raises(rl.LimitExceeded, match="view"):
+    with pytest.raises(rl.LimitExceeded, match="narrow"):
         rl.format_layout(Layout((1000, 1000)))
     with pytest.raises(rl.ShapeError, match="style"):
         rl.format_layout(Layout(4, 1), "svg")

@@ -64,19 +64,17 @@ from .inttuple import (
     congruent,
     crd2crd,
     crd2idx,
-    depth,
     flatten,
     idx2crd,
     inner_product,
     prefix_product,
     product,
     product_each,
-    rank,
     shape_div,
     weakly_compatible,
     weakly_congruent,
 )
-from .layout import Layout, cosize, size
+from .layout import Layout, cosize, depth, rank, size
 from .offset_table import native_available
 from .recast import downcast, recast_layout, upcast
 from .swizzle import Swizzle

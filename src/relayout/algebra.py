@@ -10,11 +10,12 @@ from typing import Any
 
 from .building import UNIT, make_layout, make_ordered_layout, zip_modes
 from .composition import composition, joined, plain
-from .errors import LimitExceeded, NotExpressible, ShapeError
+from .errors import LimitExceeded, NotExpressible, ShapeError, shown
 from .image import collision
-from .inttuple import as_int, as_ints, flatten, product, product_each, unflatten
+from .inttuple import as_int, as_ints, product_each
 from .layout import PLAIN, Layout
 from .modes import coalesced
+from .nested import flatten, product, unflatten, within_depth
 
 
 def coalesce(layout: Layout, profile: Any = None) -> Layout:
@@ -47,9 +48,10 @@ def _mode_by_mode(
     layout: Layout, tiler: tuple[Any, ...], operation: Callable[[Layout, Any], Layout], name: str
 ) -> Layout:
     """``operation`` on each mode that ``tiler`` has an entry for; the other modes are kept."""
+    within_depth(tiler, "the tiler")
     if len(tiler) > layout.rank:
         raise ShapeError(
-            f"{name}: {tiler} has more entries than {layout} has modes.",
+            f"{name}: {shown(tiler)} has more entries than {layout} has modes.",
             hint="give at most one per mode",
             layout=layout,
         )
@@ -199,7 +201,10 @@ def _without_offset(layout: Layout, operation: str) -> None:
         )
     if layout.size == 0:
         raise NotExpressible(
-            f"{operation} of the empty layout {layout} is not defined.", operation=operation, layout=layout
+            f"{operation} of the empty layout {layout} is not defined.",
+            hint="give every mode a size",
+            operation=operation,
+            layout=layout,
         )
 
 
@@ -246,9 +251,10 @@ def _unzipped(split: Callable[[Layout, Any], Layout], layout: Layout, tiler: Any
     if not isinstance(tiler, tuple | list):
         return split(layout, tiler)
     plain(layout, split.__name__, swizzle=True)
+    within_depth(tiler, "the tiler")
     if len(tiler) > layout.rank:
         raise ShapeError(
-            f"{tiler} has more entries than {layout} has modes.", hint="give at most one per mode", layout=layout
+            f"{shown(tiler)} has more entries than {layout} has modes.", hint="give at most one per mode", layout=layout
         )
     modes = list(layout)
     offset = layout.offset

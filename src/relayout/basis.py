@@ -6,29 +6,34 @@ from collections.abc import Iterable
 from typing import Any
 
 from .errors import LimitExceeded, ShapeError
-from .inttuple import MAX_DEPTH, as_int
+from .immutable import Immutable
+from .inttuple import as_int
+from .nested import MAX_DEPTH
+
+MAX_MODES = 1 << 10
+"""Mode numbers stay below this, so that coordinates stay small."""
 
 
-class Basis:
+class Basis(Immutable):
     """An integer combination of coordinate axes; ``str`` is CuTe's form, innermost mode first: ``3@0@1``."""
 
     __slots__ = ("terms",)
     terms: tuple[tuple[tuple[int, ...], int], ...]
 
-    def __init__(self, terms: Iterable[tuple[tuple[int, ...], int]]) -> None:
+    def __new__(cls, terms: Iterable[tuple[tuple[int, ...], int]]) -> Basis:
         total: dict[tuple[int, ...], int] = {}
         for path, scale in terms:
             total[path] = total.get(path, 0) + scale
+        self = super().__new__(cls)
         object.__setattr__(self, "terms", tuple(sorted((p, k) for p, k in total.items() if k)))
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError("a Basis is immutable")
+        return self
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Basis, (self.terms,)
 
     def __mul__(self, scale: int) -> Basis:
-        return Basis((path, k * scale) for path, k in self.terms)
+        factor = as_int(scale, "the scale of a basis stride")
+        return Basis((path, k * factor) for path, k in self.terms)
 
     __rmul__ = __mul__
 
@@ -37,7 +42,9 @@ class Basis:
             return Basis(self.terms + other.terms)
         if other == 0:
             return self
-        raise ShapeError(f"{self} is a coordinate: it cannot be added to the number {other}.", a=self, b=other)
+        raise ShapeError(
+            f"{self} is a coordinate: it cannot be added to the number {other}.", hint="add E(...) * k", a=self, b=other
+        )
 
     __radd__ = __add__
 
@@ -81,10 +88,18 @@ def E(*path: int) -> Basis:
     if not path:
         raise ShapeError("E() names no mode.", hint="write E(0) for the first mode")
     if len(path) > MAX_DEPTH:
-        raise LimitExceeded(f"E(...) is nested deeper than {MAX_DEPTH} levels.", limit=MAX_DEPTH)
+        raise LimitExceeded(
+            f"E(...) is nested deeper than {MAX_DEPTH} levels.", hint="name fewer levels", limit=MAX_DEPTH
+        )
     steps = tuple([as_int(i, "a mode number") for i in path])
     if min(steps) < 0:
-        raise ShapeError(f"E{steps}: mode numbers start at 0.", path=steps)
+        raise ShapeError(
+            f"E({', '.join(map(str, steps))}): mode numbers start at 0.", hint="count modes from 0", path=steps
+        )
+    if max(steps) >= MAX_MODES:
+        raise LimitExceeded(
+            f"E(...) names a mode past {MAX_MODES}.", hint="coordinates have fewer entries", limit=MAX_MODES
+        )
     return Basis([(steps, 1)])
 
 

@@ -8,8 +8,8 @@ from math import gcd
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from .errors import NotExpressible
-from .inttuple import flatten
 from .modes import simplified
+from .nested import flatten
 
 if TYPE_CHECKING:
     from .layout import Layout

@@ -7,8 +7,9 @@ from typing import Any
 from .basis import E
 from .composition import composition, joined, plain
 from .errors import OutOfBounds, ShapeError
-from .inttuple import as_int, as_ints, compact_order, crd2idx, flatten, rank_error, unflatten
-from .layout import Layout
+from .inttuple import as_int, as_ints, compact_order, rank_error, value_at
+from .layout import Layout, as_layout
+from .nested import flatten, unflatten
 
 UNIT = Layout(1, 0)
 """The mode that does nothing."""
@@ -117,7 +118,7 @@ def _sliced(coord: Any, shape: Any, stride: Any, whole: Any) -> tuple[list[Any],
     if coord is None:
         return [shape], [stride], 0
     if not isinstance(coord, tuple | list):
-        return [], [], crd2idx(coord, shape, stride)
+        return [], [], value_at(coord, shape, stride)
     _check_same_rank(coord, shape, whole)
     shapes: list[Any] = []
     strides: list[Any] = []
@@ -143,7 +144,7 @@ def _diced(coord: Any, shape: Any, stride: Any, whole: Any) -> list[tuple[Any, A
     if coord is None:
         return []
     if not isinstance(coord, tuple | list):
-        crd2idx(coord, shape, stride)
+        value_at(coord, shape, stride)
         return [(shape, stride)]
     _check_same_rank(coord, shape, whole)
     return [mode for c, s, d in zip(coord, shape, stride, strict=True) for mode in _diced(c, s, d, whole)]
@@ -156,7 +157,7 @@ def _check_same_rank(coord: Any, shape: Any, whole: Any) -> None:
 
 def domain_offset(coord: Any, layout: Layout) -> Layout:
     """The layout seen from ``coord`` on: ``result(c) == L(coord + c)`` for every ``c`` that stays inside ``L``."""
-    start = layout.coordinates(coord).modes
+    start = as_layout(layout, "domain_offset").coordinates(coord).modes
     result = layout
     for k, x in enumerate(start):
         result = result.narrow(k, x, layout.extents[k] - x)

@@ -16,9 +16,9 @@ from operator import mul
 from typing import Any, NamedTuple
 
 from .errors import LimitExceeded, NotExpressible, OutOfBounds
-from .inttuple import flatten, product, unflatten
 from .layout import Layout
 from .modes import open_sum
+from .nested import flatten, product, unflatten
 
 Leaf = tuple[int, Any]
 

@@ -5,24 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from .basis import Basis
-from .errors import LimitExceeded, ShapeError, WindowError
-from .inttuple import MAX_DEPTH, Ints, as_int, as_ints, congruent, flatten, product
+from .errors import ShapeError, WindowError, shown
+from .inttuple import Ints, as_int, as_ints
+from .nested import congruent, flatten, product, within_depth
 from .swizzle import Swizzle
-
-
-def is_plain_pair(shape: Any, stride: Any, level: int = 0) -> bool:
-    """Whether both are integers, or congruent tuples of them, with sizes >= 0: nothing to convert or refuse."""
-    if shape.__class__ is int:
-        return stride.__class__ is int and shape >= 0
-    if shape.__class__ is not tuple or stride.__class__ is not tuple or len(shape) != len(stride) or level == MAX_DEPTH:
-        return False
-    for s, d in zip(shape, stride):
-        if s.__class__ is int:
-            if d.__class__ is not int or s < 0:
-                return False
-        elif not is_plain_pair(s, d, level + 1):
-            return False
-    return True
 
 
 def checked_shape(given: Any) -> Ints:
@@ -40,7 +26,7 @@ def checked_shape(given: Any) -> Ints:
 
 def checked_stride(shape: Any, stride: Any) -> Any:
     """``stride`` as nested tuples congruent with ``shape``."""
-    stride = _as_strides(stride)
+    stride = _as_strides(within_depth(stride, "stride"))
     if not congruent(shape, stride):
         raise ShapeError(
             f"shape {shape} and stride {stride} are not congruent.",
@@ -73,13 +59,32 @@ def compact(shape: Any, running: int = 1) -> Any:
     return tuple(strides)
 
 
-def _as_strides(stride: Any, level: int = 0) -> Any:
-    if isinstance(stride, tuple | list):
-        if level >= MAX_DEPTH:
-            raise LimitExceeded(
-                f"stride is nested deeper than {MAX_DEPTH} levels.", hint="flatten it first", limit=MAX_DEPTH
+def checked_offset(offset: Any, stride: Any) -> Any:
+    """``offset`` as an integer, or as a coordinate where the strides point along coordinates too."""
+    leaves = flatten(stride)
+    if isinstance(offset, Basis):
+        if any(type(d) is int and d != 0 for d in leaves):
+            raise ShapeError(
+                f"offset {offset} is a coordinate, and the strides {stride} are memory.",
+                hint="use basis strides or integers, not both",
+                offset=offset,
+                stride=stride,
             )
-        return tuple([_as_strides(d, level + 1) for d in stride])
+        return offset
+    start = as_int(offset, "offset")
+    if start and any(isinstance(d, Basis) for d in leaves):
+        raise ShapeError(
+            f"offset {start} is memory, and the strides {stride} are coordinates.",
+            hint="use an offset such as E(0) * 2",
+            offset=start,
+            stride=stride,
+        )
+    return start
+
+
+def _as_strides(stride: Any) -> Any:
+    if isinstance(stride, tuple | list):
+        return tuple([_as_strides(d) for d in stride])
     return stride if isinstance(stride, Basis) else as_int(stride, "stride")
 
 
@@ -88,7 +93,9 @@ def checked_swizzle(swizzle: Any, stride: Any) -> Swizzle | None:
     if isinstance(swizzle, tuple | list) and len(swizzle) == 3:
         swizzle = Swizzle(*swizzle)
     if not isinstance(swizzle, Swizzle):
-        raise ShapeError(f"swizzle must be a Swizzle, got {swizzle!r}.", hint="Swizzle(bits, base, shift)", got=swizzle)
+        raise ShapeError(
+            f"swizzle must be a Swizzle, got {shown(swizzle)}.", hint="Swizzle(bits, base, shift)", got=swizzle
+        )
     if any(isinstance(d, Basis) for d in flatten(stride)):
         raise ShapeError(
             "a layout of coordinates has no addresses to swizzle.", hint="swizzle the layout it is composed into"

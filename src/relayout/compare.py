@@ -9,11 +9,11 @@ from __future__ import annotations
 from math import gcd
 from typing import Any, NamedTuple
 
-from .errors import LimitExceeded, NotExpressible, ShapeError
+from .errors import LimitExceeded, NotExpressible, ShapeError, shown
 from .image import inner_range, numeric_modes
-from .inttuple import flatten
 from .layout import Layout
 from .modes import Mode, coalesced, simplified
+from .nested import flatten
 from .swizzle import Swizzle
 
 ENUMERATION_LIMIT = 1 << 20
@@ -63,7 +63,9 @@ def compare(a: Layout, b: Layout, flat: bool = False, limit: int = ENUMERATION_L
     for layout in (a, b):
         if not isinstance(layout, Layout):
             raise ShapeError(
-                f"compare takes layouts, got {layout!r}.", hint="Layout(shape, stride), or parse a text", got=layout
+                f"compare takes layouts, got {shown(layout)}.",
+                hint="Layout(shape, stride), or parse a text",
+                got=layout,
             )
         numeric_modes(layout)
     if a.extents != b.extents if not flat else a.size != b.size:
@@ -245,4 +247,5 @@ def normal_form(layout: Layout) -> Layout:
 
 def follows(layout: Layout, reference: Layout) -> bool:
     """Whether ``layout`` is ``reference`` moved by a constant."""
+    numeric_modes(layout)
     return layout.size == 0 or bool(compare(layout, reference.with_offset(layout(0))))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .carry import extended
-from .errors import ShapeError
+from .errors import LimitExceeded, ShapeError
+from .immutable import Immutable
 from .inttuple import as_int
 from .layout import Layout
 from .modes import open_sum
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class ComposedLayout:
+class ComposedLayout(Immutable):
     """The exact function ``outer(offset + inner(c))``, kept as it is: for compositions that are no layout.
 
     ``outer`` is a layout, a swizzle or another composition; ``inner`` gives the domain. A layout as ``outer`` extends
@@ -28,7 +29,7 @@ class ComposedLayout:
     inner: Any
     offset: int
 
-    def __init__(self, outer: Any, inner: Any, offset: int = 0) -> None:
+    def __new__(cls, outer: Any, inner: Any, offset: int = 0) -> ComposedLayout:
         if not isinstance(outer, Layout | Swizzle | ComposedLayout) or not isinstance(
             inner, Layout | Swizzle | ComposedLayout
         ):
@@ -38,11 +39,10 @@ class ComposedLayout:
                 outer=outer,
                 inner=inner,
             )
+        self = super().__new__(cls)
         for name, value in (("outer", outer), ("inner", inner), ("offset", as_int(offset, "offset"))):
             object.__setattr__(self, name, value)
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError("a ComposedLayout is immutable")
+        return self
 
     def __reduce__(self) -> tuple[Any, ...]:
         return ComposedLayout, (self.outer, self.inner, self.offset)
@@ -71,10 +71,14 @@ class ComposedLayout:
         """The int64 table of all values, of shape ``extents``."""
         import numpy as np
 
-        inner = self.inner.offsets() + self.offset
-        if isinstance(self.outer, Swizzle):
-            return self.outer(inner)  # type: ignore[no-any-return]
-        return np.array([_evaluate(self.outer, int(y)) for y in inner.reshape(-1)], np.int64).reshape(inner.shape)
+        inner = self.inner.offsets()
+        try:
+            table = np.array([_evaluate(self.outer, y + self.offset) for y in inner.reshape(-1).tolist()], np.int64)
+        except OverflowError:
+            raise LimitExceeded(
+                f"values of {self} do not fit into int64.", hint="call it: Python integers have no limit", limit=1 << 63
+            ) from None
+        return table.reshape(inner.shape)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ComposedLayout) and self.__reduce__() == other.__reduce__()

@@ -7,10 +7,11 @@ from typing import Any
 
 from .basis import Basis
 from .carry import Leaf, composed, extended
-from .errors import NotExpressible, OutOfBounds, ShapeError
-from .inttuple import as_int, flatten, product, unflatten
+from .errors import NotExpressible, OutOfBounds, ShapeError, shown
+from .inttuple import as_int
 from .layout import PLAIN, Layout
 from .modes import open_sum
+from .nested import flatten, product, unflatten, within_depth
 from .swizzle import Swizzle
 
 
@@ -54,7 +55,7 @@ def plain(layout: Any, operation: str, *, swizzle: bool = False) -> Layout:
     """``layout`` itself when ``operation`` can take it: without a window, and without a swizzle unless allowed."""
     if not isinstance(layout, Layout):
         raise ShapeError(
-            f"{operation} takes layouts, got {layout!r}.", hint="wrap it: Layout(shape, stride)", got=layout
+            f"{operation} takes layouts, got {shown(layout)}.", hint="wrap it: Layout(shape, stride)", got=layout
         )
     if layout._rest is PLAIN:
         return layout
@@ -77,7 +78,9 @@ def plain(layout: Any, operation: str, *, swizzle: bool = False) -> Layout:
 
 def _swizzled(swizzle: Swizzle, b: Any) -> Layout:
     if not isinstance(b, Layout):
-        raise ShapeError(f"a swizzle composes with a layout, got {b!r}.", hint="wrap it: Layout(shape, stride)", got=b)
+        raise ShapeError(
+            f"a swizzle composes with a layout, got {shown(b)}.", hint="wrap it: Layout(shape, stride)", got=b
+        )
     if b.swizzle is not None:
         raise NotExpressible(
             f"{b} has a swizzle already.",
@@ -89,9 +92,13 @@ def _swizzled(swizzle: Swizzle, b: Any) -> Layout:
 
 
 def _by_mode(a: Layout, tiler: tuple[Any, ...]) -> Layout:
+    within_depth(tiler, "the tiler")
     if len(tiler) > a.rank:
         raise ShapeError(
-            f"the tiler {tiler} has more modes than {a}.", hint="give at most one entry per mode", tiler=tiler, layout=a
+            f"the tiler {shown(tiler)} has more modes than {a}.",
+            hint="give at most one entry per mode",
+            tiler=tiler,
+            layout=a,
         )
     return joined([composition(m, t) for m, t in zip(a, tiler)], a.offset, a.swizzle)
 
@@ -99,11 +106,16 @@ def _by_mode(a: Layout, tiler: tuple[Any, ...]) -> Layout:
 def joined(modes: Iterable[Layout], offset: Any = 0, swizzle: Swizzle | None = None) -> Layout:
     """The layouts as modes of one, their offsets added up."""
     shapes, strides = [], []
+    nested = False
     for m in modes:
         shapes.append(m.shape)
         strides.append(m.stride)
         if m._rest is not PLAIN:
             offset += m.offset
+        if m.shape.__class__ is tuple:
+            nested = True
+    if nested:
+        within_depth(shapes, "the result")
     if offset.__class__ is int and not offset and swizzle is None:
         return Layout._plain(tuple(shapes), tuple(strides))
     return Layout._make(tuple(shapes), tuple(strides), offset, swizzle=swizzle)
@@ -169,6 +181,8 @@ def _assemble(a: Layout, profile: Any, parts: list[list[Leaf]], offset: Any) -> 
             strides.append(tuple([d for _, d in part]))
     if profile.__class__ is tuple:
         shape, stride = unflatten(iter(shapes), profile), unflatten(iter(strides), profile)
+        if len(shapes) != len(profile):
+            within_depth(shape, "the composition")
     else:
         shape, stride = shapes[0], strides[0]
     if a._rest is PLAIN and offset.__class__ is int and not offset:

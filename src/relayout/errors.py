@@ -5,6 +5,17 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 
+def shown(x: Any, level: int = 4) -> str:
+    """``repr`` kept short: deep nesting and long tuples end in dots."""
+    if isinstance(x, tuple | list):
+        if level == 0:
+            return "(...)"
+        entries = [shown(e, level - 1) for e in x[:12]] + ["..."] * (len(x) > 12)
+        return f"({', '.join(entries)}{',' * (len(x) == 1)})"
+    text = repr(x)
+    return text if len(text) <= 200 else f"{text[:190]}..."
+
+
 class LayoutError(ValueError):
     """Base of all relayout errors.
 
@@ -45,20 +56,9 @@ class ParseError(LayoutError):
 
     def __init__(self, message: str, *, text: str = "", position: int = 0, hint: str = "", **operands: Any) -> None:
         start = max(0, position - 60)
-        shown = "".join(c if c.isprintable() else " " for c in text[start : position + 40])
-        pointed = f"{message}\n  {shown}\n  {' ' * (position - start)}^" if text else message
-        super().__init__(f"{pointed}\n" if hint and text else pointed, hint=hint, **operands)
-        self.text = text
-        self.position = position
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild_parse, (self.args[0], self.text, self.position, self.hint, self.operands)
-
-
-def _rebuild_parse(shown: str, text: str, position: int, hint: str, operands: dict[str, Any]) -> ParseError:
-    error = ParseError(shown, **operands)
-    error.text, error.position, error.hint = text, position, hint
-    return error
+        line = "".join(c if c.isprintable() else " " for c in text[start : position + 40])
+        super().__init__(message, hint=hint, text=text, position=position, **operands)
+        self.args = (f"{message}\n  {line}\n  {' ' * (position - start)}^" + (f"\nHint: {hint}" if hint else ""),)
 
 
 class ShapeError(LayoutError):

@@ -7,9 +7,9 @@ from itertools import product as cartesian
 from typing import TYPE_CHECKING, Any
 
 from .errors import LimitExceeded, NotExpressible, OutOfBounds
-from .inttuple import flatten
 from .lattice import solutions
 from .modes import Box, Mode, boxes, digit_sum, span
+from .nested import flatten
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,7 +32,7 @@ BOX_LIMIT = 4096
 
 def numeric_modes(layout: Layout) -> list[Mode]:
     """The modes of a layout whose strides span memory."""
-    for d in flatten(layout.stride):
+    for d in (*flatten(layout.stride), layout.offset):
         abs(d)
     return [layout.mode(k) for k in range(layout.rank)]
 
@@ -132,7 +132,12 @@ def offsets(layout: Layout) -> NDArray[np.int64]:
     extents = layout.extents
     if layout.size == 0:
         numeric_modes(layout)
-        return np.empty(extents, np.int64)
+        try:
+            return np.empty(extents, np.int64)
+        except ValueError:
+            raise LimitExceeded(
+                f"numpy has no array of shape {extents}.", hint="take a view first (narrow, pick)", limit=1 << 63
+            ) from None
     low, high = inner_range(layout)
     if layout.size > TABLE_LIMIT:
         raise LimitExceeded(

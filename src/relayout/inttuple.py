@@ -1,23 +1,21 @@
-"""Nested tuples of integers: their shape, their coordinates, and the arithmetic of both.
+"""Nested tuples of integers: their structure, their coordinates, and the arithmetic of both.
 
-Everything here is a function on plain ``int`` and ``tuple``. Coordinates run in colexicographic order: the
+Functions on ``int`` and ``tuple`` that check what they are given. Coordinates run in colexicographic order: the
 leftmost entry is the fastest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from operator import index as to_index
 from typing import Any, TypeAlias
 
-from .errors import LimitExceeded, NotExpressible, OutOfBounds, ShapeError
+from . import nested
+from .errors import NotExpressible, OutOfBounds, ShapeError, shown
 from .lattice import solutions
+from .nested import MAX_DEPTH, within_depth
 
 Ints: TypeAlias = "int | tuple[Ints, ...]"
 """An integer or a (nested) tuple of integers."""
-
-MAX_DEPTH = 64
-"""Nesting deeper than this is refused, so that recursion always ends well."""
 
 
 def as_int(x: Any, what: str) -> int:
@@ -30,22 +28,22 @@ def as_int(x: Any, what: str) -> int:
         except TypeError:
             pass
     raise ShapeError(
-        f"{what} must be an integer, got {x!r} of type {type(x).__name__}.",
-        hint="use int, numpy integers, or nested tuples of them",
+        f"{what} must be an integer, got {shown(x)} of type {type(x).__name__}.",
+        hint="use int or numpy integers",
         got=x,
     )
 
 
-def as_ints(x: Any, what: str = "an IntTuple", level: int = 0) -> Ints:
+def as_ints(x: Any, what: str = "an IntTuple") -> Ints:
     """``x`` as nested plain tuples of Python integers; lists count as tuples."""
-    if x.__class__ is int or (level == 0 and _is_plain(x, 0)):
+    if x.__class__ is int or _is_plain(x, 0):
         return x  # type: ignore[no-any-return]
+    return _converted(within_depth(x, what), what)
+
+
+def _converted(x: Any, what: str) -> Ints:
     if isinstance(x, tuple | list):
-        if level >= MAX_DEPTH:
-            raise LimitExceeded(
-                f"{what} is nested deeper than {MAX_DEPTH} levels.", hint="flatten it first", limit=MAX_DEPTH
-            )
-        return tuple([as_ints(e, what, level + 1) for e in x])
+        return tuple([_converted(e, what) for e in x])
     return as_int(x, what)
 
 
@@ -64,125 +62,79 @@ def IntTuple(*items: Any) -> tuple[Ints, ...]:
     return tuple([as_ints(item) for item in items])
 
 
-def rank(x: Any) -> int:
-    """The number of top-level modes of a tuple or a layout; an integer has one."""
-    shape = getattr(x, "shape", x)
-    return len(shape) if isinstance(shape, tuple | list) else 1
-
-
-def depth(x: Any) -> int:
-    """The nesting depth of a tuple or of a layout's shape; an integer has depth 0."""
-    shape = getattr(x, "shape", x)
-    if isinstance(shape, tuple | list):
-        return 1 + max((depth(e) for e in shape), default=0)
-    return 0
-
-
-def flatten(t: Any) -> tuple[Any, ...]:
+def flatten(t: Any) -> tuple[int, ...]:
     """The leaves from left to right."""
-    if t.__class__ is not tuple:
-        return (t,)
-    for e in t:
-        if e.__class__ is tuple:
-            leaves: list[Any] = []
-            for x in t:
-                if x.__class__ is tuple:
-                    leaves += flatten(x)
-                else:
-                    leaves.append(x)
-            return tuple(leaves)
-    return t
-
-
-def unflatten(leaves: Iterator[Any], profile: Any) -> Any:
-    """``leaves`` arranged like ``profile``, left to right."""
-    if profile.__class__ is tuple:
-        return tuple([unflatten(leaves, e) if e.__class__ is tuple else next(leaves) for e in profile])
-    return next(leaves)
+    return nested.flatten(as_ints(t))
 
 
 def product(t: Any) -> int:
     """The product of all leaves; 1 for the empty tuple."""
-    if t.__class__ is not tuple:
-        return t  # type: ignore[no-any-return]
-    result = 1
-    for e in t:
-        result *= product(e) if e.__class__ is tuple else e
-    return result
+    return nested.product(as_ints(t))
 
 
-def product_each(t: Ints) -> Ints:
+def product_each(t: Any) -> Ints:
     """The product of each top-level mode."""
-    return tuple([product(e) for e in t]) if isinstance(t, tuple) else t
+    t = as_ints(t)
+    return tuple([nested.product(e) for e in t]) if isinstance(t, tuple) else t
 
 
-def prefix_product(t: Ints, init: int = 1) -> Any:
+def prefix_product(t: Any, init: int = 1) -> Any:
     """For each leaf the product of all leaves to its left, times ``init``: compact column-major strides."""
-    return _running_product(t, init)[0]
+    return nested.running_products(as_ints(t), as_int(init, "init"))
 
 
-def _running_product(t: Ints, running: int) -> tuple[Any, int]:
-    if not isinstance(t, tuple):
-        return running, running * t
-    result = []
-    for e in t:
-        entry, running = _running_product(e, running)
-        result.append(entry)
-    return tuple(result), running
-
-
-def inner_product(a: Ints, b: Ints) -> int:
+def inner_product(a: Any, b: Any) -> int:
     """The sum of the products of corresponding leaves."""
-    if not congruent(a, b):
-        raise ShapeError(f"inner_product needs congruent tuples, got {a} and {b}.", a=a, b=b)
-    return sum(x * y for x, y in zip(flatten(a), flatten(b), strict=True))
-
-
-def _agree(a: Any, b: Any, at_leaf: Callable[[Any, Any], bool]) -> bool:
-    """Whether the tuple part of ``a`` stands in ``b`` too and ``at_leaf`` holds where ``a`` ends."""
-    if isinstance(a, tuple):
-        return (
-            isinstance(b, tuple) and len(a) == len(b) and all(_agree(x, y, at_leaf) for x, y in zip(a, b, strict=True))
-        )
-    return at_leaf(a, b)
+    a, b = as_ints(a), as_ints(b)
+    if not nested.congruent(a, b):
+        raise ShapeError(f"inner_product needs congruent tuples, got {a} and {b}.", hint="nest both alike", a=a, b=b)
+    return sum(x * y for x, y in zip(nested.flatten(a), nested.flatten(b)))
 
 
 def congruent(a: Any, b: Any) -> bool:
     """Whether both have the same hierarchical structure."""
-    return _agree(a, b, lambda _, y: not isinstance(y, tuple))
+    return nested.congruent(as_ints(a), as_ints(b))
 
 
 def weakly_congruent(a: Any, b: Any) -> bool:
     """Whether ``b`` refines the structure of ``a``: integers of ``a`` may be tuples in ``b``."""
-    return _agree(a, b, lambda _x, _y: True)
+    return nested.agree(as_ints(a), as_ints(b), lambda _x, _y: True)
 
 
-def compatible(a: Ints, b: Ints) -> bool:
+def compatible(a: Any, b: Any) -> bool:
     """Whether every coordinate of shape ``a`` is one of shape ``b`` too: equal sizes at each leaf of ``a``."""
-    return _agree(a, b, lambda x, y: bool(x == product(y)))
+    return nested.agree(as_ints(a), as_ints(b), lambda x, y: bool(x == nested.product(y)))
 
 
-def weakly_compatible(a: Ints, b: Ints) -> bool:
+def weakly_compatible(a: Any, b: Any) -> bool:
     """Whether each leaf of ``a`` divides the size that ``b`` has there."""
-    return _agree(a, b, lambda x, y: product(y) % x == 0 if x else product(y) == 0)
+    return nested.agree(
+        as_ints(a), as_ints(b), lambda x, y: nested.product(y) % x == 0 if x else nested.product(y) == 0
+    )
 
 
-def shape_div(a: Ints, b: Ints) -> Ints:
+def shape_div(a: Any, b: Any) -> Ints:
     """``a`` divided by ``b`` from the fastest leaf on: each leaf is divided, or consumed whole.
 
     Holds when at every leaf one of the two divides the other, and is refused otherwise.
     """
+    return _divided(as_ints(a), as_ints(b))
+
+
+def _divided(a: Ints, b: Ints) -> Ints:
     if isinstance(a, tuple):
         if isinstance(b, tuple):
             if len(a) != len(b):
-                raise ShapeError(f"shape_div needs tuples of one rank, got {a} and {b}.", a=a, b=b)
-            return tuple([shape_div(x, y) for x, y in zip(a, b, strict=True)])
+                raise ShapeError(
+                    f"shape_div needs tuples of one rank, got {a} and {b}.", hint="divide mode by mode", a=a, b=b
+                )
+            return tuple([_divided(x, y) for x, y in zip(a, b)])
         result = []
         for x in a:
-            result.append(shape_div(x, b))
-            b = shape_div(b, product(x))
+            result.append(_divided(x, b))
+            b = _divided(b, nested.product(x))
         return tuple(result)
-    divisor = product(b)
+    divisor = nested.product(b)
     if a == 0 or divisor == 0 or (a % divisor and divisor % a):
         raise NotExpressible(
             f"shape_div: neither of {a} and {divisor} divides the other.",
@@ -198,13 +150,30 @@ def crd2idx(coord: Any, shape: Any, stride: Any = None) -> Any:
 
     ``coord`` may be an integer wherever ``shape`` has a tuple; it is then split colexicographically.
     """
-    if stride is None:
-        shape = as_ints(shape, "shape")
-        stride = prefix_product(shape)
+    if not nested.is_plain_pair(shape, stride):
+        shape, stride = _as_pair(shape, stride)
+    return value_at(coord, shape, stride)
+
+
+def value_at(coord: Any, shape: Any, stride: Any) -> Any:
+    """The same for a shape and a stride known to fit together."""
     try:
         return coord_value(coord, shape, stride)
     except BadCoordinate as bad:
         raise bad.explained(coord, shape) from None
+
+
+def _as_pair(shape: Any, stride: Any) -> tuple[Any, Any]:
+    """Shape and stride as congruent tuples of integers; compact column-major strides where there are none."""
+    shape = as_ints(shape, "shape")
+    if stride is None:
+        return shape, nested.running_products(shape)
+    stride = as_ints(stride, "stride")
+    if not nested.congruent(shape, stride):
+        raise ShapeError(
+            f"shape {shape} and stride {stride} are not congruent.", hint="nest both alike", shape=shape, stride=stride
+        )
+    return shape, stride
 
 
 class BadCoordinate(Exception):
@@ -243,7 +212,7 @@ def coord_value(coord: Any, shape: Any, stride: Any) -> Any:
         total = 0
         for s, d in zip(shape, stride):
             if s.__class__ is tuple:
-                rest, digit = divmod(rest, product(s) or 1)
+                rest, digit = divmod(rest, nested.product(s) or 1)
                 total += coord_value(digit, s, d)
             else:
                 rest, digit = divmod(rest, s or 1)
@@ -260,9 +229,9 @@ def coord_value(coord: Any, shape: Any, stride: Any) -> Any:
 
 def coord_error(coord: Any, shape: Any) -> OutOfBounds:
     return OutOfBounds(
-        f"coordinate {coord} is outside the shape {shape}.",
-        hint=f"an integer coordinate runs from 0 to {product(shape) - 1}, a tuple has one entry per mode"
-        if product(shape)
+        f"coordinate {shown(coord)} is outside the shape {shown(shape)}.",
+        hint=f"an integer coordinate runs from 0 to {nested.product(shape) - 1}, a tuple has one entry per mode"
+        if nested.product(shape)
         else "the shape is empty: it has no coordinates",
         coord=coord,
         shape=shape,
@@ -271,7 +240,7 @@ def coord_error(coord: Any, shape: Any) -> OutOfBounds:
 
 def rank_error(coord: Any, shape: Any) -> ShapeError:
     return ShapeError(
-        f"coordinate {coord} does not fit the shape {shape}.",
+        f"coordinate {shown(coord)} does not fit the shape {shown(shape)}.",
         hint="give an integer, one entry per mode, or a coordinate nested like the shape",
         coord=coord,
         shape=shape,
@@ -283,52 +252,54 @@ def idx2crd(idx: Any, shape: Any, stride: Any = None) -> Any:
 
     The inverse of :func:`crd2idx`; refused when no coordinate or more than one maps there.
     """
-    shape = as_ints(shape, "shape")
-    if isinstance(idx, tuple):
-        strides = (None,) * len(idx) if stride is None else stride
-        if not isinstance(shape, tuple) or len(idx) != len(shape) or len(strides) != len(shape):
+    if idx.__class__ is int and stride is None:
+        shape = as_ints(shape, "shape")
+        if not 0 <= idx < nested.product(shape):
+            raise coord_error(idx, shape)
+        return split(idx, shape)
+    if isinstance(idx, tuple | list):
+        shape, strides = _as_pair(shape, stride)
+        if not isinstance(shape, tuple) or len(idx) != len(shape):
             raise rank_error(idx, shape)
-        return tuple([idx2crd(i, s, d) for i, s, d in zip(idx, shape, strides, strict=True)])
+        return tuple([idx2crd(i, s, None if stride is None else d) for i, s, d in zip(idx, shape, strides)])
     idx = as_int(idx, "an index")
     if stride is None:
-        if not 0 <= idx < product(shape):
-            raise coord_error(idx, shape)
-        return _split(idx, shape)
-    if not congruent(shape, stride):
-        raise ShapeError(f"shape {shape} and stride {stride} are not congruent.", shape=shape, stride=stride)
-    return unflatten(iter(unique_digits(idx, flatten(shape), flatten(stride))), shape)
+        return idx2crd(idx, shape)
+    shape, stride = _as_pair(shape, stride)
+    return unique_coordinate(idx, shape, stride)
 
 
-def _split(idx: int, shape: Any) -> Any:
-    """The digits of an index inside ``shape``."""
+def split(idx: int, shape: Any) -> Any:
+    """The digits of an index inside ``shape``, nested like it."""
     if shape.__class__ is not tuple:
         return idx
     digits: list[Any] = []
     for s in shape:
         if s.__class__ is tuple:
-            idx, inner = divmod(idx, product(s))
-            digits.append(_split(inner, s))
+            idx, inner = divmod(idx, nested.product(s))
+            digits.append(split(inner, s))
         else:
             idx, digit = divmod(idx, s)
             digits.append(digit)
     return tuple(digits)
 
 
-def unique_digits(idx: int, sizes: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, ...]:
-    """The only digits whose weighted sum is ``idx``."""
-    found = []
-    for digits in solutions(sizes, strides, idx, question=f"which coordinate maps to {idx}"):
-        found.append(digits)
+def unique_coordinate(idx: int, shape: Any, stride: Any) -> Any:
+    """The only coordinate whose index is ``idx``."""
+    found: list[Any] = []
+    question = f"which coordinate maps to {idx}"
+    for digits in solutions(nested.flatten(shape), nested.flatten(stride), idx, question=question):
+        found.append(nested.unflatten(iter(digits), shape))
         if len(found) == 2:
             raise NotExpressible(
-                f"several coordinates map to {idx}: the digits {found[0]} and {found[1]} of {sizes}:{strides} do.",
+                f"several coordinates of {shape}:{stride} map to {idx}: {found[0]} and {found[1]} do.",
                 hint="the layout is not injective (a stride 0 repeats elements); Layout.preimages lists them all",
                 index=idx,
                 counterexample=tuple(found),
             )
     if not found:
         raise OutOfBounds(
-            f"no coordinate maps to {idx} in {sizes}:{strides}.",
+            f"no coordinate of {shape}:{stride} maps to {idx}.",
             hint="the index lies in a hole or past the end",
             index=idx,
         )
@@ -340,21 +311,25 @@ def crd2crd(coord: Any, dst_shape: Any, src_shape: Any = None) -> Any:
 
     ``src_shape`` is needed only where ``coord`` is a tuple and ``dst_shape`` has an integer or another structure.
     """
+    source = None if src_shape is None else as_ints(src_shape, "src_shape")
+    return _recounted(as_ints(coord, "a coordinate"), as_ints(dst_shape, "dst_shape"), source)
+
+
+def _recounted(coord: Ints, target: Ints, source: Ints | None) -> Any:
     if isinstance(coord, tuple):
-        if isinstance(dst_shape, tuple) and len(coord) == len(dst_shape):
-            sources = (
-                src_shape if isinstance(src_shape, tuple) and len(src_shape) == len(coord) else (None,) * len(coord)
-            )
-            return tuple([crd2crd(c, d, s) for c, d, s in zip(coord, dst_shape, sources, strict=True)])
-        if src_shape is None:
+        if isinstance(target, tuple) and len(coord) == len(target):
+            same = isinstance(source, tuple) and len(source) == len(coord)
+            sources = source if isinstance(source, tuple) and same else (None,) * len(coord)
+            return tuple([_recounted(c, d, s) for c, d, s in zip(coord, target, sources)])
+        if source is None:
             raise ShapeError(
                 f"coordinate {coord} cannot be read without its own shape.",
                 hint="pass src_shape",
                 coord=coord,
-                shape=dst_shape,
+                shape=target,
             )
-        coord = crd2idx(coord, src_shape)
-    return idx2crd(coord, dst_shape)
+        coord = crd2idx(coord, source)
+    return idx2crd(coord, target)
 
 
 def compact_order(shape: Any, order: Any) -> Any:
@@ -364,21 +339,21 @@ def compact_order(shape: Any, order: Any) -> Any:
     gets stride 0, as in CuTe.
     """
     shape, order = as_ints(shape, "shape"), as_ints(order, "order")
-    if not weakly_congruent(order, shape):
+    if not nested.agree(order, shape, lambda _x, _y: True):
         raise ShapeError(
             f"order {order} does not fit the shape {shape}.",
             hint="give one order value per mode",
             shape=shape,
             order=order,
         )
-    ranks = flatten(_spread(order, shape))
-    sizes = flatten(shape)
+    ranks = nested.flatten(_spread(order, shape))
+    sizes = nested.flatten(shape)
     strides = [0] * len(sizes)
     running = 1
     for k in sorted(range(len(sizes)), key=lambda k: ranks[k]):
         strides[k] = running if sizes[k] != 1 else 0
         running *= sizes[k]
-    return unflatten(iter(strides), shape)
+    return nested.unflatten(iter(strides), shape)
 
 
 def _spread(a: Any, profile: Any) -> Any:

@@ -43,7 +43,7 @@ def solutions(
         if nodes > budget:
             raise LimitExceeded(
                 f"{question} is undecided after {budget} search steps.",
-                hint="the strides interleave too much for an exact answer within the budget; pass a larger one",
+                hint="its strides interleave too much for an exact answer within the budget; simplify the layout",
                 limit=budget,
             )
         if k == count:

@@ -6,23 +6,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .basis import Basis, as_coordinate
-from .checks import checked_shape, checked_stride, checked_swizzle, checked_window, compact, is_plain_pair
-from .errors import OutOfBounds
-from .inttuple import (
-    BadCoordinate,
-    as_int,
-    as_ints,
-    coord_error,
-    coord_value,
-    crd2idx,
-    depth,
-    flatten,
-    idx2crd,
-    product,
-    rank_error,
-    unflatten,
-)
+from .checks import checked_offset, checked_shape, checked_stride, checked_swizzle, checked_window, compact
+from .errors import OutOfBounds, ShapeError, shown
+from .immutable import Immutable
+from .inttuple import BadCoordinate, as_int, as_ints, coord_error, coord_value, rank_error, split
 from .modes import Mode, value
+from .nested import depth as nested_depth
+from .nested import flatten, is_plain_pair, product, running_products, unflatten
 from .swizzle import Swizzle
 from .views import Views
 
@@ -41,7 +31,7 @@ class Coordinates(NamedTuple):
     natural: Any
 
 
-class Layout(Views):
+class Layout(Views, Immutable):
     """A function from logical coordinates to offsets, in elements.
 
     The *box* is ``shape``; the *window* is the range ``[origin, origin + extents)`` of it, one per top-level mode, that
@@ -58,8 +48,8 @@ class Layout(Views):
     stride: Any
     _rest: tuple[Any, tuple[int, ...] | None, tuple[int, ...] | None, Swizzle | None]
 
-    def __init__(
-        self,
+    def __new__(
+        cls,
         shape: Any,
         stride: Any = None,
         *,
@@ -67,7 +57,8 @@ class Layout(Views):
         extents: Any = None,
         origin: Any = None,
         swizzle: Swizzle | tuple[int, int, int] | None = None,
-    ) -> None:
+    ) -> Layout:
+        self = _new(cls)
         if stride is None:
             shape = checked_shape(shape)
             stride = compact(shape)
@@ -78,10 +69,11 @@ class Layout(Views):
         _set_stride(self, stride)
         if offset.__class__ is int and not offset and extents is origin is swizzle is None:
             _set_rest(self, PLAIN)
-            return
-        start = offset if isinstance(offset, Basis) else as_int(offset, "offset")
+            return self
+        start = checked_offset(offset, stride)
         window = (None, None) if extents is origin is None else checked_window(shape, extents, origin)
         _set_rest(self, _shared(start, *window, None if swizzle is None else checked_swizzle(swizzle, stride)))
+        return self
 
     @staticmethod
     def _make(
@@ -126,12 +118,6 @@ class Layout(Views):
     def _extents(self) -> tuple[int, ...] | None:
         return self._rest[2]
 
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError("a Layout is immutable; its view methods return new layouts")
-
-    def __delattr__(self, name: str) -> None:
-        raise AttributeError("a Layout is immutable")
-
     def __reduce__(self) -> tuple[Any, ...]:
         return Layout._make, self._key()
 
@@ -171,7 +157,7 @@ class Layout(Views):
 
     @property
     def depth(self) -> int:
-        return depth(self.shape)
+        return nested_depth(self.shape)
 
     @property
     def padded_shape(self) -> tuple[int, ...]:
@@ -279,7 +265,7 @@ class Layout(Views):
         return Layout._make(
             self.shape,
             self.stride,
-            offset if isinstance(offset, Basis) else as_int(offset, "offset"),
+            checked_offset(offset, self.stride),
             self._origin,
             self._extents,
             self.swizzle,
@@ -331,12 +317,10 @@ class Layout(Views):
         if len(coord) != len(extents):
             raise rank_error(coord, extents)
         shapes = self.shape if isinstance(self.shape, tuple) else (self.shape,)
-        folded = tuple(
-            [
-                crd2idx(c, s) if isinstance(c, tuple | list) else as_int(c, "a coordinate")
-                for c, s in zip(coord, shapes, strict=True)
-            ]
-        )
+        try:
+            folded = tuple([_folded(c, s) for c, s in zip(coord, shapes)])
+        except BadCoordinate as bad:
+            raise bad.explained(coord, self.shape) from None
         for x, n in zip(folded, extents, strict=True):
             if not 0 <= x < n:
                 raise coord_error(coord, extents)
@@ -354,7 +338,7 @@ class Layout(Views):
     def _natural(self, modes: tuple[int, ...]) -> Any:
         if not isinstance(self.shape, tuple):
             return modes[0]
-        return tuple([idx2crd(x, s) for x, s in zip(modes, self.shape, strict=True)])
+        return tuple([split(x, s) for x, s in zip(modes, self.shape, strict=True)])
 
     def idx2crd(self, i: int) -> Any:
         """The coordinate, nested like the shape, whose offset is ``i``; refused when there is none or more than one."""
@@ -469,15 +453,40 @@ _new = object.__new__
 _set_shape, _set_stride, _set_rest = (vars(Layout)[name].__set__ for name in ("shape", "stride", "_rest"))
 
 
+def _folded(coord: Any, shape: Any) -> int:
+    """A coordinate of one mode as an integer."""
+    if isinstance(coord, tuple | list):
+        return coord_value(coord, shape, running_products(shape))  # type: ignore[no-any-return]
+    return as_int(coord, "a coordinate")
+
+
 def _shared(*rest: Any) -> Any:
     return PLAIN if rest == PLAIN and type(rest[0]) is int else rest
 
 
+def rank(x: Any) -> int:
+    """The number of top-level modes of a layout or a tuple; an integer has one."""
+    shape = x.shape if isinstance(x, Layout) else as_ints(x)
+    return len(shape) if isinstance(shape, tuple) else 1
+
+
+def depth(x: Any) -> int:
+    """The nesting depth of a layout's shape or of a tuple; an integer has depth 0."""
+    return nested_depth(x.shape if isinstance(x, Layout) else as_ints(x))
+
+
 def size(x: Any) -> int:
     """The number of coordinates of a layout, or the product of a tuple."""
-    return x.size if hasattr(x, "size") else product(as_ints(x))
+    return x.size if isinstance(x, Layout) else product(as_ints(x))
 
 
-def cosize(x: Layout) -> int:
+def cosize(layout: Layout) -> int:
     """One more than the largest index of a layout, offset and swizzle left aside."""
-    return x.cosize
+    return as_layout(layout, "cosize").cosize
+
+
+def as_layout(x: Any, operation: str) -> Layout:
+    """``x`` itself if it is a layout, else an error that says so."""
+    if isinstance(x, Layout):
+        return x
+    raise ShapeError(f"{operation} takes a layout, got {shown(x)}.", hint="wrap it: Layout(shape, stride)", got=x)

@@ -11,7 +11,7 @@ from itertools import pairwise
 from math import gcd
 from typing import Any, NamedTuple
 
-from .inttuple import flatten
+from .nested import flatten
 
 
 class Mode(NamedTuple):

@@ -7,8 +7,9 @@ from typing import Any
 
 from .composition import plain
 from .errors import NotExpressible, ShapeError
-from .inttuple import as_int, flatten, unflatten
+from .inttuple import as_int
 from .layout import Layout
+from .nested import flatten, unflatten
 from .swizzle import Swizzle
 
 

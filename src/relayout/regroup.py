@@ -7,8 +7,8 @@ from itertools import product as cartesian
 from typing import TYPE_CHECKING, Any
 
 from .errors import LimitExceeded, NotExpressible
-from .inttuple import product
 from .modes import Mode, digit_sum, fitted, open_sum, simplified
+from .nested import product
 
 if TYPE_CHECKING:
     from .layout import Layout

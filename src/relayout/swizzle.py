@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, overload
 
-from .errors import ShapeError
+from .errors import LimitExceeded, ShapeError
+from .immutable import Immutable
 from .inttuple import as_int
 
 if TYPE_CHECKING:
     from .layout import Layout
 
 
-class Swizzle:
+class Swizzle(Immutable):
     """``Swizzle(bits, base, shift)``: XOR bits ``[base + shift, base + shift + bits)`` into ``[base, base + bits)``.
 
     A negative shift exchanges the two: ``[base, base + bits)`` goes into the bits ``-shift`` higher. A swizzle is its
@@ -24,7 +25,7 @@ class Swizzle:
     base: int
     shift: int
 
-    def __init__(self, bits: int, base: int, shift: int) -> None:
+    def __new__(cls, bits: int, base: int, shift: int) -> Swizzle:
         bits, base, shift = (as_int(v, "a swizzle parameter") for v in (bits, base, shift))
         if bits < 0 or base < 0 or abs(shift) < bits:
             raise ShapeError(
@@ -44,11 +45,10 @@ class Swizzle:
                 base=base,
                 shift=shift,
             )
+        self = super().__new__(cls)
         for name, value in (("bits", bits), ("base", base), ("shift", shift)):
             object.__setattr__(self, name, value)
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError("a Swizzle is immutable")
+        return self
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Swizzle, self.parameters
@@ -82,8 +82,27 @@ class Swizzle:
             from .composition import composition
 
             return composition(self, x)
+        if hasattr(x, "dtype") and x.ndim:
+            return self._on_array(x)
+        return self._on_integer(x if x.__class__ is int else as_int(x, "an address"))
+
+    def _on_integer(self, x: Any) -> Any:
         read = x & self.source_mask
         return x ^ (read >> self.shift if self.shift >= 0 else read << -self.shift)
+
+    def _on_array(self, x: Any) -> Any:
+        """The array with every address moved; refused where its dtype cannot hold the result."""
+        if x.dtype.kind not in "iu":
+            raise ShapeError(
+                f"addresses are integers, got an array of {x.dtype}.", hint="convert it to int64", got=x.dtype
+            )
+        if self.period.bit_length() - 1 <= 8 * x.dtype.itemsize - (x.dtype.kind == "i"):
+            return self._on_integer(x)
+        if x.size == 0 or self.keeps(int(x.min()), int(x.max())):
+            return x.copy()
+        raise LimitExceeded(
+            f"{x.dtype} cannot hold addresses under the swizzle {self}.", hint="use a wider integer type", limit=x.dtype
+        )
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Swizzle) and self.parameters == other.parameters

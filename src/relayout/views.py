@@ -10,16 +10,22 @@ works on modes alone: on their flat sizes and strides and the window that is use
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from .errors import NotExpressible, OutOfBounds, ShapeError
-from .inttuple import as_int, as_ints, flatten, product
+from .errors import LimitExceeded, NotExpressible, OutOfBounds, ShapeError, shown
+from .inttuple import as_int, as_ints
 from .modes import digit_sum
+from .nested import flatten, product
 from .regroup import Part, along, groups, regrouped, with_units
 
 if TYPE_CHECKING:
     from .blocks import Blocks
     from .layout import Layout
+
+
+MAX_PIECES = 1 << 16
+"""Into how many views a dimension may be split."""
 
 
 class Views:
@@ -77,7 +83,8 @@ class Views:
                 dim += 1
             elif isinstance(key, slice):
                 start, stop, step = _slice_ends(key, layout.extents[dim])
-                layout = layout._stepped(dim, start, step, len(range(start, stop, step)))
+                count = max(0, (stop - start + step - (1 if step > 0 else -1)) // step)
+                layout = layout._stepped(dim, start, step, count)
                 dim += 1
             else:
                 layout = layout.pick(dim, as_int(key, "an index"))
@@ -125,7 +132,7 @@ class Views:
         order = tuple(dims[0]) if len(dims) == 1 and isinstance(dims[0], tuple | list) else dims
         if len(order) != self.rank:
             raise ShapeError(
-                f"permute{order} names {len(order)} of {self.rank} dimensions.",
+                f"permute{shown(order)} names {len(order)} of {self.rank} dimensions.",
                 hint="name every dimension once",
                 dims=order,
                 rank=self.rank,
@@ -133,7 +140,10 @@ class Views:
         places = [self._dim(d) for d in order]
         if len(set(places)) != len(places):
             raise ShapeError(
-                f"permute{order} names a dimension twice.", hint="name every dimension once", dims=order, rank=self.rank
+                f"permute{shown(order)} names a dimension twice.",
+                hint="name every dimension once",
+                dims=order,
+                rank=self.rank,
             )
         parts = self._parts()
         return self._rebuilt([parts[k] for k in places])
@@ -192,7 +202,8 @@ class Views:
             )
         at %= self.rank + 1
         parts = self._parts()
-        stride = flatten(parts[at][1])[0] if at < self.rank and flatten(parts[at][1]) else 1
+        after = flatten(parts[at][1]) if at < self.rank else ()
+        stride = after[0] if after else 0 if self.has_basis else 1
         return self._rebuilt([*parts[:at], (1, stride, 0, 1), *parts[at:]])
 
     def reshape(self: Layout, *shape: Any) -> Layout:
@@ -238,22 +249,24 @@ class Views:
         if not isinstance(sizes, tuple | list):
             each = as_int(sizes, "a split size")
             if each < 1:
-                raise ShapeError(f"a split size must be at least 1, got {each}.", sizes=sizes)
+                raise ShapeError(f"a split size must be at least 1, got {each}.", hint="use a size >= 1", sizes=sizes)
+            _check_pieces(-(-n // each))
             sizes = [min(each, n - start) for start in range(0, n, each)]
         sizes = [as_int(s, "a split size") for s in sizes]
         if sum(sizes) != n or min(sizes, default=0) < 0:
             raise ShapeError(
                 f"split sizes {sizes} do not add up to {n}.", hint="cover the whole dimension", sizes=sizes, size=n
             )
-        starts = [sum(sizes[:k]) for k in range(len(sizes))]
-        return tuple([self.narrow(dim, start, s) for start, s in zip(starts, sizes, strict=True)])
+        starts = accumulate(sizes, initial=0)
+        return tuple([self.narrow(dim, start, s) for start, s in zip(starts, sizes)])
 
     def chunk(self: Layout, chunks: int, dim: int = 0) -> tuple[Layout, ...]:
         """At most ``chunks`` neighbouring views along ``dim``, the first ones one longer where it does not divide."""
         dim, chunks = self._dim(dim), as_int(chunks, "a number of chunks")
         if chunks < 1:
-            raise ShapeError(f"a number of chunks must be at least 1, got {chunks}.", chunks=chunks)
+            raise ShapeError(f"a number of chunks must be at least 1, got {chunks}.", hint="use >= 1", chunks=chunks)
         n = self.extents[dim]
+        _check_pieces(min(n, chunks))
         each, longer = divmod(n, chunks)
         sizes = [each + 1] * longer + [each] * (chunks - longer if each else 0)
         return self.split(sizes, dim)
@@ -294,12 +307,13 @@ class Views:
                 f"tile sizes {tile} do not fit the extents {extents}.", hint="one size >= 1 per dimension", sizes=tile
             )
         if at is not None:
-            place = _sizes((at,))
-            if len(place) != self.rank or any(
-                i * t >= max(n, 1) for i, t, n in zip(place, tile, extents, strict=False)
-            ):
+            place = [as_int(i, "a tile number") for i in (at if isinstance(at, tuple | list) else (at,))]
+            if len(place) != self.rank or any(not 0 <= i * t < max(n, 1) for i, t, n in zip(place, tile, extents)):
                 raise OutOfBounds(
-                    f"there is no tile {place} of sizes {tile} in the extents {extents}.", at=place, sizes=tile
+                    f"there is no tile {tuple(place)} of sizes {tile} in the extents {extents}.",
+                    hint="tile numbers start at 0, one per dimension",
+                    at=at,
+                    sizes=tile,
                 )
             layout: Layout = self
             for k, (i, t, n) in enumerate(zip(place, tile, extents, strict=True)):
@@ -367,13 +381,30 @@ class Indexer:
         return self._layout.slice(*(items if isinstance(items, tuple) else (items,)))
 
 
+def _check_pieces(count: int) -> None:
+    if count > MAX_PIECES:
+        raise LimitExceeded(
+            f"{count} views are over the limit of {MAX_PIECES}.",
+            hint="take larger pieces, or use tile",
+            limit=MAX_PIECES,
+        )
+
+
 def _slice_ends(key: slice, n: int) -> tuple[int, int, int]:
-    ends = [None if end is None else as_int(end, "a slice end") for end in (key.start, key.stop, key.step)]
-    if ends[2] == 0:
+    """Start, stop and step as numpy and Python read them, for any size."""
+    step = 1 if key.step is None else as_int(key.step, "a slice step")
+    if step == 0:
         raise ShapeError(
             "a slice has step 0.", hint="use a step of at least 1, or a negative one to count down", key=key
         )
-    return slice(*ends).indices(n)
+    low, high = (0, n) if step > 0 else (-1, n - 1)
+    ends = []
+    for end, default in ((key.start, low if step > 0 else high), (key.stop, high if step > 0 else low)):
+        if end is not None:
+            end = as_int(end, "a slice end")
+            default = min(max(end + n if end < 0 else end, low), high)
+        ends.append(default)
+    return ends[0], ends[1], step
 
 
 def _completed(items: tuple[Any, ...], rank: int) -> list[Any]:
@@ -399,7 +430,9 @@ def _sizes(shape: tuple[Any, ...], allow_missing: bool = False) -> tuple[int, ..
     for n in flat:
         if isinstance(n, tuple) or n < (-1 if allow_missing else 0):
             raise ShapeError(
-                f"{flat} is not a flat tuple of sizes.", hint="views take one size >= 0 per dimension", shape=flat
+                f"{shown(flat)} is not a flat tuple of sizes.",
+                hint="views take one size >= 0 per dimension",
+                shape=flat,
             )
     return flat  # type: ignore[return-value]
 

@@ -5,15 +5,17 @@ Other packages add a dialect with an entry point in the group ``relayout.dialect
 
 from __future__ import annotations
 
+import re
 from importlib import import_module
 from typing import TYPE_CHECKING, Protocol, cast
 
-from ..errors import ParseError, ShapeError
+from ..errors import ParseError, ShapeError, shown
 
 if TYPE_CHECKING:
     from ..layout import Layout
 
 BUILT_IN = ("mojo", "cute")
+_PREFIX = re.compile(r"\s*([a-z]+):")
 
 
 class Dialect(Protocol):
@@ -40,12 +42,24 @@ def parse(text: str, name: str | None = None) -> Layout:
     The dialect is ``name``, or a prefix of the text (``cute:(3,4):(4,1)``), or recognised when only one reading exists.
     """
     if not isinstance(text, str):
-        raise ShapeError(f"parse takes a text, got {text!r}.", hint="pass a str", got=text)
+        raise ShapeError(f"parse takes a text, got {shown(text)}.", hint="pass a str", got=text)
     if name is not None:
         return dialect(name).parse(text)
-    prefix, colon, rest = text.partition(":")
-    if colon and prefix.strip() in BUILT_IN:
-        return dialect(prefix.strip()).parse(rest)
+    prefix = _PREFIX.match(text)
+    return _prefixed(text, prefix.group(1), prefix.end()) if prefix else _recognised(text)
+
+
+def _prefixed(text: str, name: str, end: int) -> Layout:
+    """The layout after a dialect's name, with errors that point into the whole text."""
+    try:
+        return dialect(name).parse(" " * end + text[end:])
+    except ParseError as error:
+        words = {**error.operands, "text": text}
+        raise ParseError(error.message, hint=error.hint, **words) from None
+
+
+def _recognised(text: str) -> Layout:
+    """The only layout that a built-in dialect reads in ``text``."""
     readings: dict[str, Layout] = {}
     errors: list[ParseError] = []
     for candidate in BUILT_IN:
@@ -67,4 +81,6 @@ def parse(text: str, name: str | None = None) -> Layout:
 
 def render(layout: Layout, name: str) -> str:
     """``layout`` in the words of the dialect ``name``."""
-    return dialect(name).render(layout)
+    from ..layout import as_layout
+
+    return dialect(name).render(as_layout(layout, "render"))

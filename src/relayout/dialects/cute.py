@@ -35,7 +35,7 @@ def _text(layout: Layout, mark: str) -> str:
 
 
 def parse(text: str) -> Layout:
-    scan = Scanner(text, "cute")
+    scan = Scanner(text, "cute", "((3,2),4):((1,6),12)")
     swizzle, offset = None, 0
     if scan.accept("Sw"):
         swizzle = scan.swizzle()

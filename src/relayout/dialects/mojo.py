@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..errors import LimitExceeded
-from ..inttuple import MAX_DEPTH
 from ..layout import Layout
-from .scan import Scanner, written
+from ..nested import MAX_DEPTH
+from .scan import Scanner, too_deep, written
 
 
 def render(layout: Layout) -> str:
@@ -28,7 +27,7 @@ def render(layout: Layout) -> str:
 
 
 def parse(text: str) -> Layout:
-    scan = Scanner(text, "mojo")
+    scan = Scanner(text, "mojo", "((3, 4):(4, 1)) offset 5")
     pair = _item(scan, 0)
     if not isinstance(pair, _Pair):
         scan.expect(":")
@@ -38,7 +37,7 @@ def parse(text: str) -> Layout:
         at = scan.position
         word = scan.word()
         if word not in ("offset", "extents", "origin", "swizzle") or word in words:
-            scan.fail("'offset', 'extents', 'origin' or 'swizzle', each once", at)
+            scan.fail("the end, or 'offset', 'extents', 'origin', 'swizzle', each once", at)
         words[word] = scan.swizzle() if word == "swizzle" else scan.number() if word == "offset" else scan.tuple_()
     return Layout(pair.shape, pair.stride, **words)
 
@@ -55,8 +54,8 @@ def _item(scan: Scanner, level: int) -> Any:
     """A number, a tuple, or a parenthesised ``shape:stride``; parentheses round the latter nest it once more."""
     if scan.peek() != "(":
         return scan.number()
-    if level >= MAX_DEPTH:
-        raise LimitExceeded(f"the text is nested deeper than {MAX_DEPTH} levels.", limit=MAX_DEPTH)
+    if level > MAX_DEPTH:
+        raise too_deep()
     scan.expect("(")
     if scan.accept(")"):
         return ()

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import Any, NoReturn
 
-from ..basis import E
+from ..basis import MAX_MODES, Basis, E
 from ..errors import LimitExceeded, ParseError
-from ..inttuple import MAX_DEPTH
+from ..nested import MAX_DEPTH
 
-_NUMBER = re.compile(r"-?_?\d+")
+_NUMBER = re.compile(r"-?_?[0-9]+")
 _WORD = re.compile(r"[A-Za-z]+")
 MAX_DIGITS = 1000
 MAX_TEXT = 1 << 20
@@ -18,18 +18,27 @@ MAX_TEXT = 1 << 20
 class Scanner:
     """Reads ``text`` from left to right; white space separates and is otherwise ignored."""
 
-    def __init__(self, text: str, dialect: str) -> None:
+    def __init__(self, text: str, dialect: str, example: str) -> None:
         if len(text) > MAX_TEXT:
-            raise LimitExceeded(f"a text of {len(text)} characters is over the limit of {MAX_TEXT}.", limit=MAX_TEXT)
+            raise LimitExceeded(
+                f"a text of {len(text)} characters is over the limit of {MAX_TEXT}.",
+                hint="no layout is that long",
+                limit=MAX_TEXT,
+            )
         self.text = text
         self.dialect = dialect
+        self.example = example
         self.position = 0
 
     def fail(self, expected: str, position: int | None = None) -> NoReturn:
         where = self.position if position is None else position
         got = repr(self.text[where]) if where < len(self.text) else "the end"
         raise ParseError(
-            f"not a {self.dialect} layout: expected {expected}, got {got}.", text=self.text or " ", position=where
+            f"not a {self.dialect} layout: expected {expected}, got {got}.",
+            text=self.text,
+            position=where,
+            hint=f"the text is right up to the caret; write it as in {self.example}",
+            dialect=self.dialect,
         )
 
     def peek(self) -> str:
@@ -77,8 +86,12 @@ class Scanner:
     def number(self) -> Any:
         """An integer, or a basis stride such as ``2@0@1``, or a sum of those."""
         value: Any = self._term()
-        while self.accept("+"):
-            value = value + self._term()
+        while isinstance(value, Basis) and self.accept("+"):
+            at = self.position
+            more = self._term()
+            if not isinstance(more, Basis):
+                self.fail("another basis stride", at)
+            value = value + more
         return value
 
     def _term(self) -> Any:
@@ -87,7 +100,7 @@ class Scanner:
         while self.accept("@"):
             at = self.position
             path.append(self.integer())
-            if path[-1] < 0 or len(path) > MAX_DEPTH:
+            if not 0 <= path[-1] < MAX_MODES or len(path) > MAX_DEPTH:
                 self.fail("a mode number", at)
         return E(*reversed(path)) * scale if path else scale
 
@@ -96,7 +109,7 @@ class Scanner:
         if self.peek() != "(":
             return self.number()
         if level >= MAX_DEPTH:
-            raise LimitExceeded(f"the text is nested deeper than {MAX_DEPTH} levels.", limit=MAX_DEPTH)
+            raise too_deep()
         self.expect("(")
         return self.rest_of_tuple([], level)
 
@@ -120,6 +133,12 @@ class Scanner:
         shift = self.integer()
         self.expect(">")
         return bits, base, shift
+
+
+def too_deep() -> LimitExceeded:
+    return LimitExceeded(
+        f"the text is nested deeper than {MAX_DEPTH} levels.", hint="write fewer parentheses", limit=MAX_DEPTH
+    )
 
 
 def written(t: Any, separator: str, mark: str = "") -> str:

@@ -6,7 +6,8 @@ from itertools import product as cartesian
 
 from ..dialects import cute, mojo
 from ..errors import LimitExceeded, ShapeError
-from ..layout import Layout
+from ..layout import Layout, as_layout
+from ..nested import product
 
 CELL_LIMIT = 1 << 16
 """The largest picture, in cells."""
@@ -21,17 +22,20 @@ def format_layout(layout: Layout, dialect: str = "mojo") -> str:
         raise ShapeError(
             f"there is no picture in the style of {dialect!r}.", hint="use 'mojo' or 'cute'", dialect=dialect
         )
-    if layout.size > CELL_LIMIT:
+    extents = as_layout(layout, "format_layout").extents
+    count = product(tuple([max(n, 1) for n in extents]))
+    if count > CELL_LIMIT:
         raise LimitExceeded(
-            f"a picture of {layout.size} cells is over the limit of {CELL_LIMIT}.",
-            hint="draw a view: L.view[:16, :16]",
+            f"a picture of {count} cells is over the limit of {CELL_LIMIT}.",
+            hint="draw a part of it, such as L.narrow(0, 0, 16)",
             limit=CELL_LIMIT,
         )
     lines = [mojo.render(layout) if dialect == "mojo" else cute.static(layout)]
     label_end = "" if dialect == "mojo" else " "
-    extents = layout.extents
+    if not layout.size:
+        return lines[0]
     rows, columns = (extents[0], extents[1]) if layout.rank > 1 else (1, extents[0] if extents else 1)
-    width = max(len(str(layout.cosize)), *_value_widths(layout)) if layout.size else len(str(layout.cosize))
+    width = max(len(str(n)) for n in (layout.cosize, layout.min_offset, layout.max_offset))
     for far in cartesian(*[range(n) for n in extents[:1:-1]]):
         further = far[::-1]
         if further:
@@ -44,10 +48,6 @@ def format_layout(layout: Layout, dialect: str = "mojo") -> str:
             lines += [rule, f"{m:2d}  " + "".join(f"| {v:>{width}} " for v in cells) + "|"]
         lines.append(rule)
     return "\n".join(lines)
-
-
-def _value_widths(layout: Layout) -> tuple[int, int]:
-    return len(str(layout.min_offset)), len(str(layout.max_offset))
 
 
 def print_layout(layout: Layout, dialect: str = "mojo") -> None:

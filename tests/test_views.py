@@ -286,7 +286,8 @@ def test_refused_views(make: Any, error: type[Exception], words: str) -> None:
 def test_empty_layouts_have_views() -> None:
     empty = Layout((0, 4))
     assert empty.reshape(2, 0, 3).extents == (2, 0, 3)
-    assert empty.flip().extents == empty.view[:, ::2].extents[:1] + (4,) == (0, 4)
+    assert empty.flip().extents == (0, 4)
+    assert empty.view[:, ::2].extents == (0, 2)
     assert empty.flatten().extents == (0,)
     assert Layout((4, 6)).view[2:2, ::-1].size == 0
     assert volume(Layout((4, 6)).narrow(0, 4, 0).extents) == 0

@@ -171,17 +171,19 @@ def _assemble(a: Layout, profile: Any, parts: list[list[Leaf]], offset: Any) -> 
     """A layout whose leaves, in order, are the parts: a part of several digits becomes a nested mode."""
     shapes: list[Any] = []
     strides: list[Any] = []
+    split = False
     for part in parts:
         if len(part) == 1:
             n, d = part[0]
             shapes.append(n)
             strides.append(d)
         else:
+            split = True
             shapes.append(tuple([n for n, _ in part]))
             strides.append(tuple([d for _, d in part]))
     if profile.__class__ is tuple:
         shape, stride = unflatten(iter(shapes), profile), unflatten(iter(strides), profile)
-        if len(shapes) != len(profile):
+        if split and any(e.__class__ is tuple for e in profile):
             within_depth(shape, "the composition")
     else:
         shape, stride = shapes[0], strides[0]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..layout import Layout
 
 BUILT_IN = ("mojo", "cute")
-_PREFIX = re.compile(r"\s*([a-z]+):")
+_PREFIX = re.compile(r"\s*([a-z]+)\s*:")
 
 
 class Dialect(Protocol):

@@ -101,14 +101,14 @@ class Scanner:
             at = self.position
             path.append(self.integer())
             if not 0 <= path[-1] < MAX_MODES or len(path) > MAX_DEPTH:
-                self.fail("a mode number", at)
+                self.fail(f"a mode number below {MAX_MODES}", at)
         return E(*reversed(path)) * scale if path else scale
 
     def tuple_(self, level: int = 0) -> Any:
         """A number or a parenthesised, comma-separated, possibly nested tuple; ``(4)`` is a tuple of one."""
         if self.peek() != "(":
             return self.number()
-        if level >= MAX_DEPTH:
+        if level > MAX_DEPTH:
             raise too_deep()
         self.expect("(")
         return self.rest_of_tuple([], level)

@@ -7,7 +7,7 @@ from typing import Any
 from .basis import Basis
 from .errors import ShapeError, WindowError, shown
 from .inttuple import Ints, as_int, as_ints
-from .nested import congruent, flatten, product, within_depth
+from .nested import MAX_DEPTH, congruent, flatten, product, within_depth
 from .swizzle import Swizzle
 
 
@@ -44,19 +44,32 @@ def checked_stride(shape: Any, stride: Any) -> Any:
     return stride
 
 
-def compact(shape: Any, running: int = 1) -> Any:
-    """Compact column-major strides from ``running`` on, with CuTe's 0 for a mode of size 1."""
-    if shape.__class__ is int:
-        return 0 if shape == 1 else running
+def compact(shape: Any) -> tuple[Any, Any]:
+    """``shape``, checked, and its compact column-major strides, with CuTe's 0 for a mode of size 1."""
+    strides, running = _strides_from(1, shape, 0)
+    if running < 0:
+        shape = checked_shape(shape)
+        strides, _ = _strides_from(1, shape, 0)
+    return shape, strides
+
+
+def _strides_from(running: int, shape: Any, level: int) -> tuple[Any, int]:
+    """The strides and the size so far; a negative size when ``shape`` needs a closer look first."""
+    if shape.__class__ is int and shape >= 0:
+        return (running if shape != 1 else 0), running * shape
+    if shape.__class__ is not tuple or level == MAX_DEPTH:
+        return None, -1
     strides: list[Any] = []
     for s in shape:
-        if s.__class__ is int:
-            strides.append(0 if s == 1 else running)
+        if s.__class__ is int and s >= 0:
+            strides.append(running if s != 1 else 0)
             running *= s
         else:
-            strides.append(compact(s, running))
-            running *= product(s)
-    return tuple(strides)
+            inner, running = _strides_from(running, s, level + 1)
+            if running < 0:
+                return None, -1
+            strides.append(inner)
+    return tuple(strides), running
 
 
 def checked_offset(offset: Any, stride: Any) -> Any:

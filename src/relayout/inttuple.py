@@ -150,9 +150,12 @@ def crd2idx(coord: Any, shape: Any, stride: Any = None) -> Any:
 
     ``coord`` may be an integer wherever ``shape`` has a tuple; it is then split colexicographically.
     """
-    if not nested.is_plain_pair(shape, stride):
+    if stride is None:
         shape, stride = _as_pair(shape, stride)
-    return value_at(coord, shape, stride)
+    try:
+        return coord_value(coord, shape, stride)
+    except BadCoordinate:
+        return value_at(coord, *_as_pair(shape, stride))
 
 
 def value_at(coord: Any, shape: Any, stride: Any) -> Any:
@@ -185,46 +188,46 @@ class BadCoordinate(Exception):
 
 def coord_value(coord: Any, shape: Any, stride: Any) -> Any:
     """The sum of digits times strides, each digit proven inside its mode; else ``BadCoordinate``."""
-    if coord.__class__ is tuple and shape.__class__ is tuple:
-        if len(coord) != len(shape) or len(stride) != len(shape):
+    if coord.__class__ is int:
+        return _integer_value(coord, shape, stride)
+    if not isinstance(coord, tuple | list):
+        return _integer_value(as_int(coord, "a coordinate"), shape, stride)
+    if shape.__class__ is not tuple:
+        if len(coord) != 1 or isinstance(coord[0], tuple | list):
             raise BadCoordinate("rank")
-        total = 0
-        for c, s, d in zip(coord, shape, stride):
-            if c.__class__ is int and s.__class__ is int:
-                if not 0 <= c < s:
-                    raise BadCoordinate
-                total += c * d
-            else:
-                total += coord_value(c, s, d)
-        return total
-    if coord.__class__ is not int:
-        if isinstance(coord, tuple | list):
-            if isinstance(shape, tuple):
-                return coord_value(tuple(coord), tuple(shape), stride)
-            if len(coord) != 1:
-                raise BadCoordinate("rank")
-            coord = coord[0]
-        return coord_value(as_int(coord, "a coordinate"), shape, stride)
-    if coord < 0:
-        raise BadCoordinate
-    if shape.__class__ is tuple:
-        rest = coord
-        total = 0
-        for s, d in zip(shape, stride):
-            if s.__class__ is tuple:
-                rest, digit = divmod(rest, nested.product(s) or 1)
-                total += coord_value(digit, s, d)
-            else:
-                rest, digit = divmod(rest, s or 1)
-                if s == 0:
-                    raise BadCoordinate
-                total += digit * d
-        if rest:
+        return coord_value(coord[0], shape, stride)
+    if stride.__class__ is not tuple or not len(coord) == len(shape) == len(stride):
+        raise BadCoordinate("rank")
+    total = 0
+    for c, s, d in zip(coord, shape, stride):
+        if c.__class__ is s.__class__ is d.__class__ is int:
+            if not 0 <= c < s:
+                raise BadCoordinate
+            total += c * d
+        else:
+            total += coord_value(c, s, d)
+    return total
+
+
+def _integer_value(coord: int, shape: Any, stride: Any) -> Any:
+    """The same for an integer, which is split colexicographically over the shape."""
+    if shape.__class__ is int:
+        if not 0 <= coord < shape or not (stride.__class__ is int or hasattr(stride, "terms")):
             raise BadCoordinate
-        return total
-    if coord >= as_int(shape, "shape"):
+        return coord * stride
+    if coord < 0 or shape.__class__ is not tuple or stride.__class__ is not tuple or len(shape) != len(stride):
         raise BadCoordinate
-    return coord * stride
+    total = 0
+    for s, d in zip(shape, stride):
+        if s.__class__ is d.__class__ is int and s:
+            coord, digit = divmod(coord, s)
+            total += digit * d
+        else:
+            coord, digit = divmod(coord, nested.product(s) or 1)
+            total += _integer_value(digit, s, d)
+    if coord:
+        raise BadCoordinate
+    return total
 
 
 def coord_error(coord: Any, shape: Any) -> OutOfBounds:

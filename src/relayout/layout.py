@@ -60,8 +60,7 @@ class Layout(Views, Immutable):
     ) -> Layout:
         self = _new(cls)
         if stride is None:
-            shape = checked_shape(shape)
-            stride = compact(shape)
+            shape, stride = compact(shape)
         elif not is_plain_pair(shape, stride):
             shape = checked_shape(shape)
             stride = checked_stride(shape, stride)

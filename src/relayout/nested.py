@@ -83,19 +83,21 @@ def is_plain_pair(shape: Any, stride: Any, level: int = 0) -> bool:
 
 
 def depth(t: Any) -> int:
-    """The nesting depth, counted up to one past the limit."""
-    level = 0
-    inside = [t]
-    while level <= MAX_DEPTH and any(isinstance(e, tuple | list) for e in inside):
-        inside = [x for e in inside if isinstance(e, tuple | list) for x in (e or [0])]
-        level += 1
-    return level
+    """The nesting depth; an integer has 0."""
+    return 1 + max((depth(e) for e in t), default=0) if t.__class__ is tuple else 0
 
 
 def within_depth(t: Any, what: str) -> Any:
     """``t`` itself, unless it is nested too deep."""
-    if depth(t) > MAX_DEPTH:
+    if isinstance(t, tuple | list) and _deeper(t, MAX_DEPTH):
         raise LimitExceeded(
             f"{what} is nested deeper than {MAX_DEPTH} levels.", hint="flatten it first", limit=MAX_DEPTH
         )
     return t
+
+
+def _deeper(t: Any, levels: int) -> bool:
+    for e in t:
+        if isinstance(e, tuple | list) and (levels == 1 or _deeper(e, levels - 1)):
+            return True
+    return False

@@ -1,4 +1,5 @@
-#include <nanobind/nanobind.h>
+#include "module.h"
+
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/pair.h>
 
@@ -7,8 +8,6 @@
 #include <cstdint>
 #include <utility>
 #include <vector>
-
-namespace nb = nanobind;
 
 namespace {
 
@@ -148,7 +147,7 @@ void fill_offsets(Output out, nb::sequence dims, std::int64_t start, int bits, i
 
 }  // namespace
 
-NB_MODULE(_native, m) {
+void bind_offsets(nb::module_ &m) {
     m.def("fill_offsets", &fill_offsets, nb::arg("out").noconvert(), nb::arg("dims"), nb::arg("start"),
           nb::arg("bits"), nb::arg("base"), nb::arg("shift"),
           "Write out[i] = swizzle(start + the sum of each dim's value at C-order index i).");

@@ -12,18 +12,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from relayout import native as native_module
 from relayout import offset_table as module
-from relayout.offset_table import native_available, offset_table
+from relayout.native import native, native_available
+from relayout.offset_table import offset_table
 
 KERNELS = [pytest.param(None, id="pure")]
 if native_available():
-    KERNELS.append(pytest.param(module._fill_native, id="native"))
+    KERNELS.append(pytest.param(native, id="native"))
 
 
 @pytest.fixture(params=KERNELS, scope="class")
 def kernel(request):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_fill_native", request.param)
+        patch.setattr(module, "native", request.param)
         yield
 
 
@@ -126,16 +128,16 @@ class TestNative:
     @pytest.mark.parametrize("dims", [[], [(3, 1)], [(4, 1), (0, 1)], [(2**62, 1), (2**62, 1)], [(5, 1)]])
     def test_a_wrong_product_is_refused(self, dims):
         with pytest.raises(ValueError, match="multiply"):
-            module._fill_native(np.empty(4, np.int64), dims, 0, 0, 0, 0)
+            native.fill_offsets(np.empty(4, np.int64), dims, 0, 0, 0, 0)
 
     def test_a_negative_size_is_refused(self):
         with pytest.raises(ValueError, match="negative"):
-            module._fill_native(np.empty(4, np.int64), [(-2, 1), (-2, 1)], 0, 0, 0, 0)
+            native.fill_offsets(np.empty(4, np.int64), [(-2, 1), (-2, 1)], 0, 0, 0, 0)
 
     @pytest.mark.parametrize("swizzle", [(64, 0, 0), (1, 2**31 - 1, 1), (1, 0, -(2**31)), (-1, 0, 0)])
     def test_a_swizzle_past_63_bits_is_refused(self, swizzle):
         with pytest.raises(ValueError, match="63 bits"):
-            module._fill_native(np.empty(4, np.int64), [(4, 1)], 0, *swizzle)
+            native.fill_offsets(np.empty(4, np.int64), [(4, 1)], 0, *swizzle)
 
     @pytest.mark.parametrize(
         "out",
@@ -150,28 +152,28 @@ class TestNative:
     )
     def test_an_output_that_would_be_copied_is_refused(self, out):
         with pytest.raises(TypeError):
-            module._fill_native(out, [(4, 1)], 0, 0, 0, 0)
+            native.fill_offsets(out, [(4, 1)], 0, 0, 0, 0)
 
     def test_a_read_only_output_is_refused(self):
         out = np.zeros(4, np.int64)
         out.flags.writeable = False
         with pytest.raises(TypeError):
-            module._fill_native(out, [(4, 1)], 0, 0, 0, 0)
+            native.fill_offsets(out, [(4, 1)], 0, 0, 0, 0)
 
     @pytest.mark.parametrize("dim", [(4, 2**63), (4,), ("4", 1), [4, 1], np.zeros(4), np.zeros((2, 2), np.int64), None])
     def test_a_dim_of_another_kind_is_refused(self, dim):
         with pytest.raises(TypeError):
-            module._fill_native(np.empty(4, np.int64), [dim], 0, 0, 0, 0)
+            native.fill_offsets(np.empty(4, np.int64), [dim], 0, 0, 0, 0)
 
 
 def test_without_the_extension_there_is_no_kernel(monkeypatch):
     monkeypatch.setitem(sys.modules, "relayout._native", None)
-    assert module._load_native() is None
+    assert native_module._load() is None
 
 
 def test_the_environment_turns_the_kernel_off(monkeypatch):
     monkeypatch.setenv("RELAYOUT_NATIVE", "0")
-    assert module._load_native() is None
+    assert native_module._load() is None
 
 
 def test_import_leaves_numpy_out():

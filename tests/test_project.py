@@ -16,8 +16,8 @@ import relayout
 ROOT = Path(__file__).parent.parent
 
 
-def python(*arguments: str) -> subprocess.CompletedProcess[str]:
-    cached = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+def python(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    cached = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"} | variables
     return subprocess.run(
         [sys.executable, *arguments], cwd=ROOT, env=cached, capture_output=True, text=True, check=False
     )
@@ -66,6 +66,12 @@ def test_the_error_page_is_generated_from_the_classes() -> None:
     assert module.page(text) == text
     codes = [cls.code for cls in relayout.errors.error_classes()]
     assert len(set(codes)) == len(codes)
+
+
+def test_the_pure_path_passes_the_same_tests() -> None:
+    files = [f"tests/test_{name}.py" for name in ("layout", "inttuple", "composition", "algebra", "views")]
+    done = python("-m", "pytest", "--no-cov", "-q", "-p", "no:cacheprovider", *files, RELAYOUT_NATIVE="0")
+    assert done.returncode == 0, done.stdout[-3000:]
 
 
 @pytest.mark.parametrize("arguments", [("ruff", "check", "."), ("ruff", "format", "--check", "."), ("mypy",)])

@@ -75,7 +75,7 @@ from .inttuple import (
     weakly_congruent,
 )
 from .layout import Layout, cosize, depth, rank, size
-from .offset_table import native_available
+from .native import native_available
 from .recast import downcast, recast_layout, upcast
 from .swizzle import Swizzle
 

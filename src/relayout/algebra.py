@@ -9,10 +9,10 @@ from collections.abc import Callable
 from typing import Any
 
 from .building import UNIT, make_layout, make_ordered_layout, zip_modes
-from .composition import composition, joined, plain
+from .composition import as_tiler, composition, joined, plain
 from .errors import LimitExceeded, NotExpressible, ShapeError, shown
 from .image import collision
-from .inttuple import as_int, as_ints, product_each
+from .inttuple import as_ints, product_each
 from .layout import PLAIN, Layout
 from .modes import coalesced
 from .nested import flatten, product, unflatten, within_depth
@@ -109,7 +109,7 @@ def complement(layout: Layout, cotarget: Any = None) -> Layout:
         if d == 0:
             continue
         if d < filled:
-            raise _not_apart("complement", layout)
+            raise _not_apart("complement", filter_zeros(layout))
         sizes.append(d // filled)
         strides.append(filled)
         filled = d * s
@@ -130,7 +130,7 @@ def _as_size(x: Any) -> int:
 
 def _not_apart(operation: str, layout: Layout) -> NotExpressible:
     try:
-        pair = collision(filter_zeros(layout))
+        pair = collision(layout)
     except LimitExceeded:
         pair = None
     why = f"{pair[0]} and {pair[1]} share one offset" if pair else "its modes interleave"
@@ -164,30 +164,30 @@ def right_inverse(layout: Layout) -> Layout:
 
 
 def left_inverse(layout: Layout) -> Layout:
-    """``N`` with ``N(L(i)) == i`` for every ``i < L.size``; offsets that ``L`` leaves out go with stride 0."""
+    """``N`` with ``N(L(i)) == i`` for every ``i < L.size``; refused where no digits part the modes of ``L``."""
     _without_offset(layout, "left_inverse")
     leaves = []
     weight = 1
-    for s, d in zip(flatten(layout.shape), flatten(layout.stride), strict=True):
+    for s, d in zip(flatten(layout.shape), flatten(layout.stride)):
         if s != 1:
             leaves.append((d, weight, s))
         weight *= s
     sizes: list[int] = []
-    strides: list[int] = []
-    filled = 1
+    strides = [0]
+    below, filled = 1, 1
     for d, place, s in sorted(leaves):
         if d < filled:
             raise _not_apart("left_inverse", layout)
-        if d % filled:
+        if d % below:
             raise NotExpressible(
-                f"left_inverse of {layout} is refused: the stride {d} is no multiple of {filled}.",
+                f"left_inverse of {layout} is refused: the stride {d} is no multiple of {below}.",
                 hint="L.idx2crd(i) finds the coordinate of any offset",
                 layout=layout,
             )
-        sizes += [d // filled, s]
-        strides += [0, place]
-        filled = d * s
-    return _flat(*coalesced(sizes, strides))
+        sizes.append(d // below)
+        strides.append(place)
+        below, filled = d, d * s
+    return _flat(*coalesced([*sizes, filled // below], strides))
 
 
 def _without_offset(layout: Layout, operation: str) -> None:
@@ -219,7 +219,7 @@ def logical_divide(layout: Layout, tiler: Any) -> Layout:
         plain(layout, "logical_divide", swizzle=True)
         return _mode_by_mode(layout, tuple(tiler), logical_divide, "logical_divide")
     plain(layout, "logical_divide", swizzle=True)
-    tile = _as_layout(tiler)
+    tile = as_tiler(tiler)
     return composition(layout, joined((tile, complement(tile, product(layout.shape)))))
 
 
@@ -233,15 +233,11 @@ def logical_product(block: Layout, tiler: Any) -> Layout:
     if isinstance(tiler, tuple | list):
         plain(block, "logical_product", swizzle=True)
         return _mode_by_mode(block, tuple(tiler), logical_product, "logical_product")
-    grid = _as_layout(tiler)
+    grid = as_tiler(tiler)
     plain(block, "logical_product")
     plain(grid, "logical_product")
     rest = complement(block, product(block.shape) * (grid.cosize + grid.offset))
     return joined((block, composition(rest, grid)))
-
-
-def _as_layout(tiler: Any) -> Layout:
-    return tiler if isinstance(tiler, Layout) else Layout(as_int(tiler, "a tiler"), 1)
 
 
 def _unzipped(split: Callable[[Layout, Any], Layout], layout: Layout, tiler: Any) -> Layout:
@@ -359,7 +355,7 @@ def tile_to_shape(tile: Layout, shape: Any, order: Any = None) -> Layout:
 
 
 def max_common_layout(a: Layout, b: Layout) -> Layout:
-    """The longest ``C`` along b's unit strides that both send to the same run: ``a(C(i)) == b(C(i)) == i``."""
+    """``C`` along b's unit strides, as far as both send it to the same run: ``a(C(i)) == b(C(i)) == i``."""
     _without_offset(a, "max_common_layout")
     inverse = right_inverse(b)
     sizes, strides = list(flatten(inverse.shape)), list(flatten(inverse.stride))

@@ -37,7 +37,7 @@ def composition(a: Any, b: Any) -> Layout:
                 a=a,
                 b=b,
             )
-        b = Layout(as_int(b, "a tiler"), 1)
+        b = as_tiler(b)
     plain(b, "composition")
     leaves = list(zip(flatten(b.shape), flatten(b.stride)))
     for _, d in leaves:
@@ -49,6 +49,14 @@ def composition(a: Any, b: Any) -> Layout:
     start = b.offset
     parts = composed(sizes, strides, leaves, start, (a, b))
     return _assemble(a, b.shape, parts, a.offset + open_sum(sizes, strides, start) if start else a.offset)
+
+
+def as_tiler(x: Any) -> Layout:
+    """``x`` itself if it is a layout; an integer ``n`` is ``n:1``."""
+    if isinstance(x, Layout):
+        return x
+    n = as_int(x, "a tiler")
+    return Layout._plain(n, 1) if n >= 0 else Layout(n, 1)
 
 
 def plain(layout: Any, operation: str, *, swizzle: bool = False) -> Layout:

@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from .errors import LimitExceeded
+from .native import native
 
 MAX_DEPTH = 64
 """Nesting deeper than this is refused, so that recursion always ends well."""
 
 
-def flatten(t: Any) -> tuple[Any, ...]:
+def _flatten(t: Any) -> tuple[Any, ...]:
     """The leaves from left to right."""
     if t.__class__ is not tuple:
         return (t,)
@@ -20,7 +21,7 @@ def flatten(t: Any) -> tuple[Any, ...]:
             leaves: list[Any] = []
             for x in t:
                 if x.__class__ is tuple:
-                    leaves += flatten(x)
+                    leaves += _flatten(x)
                 else:
                     leaves.append(x)
             return tuple(leaves)
@@ -34,13 +35,13 @@ def unflatten(leaves: Iterator[Any], profile: Any) -> Any:
     return next(leaves)
 
 
-def product(t: Any) -> int:
+def _product(t: Any) -> int:
     """The product of all leaves; 1 for the empty tuple."""
     if t.__class__ is not tuple:
         return t  # type: ignore[no-any-return]
     result = 1
     for e in t:
-        result *= product(e) if e.__class__ is tuple else e
+        result *= _product(e) if e.__class__ is tuple else e
     return result
 
 
@@ -67,7 +68,7 @@ def congruent(a: Any, b: Any) -> bool:
     return agree(a, b, lambda _, y: not isinstance(y, tuple))
 
 
-def is_plain_pair(shape: Any, stride: Any, level: int = 0) -> bool:
+def _is_plain_pair(shape: Any, stride: Any, level: int = 0) -> bool:
     """Whether both are integers, or congruent tuples of them, with sizes >= 0: nothing to convert or refuse."""
     if shape.__class__ is int:
         return stride.__class__ is int and shape >= 0
@@ -77,7 +78,7 @@ def is_plain_pair(shape: Any, stride: Any, level: int = 0) -> bool:
         if s.__class__ is int:
             if d.__class__ is not int or s < 0:
                 return False
-        elif not is_plain_pair(s, d, level + 1):
+        elif not _is_plain_pair(s, d, level + 1):
             return False
     return True
 
@@ -101,3 +102,8 @@ def _deeper(t: Any, levels: int) -> bool:
         if isinstance(e, tuple | list) and (levels == 1 or _deeper(e, levels - 1)):
             return True
     return False
+
+
+flatten: Callable[[Any], tuple[Any, ...]] = _flatten if native is None else native.flatten
+product: Callable[[Any], int] = _product if native is None else native.product
+is_plain_pair: Callable[[Any, Any], bool] = _is_plain_pair if native is None else native.is_plain_pair

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeAlias
+
+from .native import native
 
 if TYPE_CHECKING:
     import numpy as np
@@ -13,25 +14,6 @@ if TYPE_CHECKING:
 
     Offsets: TypeAlias = NDArray[np.int64]
     Dim: TypeAlias = tuple[int, int] | Offsets
-
-
-def _load_native() -> Callable[..., None] | None:
-    if os.environ.get("RELAYOUT_NATIVE") == "0":
-        return None
-    try:
-        from relayout._native import fill_offsets
-    except ImportError:
-        return None
-    fill: Callable[..., None] = fill_offsets
-    return fill
-
-
-_fill_native = _load_native()
-
-
-def native_available() -> bool:
-    """True when the compiled kernel is used; ``RELAYOUT_NATIVE=0`` in the environment turns it off."""
-    return _fill_native is not None
 
 
 def offset_table(dims: Sequence[Dim], start: int, swizzle: tuple[int, int, int] | None) -> Offsets:
@@ -55,10 +37,10 @@ def offset_table(dims: Sequence[Dim], start: int, swizzle: tuple[int, int, int] 
         raise ValueError(f"a size must not be negative: {sizes}")
     if math.prod(sizes) == 0:
         return np.empty(0, np.int64)
-    if _fill_native is None:
+    if native is None:
         return _pure_table(exact, start, bits, base, shift)
     out = np.empty(math.prod(sizes), np.int64)
-    _fill_native(out, exact, start, bits, base, shift)
+    native.fill_offsets(out, exact, start, bits, base, shift)
     return out
 
 

@@ -21,8 +21,8 @@ def upcast(layout: Layout, n: int) -> Layout:
     modes: list[tuple[int, int]] = []
     for s, d in zip(flatten(layout.shape), flatten(layout.stride), strict=True):
         step = abs(d)
-        if step % n == 0:
-            modes.append((s, d // n))
+        if step % n == 0 or s == 1:
+            modes.append((s, -(-d // n)))
             continue
         ratio = n // step
         if n % step or s % ratio or d < 0:

@@ -9,7 +9,7 @@ from ..basis import MAX_MODES, Basis, E
 from ..errors import LimitExceeded, ParseError
 from ..nested import MAX_DEPTH
 
-_NUMBER = re.compile(r"-?_?[0-9]+")
+_NUMBER = re.compile(r"_?-?[0-9]+|-_[0-9]+")
 _WORD = re.compile(r"[A-Za-z]+")
 MAX_DIGITS = 1000
 MAX_TEXT = 1 << 20
@@ -145,4 +145,4 @@ def written(t: Any, separator: str, mark: str = "") -> str:
     """A nested tuple as text; a tuple of one keeps its parentheses. ``mark`` stands before every integer."""
     if isinstance(t, tuple):
         return "(" + separator.join([written(e, separator, mark) for e in t]) + ")"
-    return f"{mark}{t}" if type(t) is int and t >= 0 else str(t)
+    return f"{mark}{t}" if type(t) is int else str(t)

@@ -1,0 +1,6 @@
+#include "module.h"
+
+NB_MODULE(_native, m) {
+    bind_offsets(m);
+    bind_nested(m);
+}

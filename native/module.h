@@ -1,0 +1,8 @@
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace nb = nanobind;
+
+void bind_offsets(nb::module_ &m);
+void bind_nested(nb::module_ &m);

@@ -14,7 +14,19 @@ from hypothesis import strategies as st
 
 import relayout as rl
 from relayout import Layout, Swizzle
-from support import STRIDES, colex, compact_strides, coordinates, layouts, leaves, like, shapes, table, volume
+from support import (
+    STRIDES,
+    colex,
+    compact_strides,
+    coordinates,
+    extended,
+    layouts,
+    leaves,
+    like,
+    shapes,
+    table,
+    volume,
+)
 
 COMPACT = layouts(64).filter(lambda layout: sorted(colex(layout)) == list(range(layout.size)))
 
@@ -253,7 +265,7 @@ def test_logical_product_repeats_the_block(block: Layout, grid: Layout) -> None:
     assert result.rank == 2
     assert colex(result[0]) == colex(block)
     for i, j in cartesian(range(block.size), range(grid.size)):
-        assert result(i, j) == block(i) + rest(grid(j))
+        assert result(i, j) == block(i) + extended(rest, grid(j))
 
 
 @given(st.tuples(*[st.integers(1, 3)] * 4), st.booleans(), st.booleans())

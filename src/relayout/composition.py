@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from .basis import Basis
+from .basis import Basis, as_coordinate
 from .carry import Leaf, composed, extended
 from .errors import NotExpressible, OutOfBounds, ShapeError, shown
 from .inttuple import as_int
@@ -135,8 +135,8 @@ def _through_coordinates(a: Layout, b: Layout, leaves: list[Leaf]) -> Layout:
         raise NotExpressible(
             f"{a} gives coordinates, so it has no place for those of {b}.", hint="compose with memory", a=a, b=b
         )
-    starts = dict(b.offset.terms) if isinstance(b.offset, Basis) else {}
-    paths = {path: starts.get(path, 0) for path in starts}
+    as_coordinate(0, [d for _, d in leaves])
+    paths = dict(b.offset.terms) if isinstance(b.offset, Basis) else {}
     for n, d in leaves:
         if n > 1 and isinstance(d, Basis):
             if len(d.terms) > 1:
@@ -159,20 +159,17 @@ def _through_coordinates(a: Layout, b: Layout, leaves: list[Leaf]) -> Layout:
 
 
 def _submode(a: Layout, path: tuple[int, ...]) -> Layout:
+    """The mode that a path of mode numbers names; an integer mode has only the number 0."""
     shape, stride = a.shape, a.stride
     for k in path:
-        if not isinstance(shape, tuple):
-            if k:
-                raise OutOfBounds(
-                    f"{a} has no mode {path}.", hint="the coordinates must fit the outer layout", path=path, layout=a
-                )
-            continue
-        if k >= len(shape):
+        modes = shape if isinstance(shape, tuple) else (shape,)
+        if k >= len(modes):
             raise OutOfBounds(
                 f"{a} has no mode {path}.", hint="the coordinates must fit the outer layout", path=path, layout=a
             )
-        shape, stride = shape[k], stride[k]
-    return Layout._make(shape, stride)
+        if isinstance(shape, tuple):
+            shape, stride = shape[k], stride[k]
+    return Layout._plain(shape, stride)
 
 
 def _assemble(a: Layout, profile: Any, parts: list[list[Leaf]], offset: Any) -> Layout:

@@ -66,15 +66,18 @@ def _row_major_value(modes: Sequence[Mode], x: int) -> Any:
     return total
 
 
-def with_units(parts: list[Part], target: Sequence[int]) -> list[Part]:
-    """The modes with those of size 1 in between, whose stride is the one that a contiguous layout has there."""
+def with_units(parts: list[Part], target: Sequence[int], unit: int) -> list[Part]:
+    """The modes with those of size 1 in between, whose stride is the one that a contiguous layout has there.
+
+    ``unit`` is the stride of one at the very end.
+    """
     rest = parts[::-1]
     result: list[Part] = []
     for n in reversed(target):
         if n != 1:
             result.append(rest.pop(0))
         else:
-            shape, stride, _, _ = result[-1] if result else (1, 1, 0, 1)
+            shape, stride, _, _ = result[-1] if result else (1, unit, 0, 1)
             result.append((1, 0 if isinstance(shape, tuple) else shape * stride, 0, 1))
     return result[::-1]
 
@@ -114,7 +117,7 @@ def along(mode: Mode, factors: Sequence[tuple[int, int]], layout: Layout) -> tup
     operands = layout._make(tuple(sizes), tuple(strides)), factors
     try:
         found = composed(lower, strides, list(factors), mode.origin, operands)
-    except NotExpressible:
+    except (NotExpressible, LimitExceeded):
         widest = max(range(len(factors)), key=lambda j: (factors[j][0] > 1, factors[j][1]))
         others = [f for j, f in enumerate(factors) if j != widest]
         n, step = factors[widest]

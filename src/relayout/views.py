@@ -228,7 +228,7 @@ class Views:
             constant, found = regrouped(old, new, self)
             moved += constant
             parts += found
-        return self._rebuilt(with_units(parts, target), moved)
+        return self._rebuilt(with_units(parts, target, 0 if self.has_basis else 1), moved)
 
     def flatten(self: Layout, start: int = 0, end: int = -1) -> Layout:
         """The dimensions ``start`` to ``end``, both included, merged into one."""

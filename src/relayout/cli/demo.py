@@ -16,7 +16,7 @@ STEPS = [
     ),
     (
         "It knows where every element is, and which element is where",
-        ["tiled(4, 3)", "tiled.idx2crd(22)", "tiled.coordinates((4, 3))"],
+        ["tiled(4, 2)", "tiled.idx2crd(19)", "tiled.coordinates((4, 2))"],
     ),
     (
         "Composition is exact",
@@ -65,4 +65,5 @@ def _evaluate(line: str, names: dict[str, Any]) -> None:
     try:
         exec(compile(line, "<demo>", "single"), names)
     except rl.LayoutError as error:
-        click.secho(f"{type(error).__name__} [{error.code}]: {error}", fg="yellow")
+        for part in (f"{type(error).__name__} [{error.code}]: {error.message}", f"Hint: {error.hint}"):
+            click.secho(click.wrap_text(part, subsequent_indent="  "), fg="yellow")

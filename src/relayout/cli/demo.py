@@ -38,7 +38,7 @@ STEPS = [
     ),
     (
         "Views never copy: rows 1 to 4 in reverse, every second column, of the tiled matrix",
-        ["view = tiled.view[4:0:-1, ::2]", "rl.print_layout(view)", "tiled.flatten().strided_blocks().length"],
+        ["view = tiled.view[4:0:-1, ::2]", "rl.print_layout(view)", "tiled.transpose(0, 1).strided_blocks().length"],
     ),
     (
         "Whole tables of offsets, as numpy arrays",

@@ -10,7 +10,7 @@ from .checks import checked_offset, checked_shape, checked_stride, checked_swizz
 from .errors import OutOfBounds, ShapeError, shown
 from .immutable import Immutable
 from .inttuple import BadCoordinate, as_int, as_ints, coord_error, coord_value, rank_error, split
-from .modes import Mode, value
+from .modes import Mode, digit_sum
 from .nested import depth as nested_depth
 from .nested import flatten, is_plain_pair, product, running_products, unflatten
 from .swizzle import Swizzle
@@ -294,7 +294,7 @@ class Layout(Views, Immutable):
             total = offset
             for k, x in enumerate(self._mode_coordinate(c)):
                 mode = self.mode(k)
-                total += value(mode.sizes, mode.strides, mode.origin + x)
+                total += digit_sum(mode.sizes, mode.strides, mode.origin + x)
         if total.__class__ is int:
             return total if swizzle is None else swizzle(total)
         return as_coordinate(total, (*flatten(self.stride), offset))

@@ -11,7 +11,7 @@ from itertools import pairwise
 from math import gcd
 from typing import Any, NamedTuple
 
-from .nested import flatten
+from .nested import product
 
 
 class Mode(NamedTuple):
@@ -24,10 +24,7 @@ class Mode(NamedTuple):
 
     @property
     def windowed(self) -> bool:
-        box = 1
-        for s in self.sizes:
-            box *= s
-        return self.origin != 0 or self.extent != box
+        return self.origin != 0 or self.extent != product(self.sizes)
 
 
 def coalesced(sizes: Sequence[int], strides: Sequence[Any]) -> tuple[list[int], list[Any]]:
@@ -45,13 +42,6 @@ def coalesced(sizes: Sequence[int], strides: Sequence[Any]) -> tuple[list[int], 
             out_strides.append(d)
         following = d * s
     return out_sizes, out_strides
-
-
-def value(shape: Any, stride: Any, x: int) -> Any:
-    """The mode's value at the integer ``x`` inside its box."""
-    if not isinstance(shape, tuple):
-        return x * stride
-    return digit_sum(flatten(shape), flatten(stride), x)
 
 
 def digit_sum(sizes: Sequence[int], strides: Sequence[Any], x: int) -> Any:

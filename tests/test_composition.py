@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import relayout as rl
-from relayout import ComposedLayout, E, Layout, Swizzle, composition
+from relayout import ComposedLayout, E, Layout, Swizzle, carry, composition
 from support import coordinates, extended, layouts, leaves, table, volume
 
 
@@ -229,3 +229,48 @@ def test_with_shape_recounts_colexicographically(m: int, n: int) -> None:
     layout = Layout((m * n, 3), (3, 1))
     shaped = rl.with_shape(layout, (m, n, 3))
     assert [shaped(i) for i in range(3 * m * n)] == [layout(i) for i in range(3 * m * n)]
+
+
+@given(st.integers(1, 60), st.integers(0, 90), st.integers(0, 59), st.data())
+def test_remainders_by_euclid_are_the_enumerated_ones(modulus: int, advance: int, start: int, data: Any) -> None:
+    low = data.draw(st.integers(0, modulus - 1))
+    high = data.draw(st.integers(low, modulus - 1))
+    hits = (x for x in range(modulus) if low <= (start + x * advance) % modulus <= high)
+    assert carry.first_hit(start, advance, modulus, low, high) == next(hits, None)
+    n = data.draw(st.integers(1, 70))
+    assert carry.max_remainder(n, advance, modulus) == max(x * advance % modulus for x in range(n))
+
+
+@settings(max_examples=300)
+@given(
+    layouts(40, tuples_only=True),
+    st.sampled_from([2, 3, 4, 6, 8, 9, 12, 16, 24, 30]),
+    st.integers(1, 30),
+    st.integers(0, 5),
+)
+def test_long_leaves_are_decided_without_looking_at_their_elements(a: Layout, n: int, step: int, start: int) -> None:
+    b = Layout(n, step, offset=start)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(carry, "BUDGET", 1)
+        try:
+            result = composition(a, b)
+        except rl.NotExpressible as refusal:
+            assert not a_layout_exists(a, b)
+            assert refusal.value == extended(a, b(refusal.coordinate)) != refusal.expected
+        except rl.LimitExceeded as undecided:
+            assert undecided.limit == 1
+        else:
+            assert [result(i) for i in range(n)] == [extended(a, b(i)) for i in range(n)]
+
+
+def test_long_leaves_by_hand() -> None:
+    a = Layout((10**9 + 7, 10**9), (1, 10**10))
+    assert composition(a, Layout(10**6, 3)) == Layout(10**6, 3)
+    with pytest.raises(rl.NotExpressible) as caught:
+        composition(a, Layout(10**9, 3))
+    assert caught.value.coordinate == 333_333_336
+    blocks = Layout((2**20 * 3, 2**40), (1, 2**30))
+    assert composition(blocks, Layout(2**20 * 2**30, 3)) == Layout((2**20, 2**30), (3, 2**30))
+    assert composition(blocks, Layout(2**30, 3, offset=3 * 2**20)) == Layout((2**20, 2**10), (3, 2**30), offset=2**30)
+    with pytest.raises(rl.NotExpressible):
+        composition(blocks, Layout(2**30, 3, offset=3))

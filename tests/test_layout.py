@@ -157,6 +157,14 @@ def test_modes_with_a_window_stay_one_mode() -> None:
     assert Layout((4, 2))[-1] == Layout(2, 4)
 
 
+def test_slicing_is_for_views() -> None:
+    for key in (slice(0, 2), (0, 1)):
+        with pytest.raises(rl.ShapeError, match="view"):
+            Layout((4, 2))[key]
+    with pytest.raises(rl.OutOfBounds):
+        Layout((4, 2))[2]
+
+
 def test_the_designs_example_of_str() -> None:
     text = "((8, (4, 2)):(1, (8, 64))) offset 5 extents (8, 7) origin (0, 1) swizzle <3,4,3>"
     layout = Layout.parse(text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import runpy
 import subprocess
 import sys
 import time
@@ -47,6 +48,20 @@ def test_demo_runs_in_seconds() -> None:
     assert done.stderr == ""
     assert "NotExpressible [RL006]" in done.stdout
     assert "the same function" in done.stdout
+
+
+def run_here(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> None:
+    monkeypatch.setattr(sys, "argv", ["relayout", *arguments])
+    with pytest.raises(SystemExit) as done:
+        runpy.run_module("relayout", run_name="__main__")
+    assert done.value.code == 0
+
+
+def test_demo_fits_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    run_here(monkeypatch, "demo")
+    lines = capsys.readouterr().out.splitlines()
+    assert max(len(line) for line in lines) <= 80
+    assert "different at (0, 1000): 1000000000000 and 1000000000001" in lines
 
 
 def test_help_names_the_commands() -> None:

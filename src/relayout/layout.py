@@ -231,11 +231,13 @@ class Layout(Views, Immutable):
     def __bool__(self) -> bool:
         return True
 
-    def __getitem__(self, k: int) -> Layout:
+    def __getitem__(self, k: Any) -> Layout:
         """Mode ``k``, without offset and swizzle: ``L(c)`` is ``swizzle(offset + sum(L[d](c[d])))``.
 
         A nested mode that has a window stays one mode: its shape is a tuple of one.
         """
+        if isinstance(k, slice | tuple):
+            raise ShapeError(f"L[k] is mode k, got {shown(k)}.", hint="L.view[...] indexes and slices", got=k)
         k = self._dim(k)
         shape, stride = (self.shape[k], self.stride[k]) if isinstance(self.shape, tuple) else (self.shape, self.stride)
         if self._extents is None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from itertools import product as cartesian
 from typing import TYPE_CHECKING, Any
 
-from .errors import LimitExceeded, NotExpressible
+from .errors import LimitExceeded, NotExpressible, shown
 from .modes import Mode, digit_sum, fitted, open_sum, simplified
 from .nested import product
 
@@ -156,7 +156,7 @@ def _by_table(at: Callable[[int], Any], factors: Sequence[tuple[int, int]], layo
     for k, table in enumerate(tables):
         mode = fitted(table)
         if mode is None:
-            raise _no_view(layout, f"its dimension {k} would need the uneven steps {table}")
+            raise _no_view(layout, f"its dimension {k} would have to step unevenly, through {shown(table)}")
         start -= digit_sum(mode.sizes, mode.strides, mode.origin)
         parts.append(_part(list(zip(mode.sizes, mode.strides, strict=True)), mode.origin, mode.extent))
     return start, parts

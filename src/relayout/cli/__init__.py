@@ -12,7 +12,7 @@ def main() -> None:
     @click.group(context_settings={"help_option_names": ["-h", "--help"]})
     @click.version_option(__version__, prog_name="relayout")
     def relayout() -> None:
-        """Exact tensor layouts: compute, combine, compare and picture them."""
+        """Exact tensor layouts, computed, combined, compared and pictured."""
 
     @relayout.command()
     def demo() -> None:

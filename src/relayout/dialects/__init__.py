@@ -68,7 +68,8 @@ def _recognised(text: str) -> Layout:
         except ParseError as error:
             errors.append(error)
     if not readings:
-        raise max(errors, key=lambda e: e.position)
+        nearest = max(errors, key=lambda e: e.position)
+        raise ParseError(f"no dialect reads this text; {nearest.message}", hint=nearest.hint, **nearest.operands)
     if len(set(readings.values())) > 1:
         raise ParseError(
             f"the text reads differently in {' and '.join(readings)}.",

@@ -235,6 +235,20 @@ def test_what_other_libraries_copy_is_a_view() -> None:
     assert blocked.reshape(2, 3, 4) == Layout((2, 3, 4), (12, 1, 3))
 
 
+def test_an_inner_dimension_with_a_window_merges_when_its_steps_allow_it() -> None:
+    inner = Layout(((1, 2), (2, 4)), ((7, 4), (0, 4)), offset=10, extents=(2, 3), origin=(0, 5))
+    agrees(inner.reshape(6), table(inner).reshape(6))
+    agrees(inner.reshape(1, 6), table(inner).reshape(1, 6))
+    blocks = Layout(((8, 3), (8, 2)), ((8, 128), (1, 64)), extents=(20, 13))
+    with pytest.raises(rl.NotExpressible, match="unevenly") as caught:
+        blocks.flatten()
+    assert len(str(caught.value)) < 500
+    with pytest.raises(rl.NotExpressible, match="add up"):
+        blocks.reshape(4, 65)
+    with pytest.raises(rl.NotExpressible, match="add up to 38"):
+        Layout(((4, 6),), ((1, 10),)).narrow(0, 2, 20).reshape(2, 10)
+
+
 def test_views_of_huge_layouts() -> None:
     huge = Layout(((2**20, 2**30), 2**40), ((2**40, 2**70), 1))
     assert huge.view[5 :: 2**20, ::-1].extents == (2**30, 2**40)

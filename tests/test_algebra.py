@@ -130,6 +130,10 @@ def test_complement_by_hand() -> None:
         rl.complement(Layout((3, 2), (2, 3)))
     with pytest.raises(rl.NotExpressible, match="empty"):
         rl.complement(Layout(0, 1))
+    with pytest.raises(rl.ShapeError, match="negative"):
+        rl.complement(Layout(4, 1), -5)
+    with pytest.raises(rl.ShapeError, match="negative"):
+        rl.complement(Layout(4, 2), (3, -4))
     refuses_windows(rl.complement)
 
 
@@ -346,6 +350,18 @@ def test_max_common_by_hand() -> None:
     assert rl.max_common_layout(Layout((4, 8), (8, 1)), Layout((4, 8), (16, 1))) == Layout(8, 4)
 
 
+def test_max_common_stays_inside_both_and_is_longest() -> None:
+    assert rl.max_common_vector(Layout(4, 1), Layout(8, 1)) == rl.max_common_vector(Layout(8, 1), Layout(4, 1)) == 4
+    a, b = Layout((5, 12), (1, 100)), Layout((12, 5), (1, 1000))
+    assert rl.max_common_vector(a, b) == rl.max_common_vector(b, a) == 5
+
+
+def test_thread_value_layouts_must_fill_their_tile() -> None:
+    for threads, values in ((Layout(4, 1), Layout(3, 2)), (Layout(4, 2), Layout(3, 2)), (Layout(4, 0), Layout(3, 1))):
+        with pytest.raises(rl.NotExpressible, match="one to one"):
+            rl.make_layout_tv(threads, values)
+
+
 def test_thread_value_layouts() -> None:
     tile, tv = rl.make_layout_tv(Layout((4, 8), (8, 1)), Layout((2, 2), (2, 1)))
     assert tile == (8, 16)
@@ -471,6 +487,8 @@ def test_recast_by_hand() -> None:
     assert rl.recast_layout(tile, 16, 16) == tile
     assert rl.recast_layout(Layout(12, 1), 16, 24) == Layout(8, 1)
     assert rl.upcast(Layout((4, 2), (2, 8)), 4) == Layout((2, 2), (1, 2))
+    assert rl.upcast(Layout((2, 2), (1, 2)), 4) == Layout((1, 1), (1, 1))
+    assert rl.upcast(Layout((2, 1), (1, 1)), 2) == Layout((1, 1), (1, 1))
     assert rl.upcast(Layout((4, 3), (1, 0)), 4) == Layout((1, 3), (1, 0))
     for layout, n in (
         (Layout(6, 1), 4),
@@ -533,6 +551,12 @@ def test_make_ordered_layout_breaks_ties_left_to_right() -> None:
 )
 def test_the_algebra_refuses_windows(operation: Any) -> None:
     refuses_windows(operation)
+
+
+def test_empty_layouts_stay_empty() -> None:
+    empty = Layout((0, 4), (0, 1))
+    assert rl.filter(empty).size == rl.filter_zeros(empty).size == rl.coalesce(empty).size == 0
+    assert rl.composition(Layout((0, 5), (8, 8)), Layout(0, 1)).size == 0
 
 
 def test_group_stays_inside() -> None:

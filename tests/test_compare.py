@@ -199,4 +199,4 @@ def test_compare_takes_layouts() -> None:
     with pytest.raises(rl.ShapeError, match="layouts"):
         compare(Layout(4, 1), (4, 1))
     with pytest.raises(rl.ShapeError, match="coordinate"):
-        compare(rl.make_identity_layout(4), Layout(4, 1))
+        compare(rl.make_identity_layout((4,)), Layout((4,), (1,)))

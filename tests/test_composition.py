@@ -175,11 +175,36 @@ def test_what_cannot_be_composed_with_coordinates() -> None:
         composition(identity, identity)
     with pytest.raises(rl.NotExpressible, match="several modes"):
         composition(Layout((4, 4)), Layout(3, E(0) + E(1)))
-    with pytest.raises(rl.OutOfBounds, match="no mode"):
-        composition(Layout((4, 4)), Layout(3, E(2)))
-    with pytest.raises(rl.OutOfBounds, match="no mode"):
-        composition(Layout((4, 4)), Layout(3, E(1, 1)))
+    for misfit in (E(2), E(1, 1), E(0)):
+        with pytest.raises(rl.ShapeError, match="does not fit"):
+            composition(Layout((4, 4)), Layout(3, misfit))
+    with pytest.raises(rl.OutOfBounds, match="reaches 4 along mode"):
+        composition(Layout((4, 4)), Layout(3, E(1) * 2))
     assert composition(Layout((4, 4)), Layout(3, E(1, 0))) == Layout(3, 4)
+    assert composition(Layout((4, 4), (10, 1)), rl.slice_layout((2, 3), identity)) == Layout((), (), offset=23)
+
+
+def test_axes_that_a_slice_leaves_keep_their_place() -> None:
+    identity = rl.make_identity_layout((4, (5, 6)))
+    assert rl.slice_layout((None, 0), identity)(2) == (2, (0, 0))
+    assert identity.pick(1, 0)(2) == (2, (0, 0))
+    assert composition(identity, Layout(4, 1))(2) == (2, (0, 0))
+    again = Layout.parse(str(identity.pick(1, 0)))
+    assert again == identity.pick(1, 0)
+    assert again(3) == (3, (0, 0))
+    assert rl.parse(identity.pick(1, 0).to("cute")) == again
+
+
+def test_counterexamples_are_true_under_swizzles_and_coordinates() -> None:
+    a, b = Layout((6, 2), (1, 7), swizzle=(2, 0, 3)), Layout((3, 2), (2, 3))
+    with pytest.raises(rl.NotExpressible) as caught:
+        composition(a, b)
+    assert caught.value.value == ComposedLayout(a, b)(caught.value.coordinate)
+    a = Layout(((6, 2), 3, 3), ((1, 7), 100, 1000))
+    b = Layout((3, 2, 2), (E(0) * 2, E(0) * 3, E(1)), offset=E(2) * 2)
+    with pytest.raises(rl.NotExpressible) as caught:
+        composition(a, b)
+    assert caught.value.value == ComposedLayout(a, b)(caught.value.coordinate)
 
 
 @pytest.mark.parametrize(

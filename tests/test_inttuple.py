@@ -113,6 +113,12 @@ def test_inttuple_is_a_plain_tuple() -> None:
 
 def test_crd2crd_needs_to_know_where_a_coordinate_comes_from() -> None:
     assert rl.crd2crd((1, 2), 20, (4, 5)) == 9
+    assert rl.crd2crd((1, 2), (6, 4), (4, 6)) == (3, 1)
+    with pytest.raises(rl.OutOfBounds):
+        rl.crd2crd((5, 0), (6, 4), (4, 6))
+    for call in (lambda: rl.crd2idx(1, (-2, -3), (1, 5)), lambda: rl.idx2crd(5, (-2, -3))):
+        with pytest.raises(rl.ShapeError, match="negative"):
+            call()
     assert rl.crd2crd((1, 2), ((2, 2), 5), (4, 5)) == ((1, 0), 2)
     assert rl.crd2crd(((1, 0), 2), (4, 5), ((2, 2), 5)) == (1, 2)
     with pytest.raises(rl.ShapeError, match="src_shape"):

@@ -196,6 +196,13 @@ def test_strided_blocks_are_as_long_as_equal_blocks_can_be(layout: Layout) -> No
         assert layout.strided_blocks().length == gcd(*runs) or len(runs) > 1
 
 
+def test_strided_blocks_of_windows_and_idle_swizzles() -> None:
+    assert Layout(((3, 2),), ((1, 6),), extents=(4,), origin=(1,)).strided_blocks() == UniformBlocks(1, 2, 2, 5)
+    assert Layout(64, 1, swizzle=(3, 4, 3)).strided_blocks() == SingleBlock(0, 64)
+    blocks = Layout(((8, 30), (8, 20)), ((8, 1280), (1, 64)), extents=(200, 130)).strided_blocks()
+    assert (blocks.length, blocks.block_count) == (2, 13000)
+
+
 def test_strided_blocks_by_hand() -> None:
     assert Layout.row_major(3, 4).strided_blocks() == SingleBlock(0, 12)
     assert Layout((3, 4), (10, 1), offset=5).strided_blocks() == UniformBlocks(5, 4, 3, 10)
@@ -243,8 +250,12 @@ def test_an_inner_dimension_with_a_window_merges_when_its_steps_allow_it() -> No
     with pytest.raises(rl.NotExpressible, match="unevenly") as caught:
         blocks.flatten()
     assert len(str(caught.value)) < 500
-    with pytest.raises(rl.NotExpressible, match="add up"):
+    with pytest.raises(rl.NotExpressible, match="unevenly"):
         blocks.reshape(4, 65)
+    with pytest.raises(rl.NotExpressible, match="add up") as caught:
+        Layout.row_major(100, 101).permute(1, 0).reshape(100, 101)
+    assert caught.value.counterexample
+    assert Layout(((2, 4),), ((4, 1),)).unfold(0, 3, 4).extents == (2, 3)
     with pytest.raises(rl.NotExpressible, match="add up to 38"):
         Layout(((4, 6),), ((1, 10),)).narrow(0, 2, 20).reshape(2, 10)
 

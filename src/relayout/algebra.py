@@ -12,7 +12,7 @@ from .building import UNIT, make_layout, make_ordered_layout, zip_modes
 from .composition import as_tiler, composition, joined, plain
 from .errors import LimitExceeded, NotExpressible, ShapeError, shown
 from .image import collision
-from .inttuple import as_ints, product_each
+from .inttuple import as_ints, as_shape, product_each
 from .layout import PLAIN, Layout
 from .modes import coalesced
 from .nested import flatten, product, unflatten, within_depth
@@ -64,7 +64,7 @@ def _mode_by_mode(
 def filter_zeros(layout: Layout) -> Layout:
     """The layout with every stride-0 mode cut to size 1: each offset is kept, repetitions are not."""
     plain(layout, "filter_zeros", swizzle=True)
-    sizes = [1 if d == 0 else s for s, d in zip(flatten(layout.shape), flatten(layout.stride), strict=True)]
+    sizes = [1 if d == 0 and s else s for s, d in zip(flatten(layout.shape), flatten(layout.stride), strict=True)]
     return Layout._make(unflatten(iter(sizes), layout.shape), layout.stride, layout.offset, swizzle=layout.swizzle)
 
 
@@ -73,7 +73,7 @@ def filter(layout: Layout) -> Layout:
     plain(layout, "filter", swizzle=True)
     sizes, strides = [], []
     for s, d in zip(flatten(layout.shape), flatten(layout.stride)):
-        if d != 0:
+        if d != 0 or not s:
             sizes.append(s)
             strides.append(d)
     return _flat(*coalesced(sizes, strides), layout)
@@ -123,9 +123,9 @@ def complement(layout: Layout, cotarget: Any = None) -> Layout:
 
 
 def _as_size(x: Any) -> int:
-    if x.__class__ is int:
+    if x.__class__ is int and x >= 0:
         return x
-    return x.size if isinstance(x, Layout) else product(as_ints(x, "a target"))
+    return x.size if isinstance(x, Layout) else product(as_shape(x, "the target"))
 
 
 def _not_apart(operation: str, layout: Layout) -> NotExpressible:
@@ -176,6 +176,12 @@ def left_inverse(layout: Layout) -> Layout:
     strides = [0]
     below, filled = 1, 1
     for d, place, s in sorted(leaves):
+        if d < 0:
+            raise NotExpressible(
+                f"left_inverse of {layout} is refused: it reaches below 0, where no layout has values.",
+                hint="flip the modes of negative stride first",
+                layout=layout,
+            )
         if d < filled:
             raise _not_apart("left_inverse", layout)
         if d % below:
@@ -211,14 +217,14 @@ def _without_offset(layout: Layout, operation: str) -> None:
 def logical_divide(layout: Layout, tiler: Any) -> Layout:
     """``layout`` cut by ``tiler`` into (tile, rest): ``composition(L, (tiler, complement(tiler, L.size)))``.
 
-    A tuple divides mode by mode: None leaves a mode alone, modes past its end are kept.
+    A tuple divides mode by mode: None leaves a mode alone, modes past its end are kept. A tiler that does not divide is
+    rounded up, as in CuTe: the last tile then runs on past the end of its mode.
     """
+    plain(layout, "logical_divide", swizzle=True)
     if tiler is None:
         return layout
     if isinstance(tiler, tuple | list):
-        plain(layout, "logical_divide", swizzle=True)
         return _mode_by_mode(layout, tuple(tiler), logical_divide, "logical_divide")
-    plain(layout, "logical_divide", swizzle=True)
     tile = as_tiler(tiler)
     return composition(layout, joined((tile, complement(tile, product(layout.shape)))))
 
@@ -355,21 +361,36 @@ def tile_to_shape(tile: Layout, shape: Any, order: Any = None) -> Layout:
 
 
 def max_common_layout(a: Layout, b: Layout) -> Layout:
-    """``C`` along b's unit strides, as far as both send it to the same run: ``a(C(i)) == b(C(i)) == i``."""
+    """The longest ``C`` along b's unit strides that both send to the same run: ``a(C(i)) == b(C(i)) == i``."""
     _without_offset(a, "max_common_layout")
     inverse = right_inverse(b)
-    sizes, strides = list(flatten(inverse.shape)), list(flatten(inverse.stride))
-    while sizes:
-        candidate = _flat(sizes, strides)
-        try:
-            common = coalesce(composition(a, candidate))
-        except (NotExpressible, LimitExceeded):
-            sizes.pop()
-            strides.pop()
-            continue
-        first = common[0]
-        return composition(candidate, first) if first.stride == 1 else UNIT
-    return UNIT
+    sizes: list[int] = []
+    strides: list[int] = []
+    for s, d in zip(flatten(inverse.shape), flatten(inverse.stride)):
+        low, high = 1, s
+        while low < high:
+            middle = (low + high + 1) // 2
+            if _runs(a, _flat([*sizes, middle], [*strides, d])):
+                low = middle
+            else:
+                high = middle - 1
+        if low > 1:
+            sizes.append(low)
+            strides.append(d)
+        if low < s:
+            break
+    return _flat(sizes, strides)
+
+
+def _runs(a: Layout, inner: Layout) -> bool:
+    """Whether ``a`` sends ``inner``, all of it inside ``a``, to 0, 1, 2, ..."""
+    if inner.cosize > a.size:
+        return False
+    try:
+        run = coalesce(composition(a, inner))
+    except NotExpressible:
+        return False
+    return run == Layout._plain(inner.size, 1)
 
 
 def max_common_vector(a: Layout, b: Layout) -> int:
@@ -381,4 +402,11 @@ def make_layout_tv(threads: Layout, values: Layout) -> tuple[tuple[int, ...], La
     """The tile shape, and the layout from (thread, value) to the element of that tile."""
     tile = raked_product(threads, values)
     inverse = right_inverse(tile)
+    if inverse.size != tile.size:
+        raise NotExpressible(
+            f"threads {threads} with values {values} do not fill their tile one to one.",
+            hint="use layouts without holes and repetitions",
+            threads=threads,
+            values=values,
+        )
     return tile.padded_shape, composition(inverse, Layout((threads.size, values.size)))

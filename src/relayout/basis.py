@@ -15,7 +15,10 @@ MAX_MODES = 1 << 10
 
 
 class Basis(Immutable):
-    """An integer combination of coordinate axes; ``str`` is CuTe's form, innermost mode first: ``3@0@1``."""
+    """An integer combination of coordinate axes; ``str`` is CuTe's form, innermost mode first: ``3@0@1``.
+
+    A term of 0 stays: it is a place in the coordinate.
+    """
 
     __slots__ = ("terms",)
     terms: tuple[tuple[tuple[int, ...], int], ...]
@@ -25,7 +28,7 @@ class Basis(Immutable):
         for path, scale in terms:
             total[path] = total.get(path, 0) + scale
         self = super().__new__(cls)
-        object.__setattr__(self, "terms", tuple(sorted((p, k) for p, k in total.items() if k)))
+        object.__setattr__(self, "terms", tuple(sorted(total.items())))
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -69,18 +72,18 @@ class Basis(Immutable):
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Basis):
             return self.terms == other.terms
-        return other == 0 and not self.terms
+        return False
 
     def __hash__(self) -> int:
-        return hash(self.terms) if self.terms else 0
+        return hash(self.terms)
 
     def __repr__(self) -> str:
         parts = [f"E({', '.join(map(str, path))})" + (f" * {k}" if k != 1 else "") for path, k in self.terms]
-        return " + ".join(parts) or "0"
+        return " + ".join(parts)
 
     def __str__(self) -> str:
         parts = [f"{k}{''.join(f'@{i}' for i in reversed(path))}" for path, k in self.terms]
-        return "+".join(parts) or "0"
+        return "+".join(parts)
 
 
 def E(*path: int) -> Basis:
@@ -101,6 +104,15 @@ def E(*path: int) -> Basis:
             f"E(...) names a mode past {MAX_MODES}.", hint="coordinates have fewer entries", limit=MAX_MODES
         )
     return Basis([(steps, 1)])
+
+
+def settled(offset: Any, strides: Iterable[Any]) -> Any:
+    """``offset`` without the zero terms of axes that ``strides`` name anyway; 0 when nothing is left."""
+    if not isinstance(offset, Basis):
+        return offset
+    named = {path for d in strides if isinstance(d, Basis) for path, _ in d.terms}
+    terms = [(path, k) for path, k in offset.terms if k or path not in named]
+    return Basis(terms) if terms else 0
 
 
 def as_coordinate(vector: Basis | int, strides: Iterable[Basis | int]) -> Any:

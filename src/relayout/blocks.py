@@ -7,7 +7,8 @@ from itertools import product as cartesian
 from math import gcd
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from .errors import NotExpressible
+from .compare import effective_swizzle
+from .errors import LimitExceeded, NotExpressible
 from .modes import simplified
 from .nested import flatten
 
@@ -62,19 +63,23 @@ Blocks: TypeAlias = SingleBlock | UniformBlocks | MultipleBlocks
 
 
 def strided_blocks(layout: Layout) -> Blocks:
-    """The longest blocks of equal length that, one after the other, are the layout in row-major order."""
+    """Blocks of equal length, as long as the structure shows, that in turn are the layout in row-major order."""
     if layout.size == 0:
         return SingleBlock(layout.offset, 0)
     if layout.rank == 0:
         return SingleBlock(layout(), 1)
     merged = _tail_merged(layout)
-    mode = simplified(merged.mode(merged.rank - 1))[1]
+    mode = simplified(merged._mode(merged.rank - 1))[1]
     length = mode.sizes[0] if mode.sizes and mode.strides[0] == 1 else 1
     if mode.windowed:
-        length = gcd(length, mode.origin, mode.extent)
+        first = min(mode.extent, length - mode.origin % length)
+        rest = mode.extent - first
+        length = gcd(first, length if rest >= length else 0, rest % length)
     starts = _starts(layout, merged, length)
-    swizzle = layout.swizzle
-    if swizzle is not None:
+    swizzle = effective_swizzle(layout)
+    if swizzle is None:
+        starts = starts.with_swizzle(None)
+    else:
         aligned = gcd(length, 1 << swizzle.base, starts.offset, *flatten(starts.stride))
         if aligned != length:
             length, starts = aligned, _starts(layout, merged, aligned)
@@ -82,7 +87,7 @@ def strided_blocks(layout: Layout) -> Blocks:
         return SingleBlock(starts(0), length)
     if swizzle is None:
         row = _tail_merged(starts)
-        mode = row.mode(0)
+        mode = row._mode(0)
         if row.rank == 1 and len(simplified(mode)[1].sizes) == 1:
             return UniformBlocks(row(0), length, row.size, row(1) - row(0))
     return MultipleBlocks(length, starts)
@@ -93,7 +98,7 @@ def _tail_merged(layout: Layout) -> Layout:
     for k in range(layout.rank - 1):
         try:
             return layout.flatten(k, -1)
-        except NotExpressible:
+        except (NotExpressible, LimitExceeded):
             continue
     return layout
 

@@ -38,9 +38,9 @@ def make_layout_like(layout: Layout) -> Layout:
 
 
 def make_identity_layout(shape: Any) -> Layout:
-    """The layout that maps every coordinate to itself, nested like ``shape``."""
+    """The layout that maps every coordinate to itself, nested like ``shape``; of an integer it is ``n:1``."""
     shape = as_ints(shape, "shape")
-    return Layout(shape, _basis(shape, ()) if isinstance(shape, tuple) else E(0))
+    return Layout(shape, _basis(shape, ()) if isinstance(shape, tuple) else 1)
 
 
 def _basis(shape: Any, path: tuple[int, ...]) -> Any:
@@ -50,7 +50,7 @@ def _basis(shape: Any, path: tuple[int, ...]) -> Any:
 
 
 def with_shape(layout: Layout, shape: Any) -> Layout:
-    """The same elements in colexicographic order under another shape: ``composition(L, Layout(shape))``."""
+    """The elements counted colexicographically under another shape: ``composition(L, Layout(shape))``."""
     return composition(layout, Layout(shape))
 
 

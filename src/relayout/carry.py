@@ -329,10 +329,16 @@ def _first_multiple(advance: int, modulus: int, low: int, high: int) -> int | No
 
 def _refusal(question: _Sum, digits: Sequence[int], expected: Any, but: str) -> NotExpressible:
     a, b = question.operands
-    value = question.at(question.start + sum(x * d for x, (_, d) in zip(digits, question.leaves, strict=True)))
-    forward = [n - 1 - x if r else x for x, (n, _), r in zip(digits, question.leaves, question.reversed_, strict=True)]
-    coordinate = unflatten(iter(forward), b.shape) if isinstance(b, Layout) else tuple(forward)
-    value, expected = value + a.offset, expected + a.offset
+    value = question.at(question.start + sum(x * d for x, (_, d) in zip(digits, question.leaves)))
+    forward = [n - 1 - x if r else x for x, (n, _), r in zip(digits, question.leaves, question.reversed_)]
+    coordinate: Any = tuple(forward)
+    if isinstance(b, Layout):
+        coordinate = unflatten(iter(forward), b.shape)
+        inner = extended_value(a.with_swizzle(None), b(coordinate))
+        if not isinstance(inner, tuple):
+            value, expected = inner, inner + expected - value
+        if a.swizzle is not None:
+            value, expected = a.swizzle(value), a.swizzle(expected)
     return NotExpressible(
         f"no layout is {a} after {b}: at {coordinate} the composition is {value}, but {but} {expected}.",
         hint="ComposedLayout(A, B) is the exact function; or choose sizes that divide",
@@ -344,6 +350,14 @@ def _refusal(question: _Sum, digits: Sequence[int], expected: Any, but: str) -> 
         expected=expected,
         counterexample=(coordinate, value, expected),
     )
+
+
+def extended_value(outer: Any, y: Any) -> Any:
+    """The value of ``outer`` at ``y``; an integer past a plain layout's size runs on in its last mode."""
+    if isinstance(outer, Layout) and not outer.windowed and y.__class__ is int and y >= outer.size > 0:
+        inner = outer.offset + open_sum(*extended(outer), y)
+        return inner if outer.swizzle is None else outer.swizzle(inner)
+    return outer(y)
 
 
 def _undecided(question: _Sum, count: int) -> LimitExceeded:

@@ -6,22 +6,9 @@ from typing import Any
 
 from .basis import Basis
 from .errors import ShapeError, WindowError, shown
-from .inttuple import Ints, as_int, as_ints
+from .inttuple import as_int, as_shape
 from .nested import MAX_DEPTH, congruent, flatten, product, within_depth
 from .swizzle import Swizzle
-
-
-def checked_shape(given: Any) -> Ints:
-    """``given`` as nested tuples of sizes >= 0."""
-    shape = as_ints(given, "shape")
-    smallest = min(flatten(shape), default=0)
-    if smallest < 0:
-        raise ShapeError(
-            f"shape {shape} has the negative size {smallest}.",
-            hint="sizes are >= 0; 0 makes an empty layout",
-            shape=shape,
-        )
-    return shape
 
 
 def checked_stride(shape: Any, stride: Any) -> Any:
@@ -48,7 +35,7 @@ def compact(shape: Any) -> tuple[Any, Any]:
     """``shape``, checked, and its compact column-major strides, with CuTe's 0 for a mode of size 1."""
     strides, running = _strides_from(1, shape, 0)
     if running < 0:
-        shape = checked_shape(shape)
+        shape = as_shape(shape)
         strides, _ = _strides_from(1, shape, 0)
     return shape, strides
 
@@ -109,11 +96,13 @@ def checked_swizzle(swizzle: Any, stride: Any) -> Swizzle | None:
         raise ShapeError(
             f"swizzle must be a Swizzle, got {shown(swizzle)}.", hint="Swizzle(bits, base, shift)", got=swizzle
         )
+    if not swizzle.bits:
+        return None
     if any(isinstance(d, Basis) for d in flatten(stride)):
         raise ShapeError(
             "a layout of coordinates has no addresses to swizzle.", hint="swizzle the layout it is composed into"
         )
-    return swizzle if swizzle.bits else None
+    return swizzle
 
 
 def checked_window(shape: Any, extents: Any, origin: Any) -> tuple[tuple[int, ...] | None, tuple[int, ...] | None]:

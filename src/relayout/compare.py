@@ -10,14 +10,15 @@ from math import gcd
 from typing import Any, NamedTuple
 
 from .errors import LimitExceeded, NotExpressible, ShapeError, shown
-from .image import inner_range, numeric_modes
+from .image import ENUMERATION_LIMIT, inner_range, numeric_modes
 from .layout import Layout
 from .modes import Mode, coalesced, simplified
 from .nested import flatten
+from .regroup import merged
 from .swizzle import Swizzle
 
-ENUMERATION_LIMIT = 1 << 20
-"""How many coordinates a comparison may enumerate where no exact argument applies."""
+PROBES = 1 << 12
+"""How many coordinates of a larger layout are looked at for a difference before the answer is 'undecided'."""
 
 
 class Comparison(NamedTuple):
@@ -97,10 +98,11 @@ def _first_difference(a: Layout, b: Layout, limit: int) -> int | None:
         columns, other = _linear(a), _linear(b)
         if columns is not None and other is not None:
             return next((1 << k for k, (x, y) in enumerate(zip(columns, other, strict=True)) if x != y), None)
-    where = next((i for i in range(min(a.size, limit)) if a(i) != b(i)), None)
+    looked_at = a.size if a.size <= limit else min(limit, PROBES)
+    where = next((i for i in range(looked_at) if a(i) != b(i)), None)
     if where is None and a.size > limit:
         raise LimitExceeded(
-            f"whether {a} and {b} are the same function is undecided after {limit} of {a.size} elements.",
+            f"whether {a} and {b} are the same function is undecided after {looked_at} of {a.size} elements.",
             hint="compare parts (narrow, pick), or pass a larger limit",
             limit=limit,
             a=a,
@@ -117,27 +119,12 @@ def effective_swizzle(layout: Layout) -> Swizzle | None:
 
 def _mode_pairs(a: Layout, b: Layout) -> list[tuple[Mode, Mode]] | None:
     """Modes to compare one by one; None when elements are counted across windows."""
-    modes, others = numeric_modes(a), numeric_modes(b)
+    modes = [m for m in numeric_modes(a) if m.extent != 1]
+    others = [m for m in numeric_modes(b) if m.extent != 1]
     if [m.extent for m in modes] == [m.extent for m in others]:
         return list(zip(modes, others, strict=True))
-    whole, other = _merged(modes), _merged(others)
+    whole, other = merged(modes[::-1])[1], merged(others[::-1])[1]
     return None if whole is None or other is None else [(whole, other)]
-
-
-def _merged(modes: list[Mode]) -> Mode | None:
-    """All modes as one, counted colexicographically; only the last of them may have a window."""
-    sizes: tuple[int, ...] = ()
-    strides: tuple[Any, ...] = ()
-    weight = 1
-    reduced = [simplified(m)[1] for m in modes if m.extent != 1]
-    if any(m.windowed for m in reduced[:-1]):
-        return None
-    for m in reduced[:-1]:
-        sizes, strides, weight = sizes + m.sizes, strides + m.strides, weight * m.extent
-    if not reduced:
-        return Mode((), (), 0, 1)
-    last = reduced[-1]
-    return Mode(sizes + last.sizes, strides + last.strides, last.origin * weight, last.extent * weight)
 
 
 class _Levels(NamedTuple):
@@ -215,7 +202,7 @@ def _linear(layout: Layout) -> list[int] | None:
 
 
 def normal_form(layout: Layout) -> Layout:
-    """The one simplest layout of this function: modes coalesced, windows trimmed, strides of size-1 modes 0.
+    """The simplest layout of this function: modes coalesced, windows trimmed, strides of size-1 modes 0.
 
     Layouts with equal swizzles are equivalent exactly when their normal forms are equal.
     """

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .carry import extended
+from .carry import extended_value
 from .errors import LimitExceeded, ShapeError
 from .immutable import Immutable
 from .inttuple import as_int
 from .layout import Layout
-from .modes import open_sum
 from .swizzle import Swizzle
 
 if TYPE_CHECKING:
@@ -39,6 +38,13 @@ class ComposedLayout(Immutable):
                 outer=outer,
                 inner=inner,
             )
+        if offset and getattr(inner, "has_basis", False):
+            raise ShapeError(
+                f"the offset {offset} cannot be added to the coordinates that {inner} gives.",
+                hint="give the inner layout an offset such as E(0) * 2",
+                inner=inner,
+                offset=offset,
+            )
         self = super().__new__(cls)
         for name, value in (("outer", outer), ("inner", inner), ("offset", as_int(offset, "offset"))):
             object.__setattr__(self, name, value)
@@ -49,31 +55,39 @@ class ComposedLayout(Immutable):
 
     def __call__(self, *coord: Any) -> Any:
         y = self.inner(*coord)
-        return _evaluate(self.outer, y if isinstance(y, tuple) else y + self.offset)
+        return extended_value(self.outer, y + self.offset if self.offset else y)
+
+    @property
+    def _domain(self) -> Any:
+        if isinstance(self.inner, Swizzle):
+            raise ShapeError("a swizzle has no shape, so this composition has none.", hint="call it with an address")
+        return self.inner
 
     @property
     def shape(self) -> Any:
-        return self.inner.shape
+        return self._domain.shape
 
     @property
     def extents(self) -> tuple[int, ...]:
-        return self.inner.extents  # type: ignore[no-any-return]
+        return self._domain.extents  # type: ignore[no-any-return]
 
     @property
     def size(self) -> int:
-        return self.inner.size  # type: ignore[no-any-return]
+        return self._domain.size  # type: ignore[no-any-return]
 
     @property
     def rank(self) -> int:
-        return self.inner.rank  # type: ignore[no-any-return]
+        return self._domain.rank  # type: ignore[no-any-return]
 
     def offsets(self) -> NDArray[np.int64]:
         """The int64 table of all values, of shape ``extents``."""
         import numpy as np
 
-        inner = self.inner.offsets()
+        inner = self._domain.offsets()
         try:
-            table = np.array([_evaluate(self.outer, y + self.offset) for y in inner.reshape(-1).tolist()], np.int64)
+            table = np.array(
+                [extended_value(self.outer, y + self.offset) for y in inner.reshape(-1).tolist()], np.int64
+            )
         except OverflowError:
             raise LimitExceeded(
                 f"values of {self} do not fit into int64.", hint="call it: Python integers have no limit", limit=1 << 63
@@ -91,12 +105,3 @@ class ComposedLayout(Immutable):
 
     def __str__(self) -> str:
         return f"{self.outer} o {self.offset} o {self.inner}"
-
-
-def _evaluate(outer: Any, y: Any) -> Any:
-    """The value of ``outer`` at ``y``; an integer past a plain layout's size runs on in its last mode."""
-    if isinstance(outer, Layout) and not outer.windowed and type(y) is int and y >= outer.size > 0:
-        sizes, strides = extended(outer)
-        inner = outer.offset + open_sum(sizes, strides, y)
-        return inner if outer.swizzle is None else outer.swizzle(inner)
-    return outer(y)

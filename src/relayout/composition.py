@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from .basis import Basis, as_coordinate
+from .basis import Basis
 from .carry import Leaf, composed, extended
 from .errors import NotExpressible, OutOfBounds, ShapeError, shown
 from .inttuple import as_int
@@ -40,15 +40,25 @@ def composition(a: Any, b: Any) -> Layout:
         b = as_tiler(b)
     plain(b, "composition")
     leaves = list(zip(flatten(b.shape), flatten(b.stride)))
+    if 0 in flatten(b.shape):
+        return _assemble(a, b.shape, [[(n, 0)] for n, _ in leaves], a.offset)
     for _, d in leaves:
         if d.__class__ is Basis:
             return _through_coordinates(a, b, leaves)
-    if 0 in flatten(a.shape) and product(b.shape):
+    start = b.offset
+    if start.__class__ is Basis:
+        return _through_coordinates(a, b, leaves)
+    if 0 in flatten(a.shape):
         raise OutOfBounds(f"{a} is empty, so it has no value to compose with.", hint="give every mode a size", a=a, b=b)
     sizes, strides = extended(a)
-    start = b.offset
     parts = composed(sizes, strides, leaves, start, (a, b))
-    return _assemble(a, b.shape, parts, a.offset + open_sum(sizes, strides, start) if start else a.offset)
+    offset = a.offset
+    if start:
+        offset += open_sum(sizes, strides, start)
+    if strides[0].__class__ is Basis:
+        # Axes along which the result does not move keep their place in its coordinates.
+        offset = sum([d * 0 for d in flatten(a.stride)], offset)
+    return _assemble(a, b.shape, parts, offset)
 
 
 def as_tiler(x: Any) -> Layout:
@@ -130,26 +140,35 @@ def joined(modes: Iterable[Layout], offset: Any = 0, swizzle: Swizzle | None = N
 
 
 def _through_coordinates(a: Layout, b: Layout, leaves: list[Leaf]) -> Layout:
-    """``A(B(c))`` where B gives coordinates of A: each leaf of B moves along one submode of A."""
+    """``A(B(c))`` where B gives coordinates of A: each leaf of B moves along one submode of A, and stays inside it."""
     if a.has_basis:
         raise NotExpressible(
             f"{a} gives coordinates, so it has no place for those of {b}.", hint="compose with memory", a=a, b=b
         )
-    as_coordinate(0, [d for _, d in leaves])
+    a(b((0,) * b.rank))
     paths = dict(b.offset.terms) if isinstance(b.offset, Basis) else {}
     for n, d in leaves:
         if n > 1 and isinstance(d, Basis):
-            if len(d.terms) > 1:
+            moving = [path for path, k in d.terms if k]
+            if len(moving) > 1:
                 raise NotExpressible(
                     f"stride {d} of {b} runs along several modes at once.", hint="use ComposedLayout", a=a, b=b
                 )
-            for path, _ in d.terms:
+            for path in moving:
                 paths.setdefault(path, 0)
     parts: list[list[Leaf]] = [[(n, 0)] for n, _ in leaves]
     offset = a.offset
     for path, start in paths.items():
         along = [(n, dict(d.terms).get(path, 0) if isinstance(d, Basis) else 0) for n, d in leaves]
         part = _submode(a, path)
+        highest = start + sum((n - 1) * k for n, k in along if k > 0)
+        if highest >= product(part.shape):
+            raise OutOfBounds(
+                f"{b} reaches {highest} along mode {path} of {a}, which has {product(part.shape)} elements.",
+                hint="keep the coordinates inside the outer layout",
+                a=a,
+                b=b,
+            )
         sizes, strides = extended(part)
         for k, found in enumerate(composed(sizes, strides, along, start, (a, b))):
             if along[k][1]:

@@ -96,9 +96,13 @@ class Overlap(LayoutError):
 class NotExpressible(LayoutError):
     """A question whose exact answer the form asked for cannot hold; carries a counterexample where one exists."""
 
+    counterexample: Any
     code = "RL006"
     meaning = "the exact answer exists as a function, but not in the form that was asked for"
     way_out = "use the form named in the hint (often ComposedLayout, a view, or a copy)"
+
+    def __init__(self, message: str, *, hint: str = "", counterexample: Any = None, **operands: Any) -> None:
+        super().__init__(message, hint=hint, counterexample=counterexample, **operands)
 
 
 class LayoutMismatch(LayoutError):
@@ -114,7 +118,7 @@ class LimitExceeded(LayoutError):
 
     code = "RL008"
     meaning = "deciding exactly would cost more than the budget, so the answer is 'undecided', not a guess"
-    way_out = "raise the limit named in the message, or ask about a smaller or simpler layout"
+    way_out = "ask about a smaller or simpler layout; `compare` takes a larger limit"
 
 
 def error_classes() -> tuple[type[LayoutError], ...]:

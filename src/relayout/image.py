@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 TABLE_LIMIT = 1 << 30
 """The largest table of offsets, in entries."""
 
-PERIOD_LIMIT = 1 << 20
+PERIOD_LIMIT = 1 << 18
 """The largest swizzle period whose exact range is computed."""
 
 ENUMERATION_LIMIT = 1 << 20
 """How many offsets a question without a faster exact answer may enumerate."""
 
-BOX_LIMIT = 4096
+BOX_LIMIT = 512
 """Into how many full boxes a window may fall apart."""
 
 
@@ -34,7 +34,7 @@ def numeric_modes(layout: Layout) -> list[Mode]:
     """The modes of a layout whose strides span memory."""
     for d in (*flatten(layout.stride), layout.offset):
         abs(d)
-    return [layout.mode(k) for k in range(layout.rank)]
+    return [layout._mode(k) for k in range(layout.rank)]
 
 
 def inner_range(layout: Layout) -> tuple[int, int]:
@@ -113,9 +113,10 @@ def storage_size(layout: Layout) -> int:
     if layout.padded_size == 0:
         return 0
     box = layout._make(layout.shape, layout.stride, layout.offset, None, None, layout.swizzle)
-    end = inner_range(box)[1] + 1
+    low, high = inner_range(box)
+    end = max(high + 1, 0)
     swizzle = layout.swizzle
-    if swizzle is None or end % swizzle.period == 0:
+    if swizzle is None or end % swizzle.period == 0 or swizzle.keeps(low, high):
         return end
     whole = -(-end // swizzle.period) * swizzle.period
     if swizzle.period > PERIOD_LIMIT:
@@ -162,9 +163,23 @@ def offsets(layout: Layout) -> NDArray[np.int64]:
             start += first
             dims.append(_window_table(mode, first))
         else:
-            dims.extend((n, d) for n, d in zip(reversed(mode.sizes), reversed(mode.strides), strict=True) if n > 1)
-    table = offset_table(dims, start, swizzle.parameters if swizzle is not None else None)
-    return table.reshape(extents)
+            dims.extend((n, _wrapped(d)) for n, d in zip(mode.sizes[::-1], mode.strides[::-1]) if n > 1)
+    table = offset_table(dims, _wrapped(start), swizzle.parameters if swizzle is not None else None)
+    return _shaped(table, extents)
+
+
+def _shaped(table: NDArray[np.int64], extents: tuple[int, ...]) -> NDArray[np.int64]:
+    try:
+        return table.reshape(extents)
+    except ValueError:
+        raise LimitExceeded(
+            f"numpy has no array of {len(extents)} dimensions.", hint="flatten or group modes first", limit=64
+        ) from None
+
+
+def _wrapped(x: int) -> int:
+    """``x`` modulo 2^64, as an int64: sums that end inside int64 may pass through any numbers."""
+    return (x + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
 def _window_table(mode: Mode, first: int) -> NDArray[np.int64]:
@@ -173,9 +188,9 @@ def _window_table(mode: Mode, first: int) -> NDArray[np.int64]:
 
     parts = []
     for box in boxes(mode):
-        part = np.array([box.base - first], np.int64)
-        for n, d in zip(box.sizes, box.strides, strict=True):
-            part = (np.arange(n, dtype=np.int64)[:, None] * (d if n > 1 else 0) + part).reshape(-1)
+        part = np.array([_wrapped(box.base - first)], np.int64)
+        for n, d in zip(box.sizes, box.strides):
+            part = (np.arange(n, dtype=np.int64)[:, None] * np.int64(_wrapped(d)) + part).reshape(-1)
         parts.append(part)
     return np.concatenate(parts)
 
@@ -206,7 +221,7 @@ def _coordinate(layout: Layout, combination: tuple[Box, ...], digits: Sequence[i
     coordinate = []
     for k, box in enumerate(combination):
         x, weight = box.start - layout.origin[k], 1
-        for s in layout.mode(k).sizes[: len(box.sizes)]:
+        for s in layout._mode(k).sizes[: len(box.sizes)]:
             x += next(rest) * weight
             weight *= s
         coordinate.append(x)
@@ -225,7 +240,11 @@ def preimages(layout: Layout, i: int, at_most: int | None = None) -> list[tuple[
             if at_most is not None and len(found) == at_most:
                 return found
             if len(found) > ENUMERATION_LIMIT:
-                raise LimitExceeded(f"more than {ENUMERATION_LIMIT} coordinates map to {i}.", limit=ENUMERATION_LIMIT)
+                raise LimitExceeded(
+                    f"more than {ENUMERATION_LIMIT} coordinates map to {i}.",
+                    hint="leave broadcast (stride 0) modes out",
+                    limit=ENUMERATION_LIMIT,
+                )
     return found
 
 
@@ -253,6 +272,8 @@ def preimage(layout: Layout, i: int) -> tuple[int, ...]:
 def collision(layout: Layout) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
     """Two coordinates, one integer per mode, that share an offset, or None; a swizzle never matters."""
     question = f"whether {layout} is injective"
+    if layout.windowed and collision(layout._make(layout.shape, layout.stride)) is None:
+        return None
     combinations = _all_boxes(layout) if layout.size else []
     for k, combination in enumerate(combinations):
         base, sizes, strides = _joined(combination)
@@ -306,4 +327,6 @@ def is_packed(layout: Layout) -> bool:
             hint="ask about one period of it",
             limit=ENUMERATION_LIMIT,
         )
-    return len({layout(i) for i in range(layout.size)}) == high - low + 1
+    import numpy as np
+
+    return int(np.unique(layout.offsets()).size) == high - low + 1

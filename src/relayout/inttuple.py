@@ -41,6 +41,19 @@ def as_ints(x: Any, what: str = "an IntTuple") -> Ints:
     return _converted(within_depth(x, what), what)
 
 
+def as_shape(x: Any, what: str = "shape") -> Ints:
+    """``x`` as nested tuples of sizes >= 0."""
+    shape = as_ints(x, what)
+    smallest = min(nested.flatten(shape), default=0)
+    if smallest < 0:
+        raise ShapeError(
+            f"{what} {shown(shape)} has the negative size {smallest}.",
+            hint="sizes are >= 0; 0 makes an empty layout",
+            shape=shape,
+        )
+    return shape
+
+
 def _converted(x: Any, what: str) -> Ints:
     if isinstance(x, tuple | list):
         return tuple([_converted(e, what) for e in x])
@@ -150,12 +163,9 @@ def crd2idx(coord: Any, shape: Any, stride: Any = None) -> Any:
 
     ``coord`` may be an integer wherever ``shape`` has a tuple; it is then split colexicographically.
     """
-    if stride is None:
+    if not nested.is_plain_pair(shape, stride):
         shape, stride = _as_pair(shape, stride)
-    try:
-        return coord_value(coord, shape, stride)
-    except BadCoordinate:
-        return value_at(coord, *_as_pair(shape, stride))
+    return value_at(coord, shape, stride)
 
 
 def value_at(coord: Any, shape: Any, stride: Any) -> Any:
@@ -168,7 +178,7 @@ def value_at(coord: Any, shape: Any, stride: Any) -> Any:
 
 def _as_pair(shape: Any, stride: Any) -> tuple[Any, Any]:
     """Shape and stride as congruent tuples of integers; compact column-major strides where there are none."""
-    shape = as_ints(shape, "shape")
+    shape = as_shape(shape)
     if stride is None:
         return shape, nested.running_products(shape)
     stride = as_ints(stride, "stride")
@@ -196,7 +206,7 @@ def coord_value(coord: Any, shape: Any, stride: Any) -> Any:
         if len(coord) != 1 or isinstance(coord[0], tuple | list):
             raise BadCoordinate("rank")
         return coord_value(coord[0], shape, stride)
-    if stride.__class__ is not tuple or not len(coord) == len(shape) == len(stride):
+    if len(coord) != len(shape):
         raise BadCoordinate("rank")
     total = 0
     for c, s, d in zip(coord, shape, stride):
@@ -212,10 +222,10 @@ def coord_value(coord: Any, shape: Any, stride: Any) -> Any:
 def _integer_value(coord: int, shape: Any, stride: Any) -> Any:
     """The same for an integer, which is split colexicographically over the shape."""
     if shape.__class__ is int:
-        if not 0 <= coord < shape or not (stride.__class__ is int or hasattr(stride, "terms")):
+        if not 0 <= coord < shape:
             raise BadCoordinate
         return coord * stride
-    if coord < 0 or shape.__class__ is not tuple or stride.__class__ is not tuple or len(shape) != len(stride):
+    if coord < 0:
         raise BadCoordinate
     total = 0
     for s, d in zip(shape, stride):
@@ -256,7 +266,7 @@ def idx2crd(idx: Any, shape: Any, stride: Any = None) -> Any:
     The inverse of :func:`crd2idx`; refused when no coordinate or more than one maps there.
     """
     if idx.__class__ is int and stride is None:
-        shape = as_ints(shape, "shape")
+        shape = as_shape(shape)
         if not 0 <= idx < nested.product(shape):
             raise coord_error(idx, shape)
         return split(idx, shape)
@@ -310,29 +320,26 @@ def unique_coordinate(idx: int, shape: Any, stride: Any) -> Any:
 
 
 def crd2crd(coord: Any, dst_shape: Any, src_shape: Any = None) -> Any:
-    """The coordinate of ``dst_shape`` that counts the same element as ``coord``.
+    """The coordinate of ``dst_shape`` that counts the same element as ``coord`` does in ``src_shape``.
 
-    ``src_shape`` is needed only where ``coord`` is a tuple and ``dst_shape`` has an integer or another structure.
+    Without ``src_shape`` a tuple is taken mode by mode, which needs an integer for every mode.
     """
-    source = None if src_shape is None else as_ints(src_shape, "src_shape")
-    return _recounted(as_ints(coord, "a coordinate"), as_ints(dst_shape, "dst_shape"), source)
+    if src_shape is not None:
+        return idx2crd(crd2idx(coord, src_shape), dst_shape)
+    return _recounted(as_ints(coord, "a coordinate"), as_shape(dst_shape, "dst_shape"))
 
 
-def _recounted(coord: Ints, target: Ints, source: Ints | None) -> Any:
-    if isinstance(coord, tuple):
-        if isinstance(target, tuple) and len(coord) == len(target):
-            same = isinstance(source, tuple) and len(source) == len(coord)
-            sources = source if isinstance(source, tuple) and same else (None,) * len(coord)
-            return tuple([_recounted(c, d, s) for c, d, s in zip(coord, target, sources)])
-        if source is None:
-            raise ShapeError(
-                f"coordinate {coord} cannot be read without its own shape.",
-                hint="pass src_shape",
-                coord=coord,
-                shape=target,
-            )
-        coord = crd2idx(coord, source)
-    return idx2crd(coord, target)
+def _recounted(coord: Ints, target: Ints) -> Any:
+    if not isinstance(coord, tuple):
+        return idx2crd(coord, target)
+    if not isinstance(target, tuple) or len(coord) != len(target):
+        raise ShapeError(
+            f"coordinate {coord} cannot be read without its own shape.",
+            hint="pass src_shape",
+            coord=coord,
+            shape=target,
+        )
+    return tuple([_recounted(c, t) for c, t in zip(coord, target)])
 
 
 def compact_order(shape: Any, order: Any) -> Any:
@@ -341,7 +348,7 @@ def compact_order(shape: Any, order: Any) -> Any:
     Equal values rank left to right; a nested mode under one integer is column-major inside; a mode of size 1
     gets stride 0, as in CuTe.
     """
-    shape, order = as_ints(shape, "shape"), as_ints(order, "order")
+    shape, order = as_shape(shape), as_ints(order, "order")
     if not nested.agree(order, shape, lambda _x, _y: True):
         raise ShapeError(
             f"order {order} does not fit the shape {shape}.",

@@ -10,12 +10,12 @@ from math import gcd
 
 from .errors import LimitExceeded
 
-BUDGET = 1 << 18
+NODE_BUDGET = 1 << 18
 """How many search nodes an exact question may visit before it is left undecided."""
 
 
 def solutions(
-    sizes: Sequence[int], strides: Sequence[int], target: int, *, question: str, budget: int = BUDGET
+    sizes: Sequence[int], strides: Sequence[int], target: int, *, question: str, budget: int = NODE_BUDGET
 ) -> Iterator[tuple[int, ...]]:
     """Every ``x`` with ``0 <= x[i] < sizes[i]`` whose weighted sum is ``target``, each once.
 
@@ -34,31 +34,36 @@ def solutions(
     for k in range(count - 1, -1, -1):
         reach[k] = reach[k + 1] + (n[k] - 1) * d[k]
         common[k] = gcd(common[k + 1], d[k])
+    start = target + sum((n[k] - 1) * d[k] for k in range(count) if flipped[k])
+    if not 0 <= start <= reach[0] or (start % common[0] if common[0] else start):
+        return
     digits = [0] * count
-    nodes = 0
-
-    def search(k: int, rest: int) -> Iterator[tuple[int, ...]]:
-        nonlocal nodes
-        nodes += 1
-        if nodes > budget:
-            raise LimitExceeded(
-                f"{question} is undecided after {budget} search steps.",
-                hint="its strides interleave too much for an exact answer within the budget; simplify the layout",
-                limit=budget,
-            )
-        if k == count:
+    rests = [start] + [0] * count
+    open_choices: list[Iterator[int]] = []
+    for _ in range(budget):
+        depth = len(open_choices)
+        if depth == count:
             x = [0] * count
             for j, i in enumerate(order):
                 x[i] = n[j] - 1 - digits[j] if flipped[j] else digits[j]
             yield tuple(x)
+        else:
+            open_choices.append(iter(_digits(n[depth], d[depth], rests[depth], reach[depth + 1], common[depth + 1])))
+        while open_choices:
+            k = len(open_choices) - 1
+            digit = next(open_choices[k], None)
+            if digit is not None:
+                digits[k] = digit
+                rests[k + 1] = rests[k] - digit * d[k]
+                break
+            open_choices.pop()
+        else:
             return
-        for digit in _digits(n[k], d[k], rest, reach[k + 1], common[k + 1]):
-            digits[k] = digit
-            yield from search(k + 1, rest - digit * d[k])
-
-    start = target + sum((n[k] - 1) * d[k] for k in range(count) if flipped[k])
-    if 0 <= start <= reach[0] and (start % common[0] == 0 if common[0] else start == 0):
-        yield from search(0, start)
+    raise LimitExceeded(
+        f"{question} is undecided after {budget} search steps.",
+        hint="too many combinations of its digits come near; simplify the layout",
+        limit=budget,
+    )
 
 
 def _digits(n: int, d: int, rest: int, reach: int, common: int) -> range:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .basis import Basis, as_coordinate
-from .checks import checked_offset, checked_shape, checked_stride, checked_swizzle, checked_window, compact
+from .basis import Basis, as_coordinate, settled
+from .checks import checked_offset, checked_stride, checked_swizzle, checked_window, compact
 from .errors import OutOfBounds, ShapeError, shown
 from .immutable import Immutable
-from .inttuple import BadCoordinate, as_int, as_ints, coord_error, coord_value, rank_error, split
+from .inttuple import BadCoordinate, as_int, as_ints, as_shape, coord_error, coord_value, rank_error, split
 from .modes import Mode, digit_sum
 from .nested import depth as nested_depth
 from .nested import flatten, is_plain_pair, product, running_products, unflatten
@@ -62,14 +62,14 @@ class Layout(Views, Immutable):
         if stride is None:
             shape, stride = compact(shape)
         elif not is_plain_pair(shape, stride):
-            shape = checked_shape(shape)
+            shape = as_shape(shape)
             stride = checked_stride(shape, stride)
         _set_shape(self, shape)
         _set_stride(self, stride)
         if offset.__class__ is int and not offset and extents is origin is swizzle is None:
             _set_rest(self, PLAIN)
             return self
-        start = checked_offset(offset, stride)
+        start = settled(checked_offset(offset, stride), flatten(stride))
         window = (None, None) if extents is origin is None else checked_window(shape, extents, origin)
         _set_rest(self, _shared(start, *window, None if swizzle is None else checked_swizzle(swizzle, stride)))
         return self
@@ -87,6 +87,8 @@ class Layout(Views, Immutable):
         self = _new(Layout)
         _set_shape(self, shape)
         _set_stride(self, stride)
+        if offset.__class__ is not int:
+            offset = settled(offset, flatten(stride))
         _set_rest(self, _shared(offset, origin, extents, swizzle))
         return self
 
@@ -123,7 +125,7 @@ class Layout(Views, Immutable):
     @classmethod
     def row_major(cls, *shape: Any) -> Layout:
         """The rightmost coordinate is the fastest; strides as numpy, torch, Candle and Mojo give them."""
-        sizes = checked_shape(shape[0] if len(shape) == 1 else shape)
+        sizes = as_shape(shape[0] if len(shape) == 1 else shape)
         running = 1
         strides = []
         for s in reversed(flatten(sizes)):
@@ -242,7 +244,7 @@ class Layout(Views, Immutable):
         shape, stride = (self.shape[k], self.stride[k]) if isinstance(self.shape, tuple) else (self.shape, self.stride)
         if self._extents is None:
             return Layout._plain(shape, stride)
-        mode = self.mode(k)
+        mode = self._mode(k)
         if not mode.windowed:
             return Layout._plain(shape, stride)
         if isinstance(shape, tuple):
@@ -254,7 +256,7 @@ class Layout(Views, Immutable):
             return map(Layout._plain, self.shape, self.stride)
         return map(self.__getitem__, range(self.rank))
 
-    def mode(self, k: int) -> Mode:
+    def _mode(self, k: int) -> Mode:
         """Mode ``k`` as flat sizes and strides with its window."""
         shape, stride = (self.shape[k], self.stride[k]) if isinstance(self.shape, tuple) else (self.shape, self.stride)
         origin = 0 if self._origin is None else self._origin[k]
@@ -295,7 +297,7 @@ class Layout(Views, Immutable):
         else:
             total = offset
             for k, x in enumerate(self._mode_coordinate(c)):
-                mode = self.mode(k)
+                mode = self._mode(k)
                 total += digit_sum(mode.sizes, mode.strides, mode.origin + x)
         if total.__class__ is int:
             return total if swizzle is None else swizzle(total)
@@ -391,7 +393,7 @@ class Layout(Views, Immutable):
         return follows(self, Layout.col_major(self.extents))
 
     def normal_form(self) -> Layout:
-        """The one simplest layout with this function on this domain; layouts with an origin are refused."""
+        """The simplest layout of this function, the same for all with one swizzle; refused with an origin."""
         from .compare import normal_form
 
         return normal_form(self)

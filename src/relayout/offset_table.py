@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
+from .errors import ShapeError
 from .native import native
 
 if TYPE_CHECKING:
@@ -28,13 +29,13 @@ def offset_table(dims: Sequence[Dim], start: int, swizzle: tuple[int, int, int] 
     if bits == 0:
         base = shift = 0
     if bits < 0 or base < 0 or bits + base + abs(shift) > 63:
-        raise ValueError(f"Swizzle({bits}, {base}, {shift}) does not stay within 63 bits")
+        raise ShapeError(f"Swizzle({bits}, {base}, {shift}) does not stay within 63 bits")
     exact: list[Dim] = [
         dim if isinstance(dim, tuple) else dim.astype(np.int64, order="C", casting="safe", copy=False) for dim in dims
     ]
     sizes = [dim[0] if isinstance(dim, tuple) else dim.size for dim in exact]
     if min(sizes, default=0) < 0:
-        raise ValueError(f"a size must not be negative: {sizes}")
+        raise ShapeError(f"a size must not be negative: {sizes}")
     if math.prod(sizes) == 0:
         return np.empty(0, np.int64)
     if native is None:

@@ -17,20 +17,26 @@ def upcast(layout: Layout, n: int) -> Layout:
     """Addresses in units of ``n`` elements: runs of ``n`` become one; refused where they are not whole."""
     plain(layout, "upcast", swizzle=True)
     n = _positive(n)
+    leaves = list(zip(flatten(layout.shape), flatten(layout.stride)))
+    starts = {d for s, d in leaves if s > 1}
     remainder = 0
     modes: list[tuple[int, int]] = []
-    for s, d in zip(flatten(layout.shape), flatten(layout.stride), strict=True):
+    for s, d in leaves:
         step = abs(d)
         if step % n == 0 or s == 1:
             modes.append((s, -(-d // n)))
             continue
         ratio = n // step
-        if n % step or s % ratio or d < 0:
+        goes_on = s < ratio and ratio % s == 0 and step * s in starts
+        inside = s if goes_on else ratio
+        if n % step or s % inside or d < 0:
             raise _uneven(layout, n, f"{s}:{d} is no whole number of runs of {n}")
-        remainder += (ratio - 1) * step
-        modes.append((s // ratio, 1))
-    if remainder >= n or layout.offset % n:
-        raise _uneven(layout, n, "elements of one run lie in different modes, or the offset is not a multiple")
+        remainder += (inside - 1) * step
+        modes.append((s // inside, 1))
+    if remainder >= n:
+        raise _uneven(layout, n, "its modes of small stride together reach past one run")
+    if layout.offset % n:
+        raise _uneven(layout, n, f"the offset {layout.offset} is no multiple of it")
     return _recast(layout, modes, layout.offset // n, _scaled_swizzle(layout, n, -1))
 
 
@@ -76,7 +82,7 @@ def _scaled_swizzle(layout: Layout, n: int, direction: int) -> Swizzle | None:
 def _positive(n: Any) -> int:
     value = as_int(n, "a number of elements or bits")
     if value < 1:
-        raise ShapeError(f"a number of elements or bits must be at least 1, got {value}.", got=value)
+        raise ShapeError(f"a number of elements or bits must be at least 1, got {value}.", hint="use >= 1", got=value)
     return value
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import islice
 from itertools import product as cartesian
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ Part = tuple[Any, Any, int, int]
 """A mode being built: shape, stride, origin and extent."""
 
 
-TABLE_LIMIT = 1 << 12
+LOOK_LIMIT = 1 << 12
 """How many elements of a view without a simpler reason may be looked at one by one."""
 
 
@@ -51,10 +52,10 @@ def regrouped(modes: Sequence[Mode], sizes: Sequence[int], layout: Layout) -> tu
     for n in reversed(sizes):
         factors.append((n, weight))
         weight *= n
-    constant, merged = _merged(modes)
-    if merged is None:
+    constant, whole = merged(modes)
+    if whole is None:
         return _by_table(lambda x: _row_major_value(modes, x), factors[::-1], layout)
-    moved, parts = along(merged, factors[::-1], layout)
+    moved, parts = along(whole, factors[::-1], layout)
     return constant + moved, parts
 
 
@@ -82,7 +83,7 @@ def with_units(parts: list[Part], target: Sequence[int], unit: int) -> list[Part
     return result[::-1]
 
 
-def _merged(modes: Sequence[Mode]) -> tuple[Any, Mode | None]:
+def merged(modes: Sequence[Mode]) -> tuple[Any, Mode | None]:
     """Neighbouring modes, slowest first, as a constant and one mode over their row-major count.
 
     None instead of the mode when another than the slowest has a window that cannot be trimmed away.
@@ -117,49 +118,62 @@ def along(mode: Mode, factors: Sequence[tuple[int, int]], layout: Layout) -> tup
     operands = layout._make(tuple(sizes), tuple(strides)), factors
     try:
         found = composed(lower, strides, list(factors), mode.origin, operands)
+        return constant + open_sum(lower, strides, mode.origin), [_part(part) for part in found]
     except (NotExpressible, LimitExceeded):
-        widest = max(range(len(factors)), key=lambda j: (factors[j][0] > 1, factors[j][1]))
-        others = [f for j, f in enumerate(factors) if j != widest]
-        n, step = factors[widest]
-        place, remainder = divmod(mode.origin, step)
-        upper = _from_digit(sizes, strides, step)
-        if upper is None or remainder + sum((m - 1) * b for m, b in others if m > 1) >= step:
-            moved, parts = _by_table(lambda x: open_sum(lower, strides, mode.origin + x), factors, layout)
-            return constant + moved, parts
-        parts = [_part(part) for part in composed(lower, strides, others, remainder, operands)]
-        moved, high = simplified(Mode(*upper, place, n))
-        parts.insert(widest, _part(list(zip(high.sizes, high.strides, strict=True)), high.origin, n))
-        return constant + open_sum(lower, strides, remainder) + moved, parts
-    return constant + open_sum(lower, strides, mode.origin), [_part(part) for part in found]
+        pass
+    widest = max(range(len(factors)), key=lambda j: (factors[j][0] > 1, factors[j][1]))
+    others = [f for j, f in enumerate(factors) if j != widest]
+    n, step = factors[widest]
+    place, remainder = divmod(mode.origin, step)
+    upper = _from_digit(sizes, strides, step)
+    if upper is not None and remainder + sum((m - 1) * b for m, b in others if m > 1) < step:
+        try:
+            parts = [_part(part) for part in composed(lower, strides, others, remainder, operands)]
+        except (NotExpressible, LimitExceeded):
+            pass
+        else:
+            moved, high = simplified(Mode(*upper, place, n))
+            parts.insert(widest, _part(list(zip(high.sizes, high.strides)), high.origin, n))
+            return constant + open_sum(lower, strides, remainder) + moved, parts
+    moved, parts = _by_table(lambda x: open_sum(lower, strides, mode.origin + x), factors, layout)
+    return constant + moved, parts
 
 
 def _by_table(at: Callable[[int], Any], factors: Sequence[tuple[int, int]], layout: Layout) -> tuple[Any, list[Part]]:
-    """One part per factor for ``at(sum(c_j * b_j))``, found from the values themselves."""
+    """One part per factor for ``at(sum(c_j * b_j))``, found from the values themselves.
+
+    Of more than LOOK_LIMIT elements only some are looked at: they may rule the view out, but cannot prove it.
+    """
     count = product(tuple([n for n, _ in factors]))
-    if count > TABLE_LIMIT:
-        raise LimitExceeded(
-            f"whether {layout} has that view is undecided: {count} elements are over the limit of {TABLE_LIMIT}.",
-            hint="copy the data into a contiguous layout first",
-            layout=layout,
-            limit=TABLE_LIMIT,
-        )
+    whole = count <= LOOK_LIMIT
     start = at(0)
-    tables = [[at(x * b) - start for x in range(n)] for n, b in factors]
-    for c in cartesian(*[range(n) for n, _ in factors]):
-        value = at(sum(x * b for x, (_, b) in zip(c, factors, strict=True)))
-        expected = start + sum((t[x] for t, x in zip(tables, c, strict=True)), 0)
-        if value != expected:
-            raise _no_view(
-                layout, f"element {c} of it lies {value} from the offset, where its dimensions add up to {expected}"
-            )
     parts = []
-    for k, table in enumerate(tables):
+    begin = start
+    for k, (n, b) in enumerate(factors):
+        table = [at(x * b) - start for x in range(n if whole else min(n, LOOK_LIMIT))]
         mode = fitted(table)
         if mode is None:
-            raise _no_view(layout, f"its dimension {k} would have to step unevenly, through {shown(table)}")
-        start -= digit_sum(mode.sizes, mode.strides, mode.origin)
-        parts.append(_part(list(zip(mode.sizes, mode.strides, strict=True)), mode.origin, mode.extent))
-    return start, parts
+            raise _no_view(layout, f"its dimension {k} would have to step unevenly, through {shown(table)}", table)
+        begin -= digit_sum(mode.sizes, mode.strides, mode.origin)
+        parts.append(_part(list(zip(mode.sizes, mode.strides)), mode.origin, mode.extent))
+    places = [range(n) if whole else sorted({0, min(1, n - 1), n // 2, n - 1}) for n, _ in factors]
+    for c in islice(cartesian(*places), LOOK_LIMIT):
+        value = at(sum(x * b for x, (_, b) in zip(c, factors)))
+        expected = start + sum((at(x * b) - start for x, (_, b) in zip(c, factors)), 0)
+        if value != expected:
+            raise _no_view(
+                layout,
+                f"element {c} of it lies {value} from the offset, where its dimensions add up to {expected}",
+                (c, value, expected),
+            )
+    if not whole:
+        raise LimitExceeded(
+            f"whether {layout} has that view is undecided: {count} elements are over the limit of {LOOK_LIMIT}.",
+            hint="copy the data into a contiguous layout first",
+            layout=layout,
+            limit=LOOK_LIMIT,
+        )
+    return begin, parts
 
 
 def _part(digits: Sequence[tuple[int, Any]], origin: int = 0, extent: int | None = None) -> Part:
@@ -183,9 +197,10 @@ def _from_digit(sizes: list[int], strides: list[Any], step: int) -> tuple[tuple[
     return None
 
 
-def _no_view(layout: Layout, why: str) -> NotExpressible:
+def _no_view(layout: Layout, why: str, counterexample: Any) -> NotExpressible:
     return NotExpressible(
         f"no view of {layout} has that shape: {why}.",
         hint="copy the data into a contiguous layout first",
+        counterexample=counterexample,
         layout=layout,
     )

@@ -57,7 +57,7 @@ class Views:
     def pick(self: Layout, dim: int, index: int) -> Layout:
         """The elements at ``index`` along ``dim``, which is gone then; negative indices count from the end."""
         dim, index = self._dim(dim), as_int(index, "index")
-        mode = self.mode(dim)
+        mode = self._mode(dim)
         if not -mode.extent <= index < mode.extent:
             raise OutOfBounds(
                 f"index {index} is outside dimension {dim} of size {mode.extent}.",
@@ -105,7 +105,7 @@ class Views:
         if step < 0:
             last = start + (count - 1) * step
             return self._stepped(dim, last, -step, count).flip(dim)
-        mode = self.mode(dim)._replace(origin=origin + start)
+        mode = self._mode(dim)._replace(origin=origin + start)
         constant, (part,) = along(mode, [(count, step)], self)
         return self._with_part(dim, part, constant)
 
@@ -122,7 +122,7 @@ class Views:
             return self
         if not isinstance(shape, tuple):
             return self._with_part(dim, (extent, -stride, 0, extent), (origin + extent - 1) * stride)
-        mode = self.mode(dim)
+        mode = self._mode(dim)
         box = product(mode.sizes)
         last = digit_sum(mode.sizes, mode.strides, box - 1)
         return self._with_part(dim, (shape, _negated(stride), box - origin - extent, extent), last)
@@ -162,7 +162,7 @@ class Views:
         parts: list[Part] = [(n, 0, 0, n) for n in target[: max(missing, 0)]]
         moved: Any = 0
         for n, part, mode in zip(
-            target[max(missing, 0) :], self._parts(), map(self.mode, range(self.rank)), strict=False
+            target[max(missing, 0) :], self._parts(), map(self._mode, range(self.rank)), strict=False
         ):
             if mode.extent == n:
                 parts.append(part)
@@ -218,7 +218,7 @@ class Views:
             return self
         moved: Any = 0
         modes = []
-        for mode in map(self.mode, range(self.rank)):
+        for mode in map(self._mode, range(self.rank)):
             if mode.extent == 1:
                 moved += digit_sum(mode.sizes, mode.strides, mode.origin)
             else:
@@ -286,7 +286,7 @@ class Views:
         count = (n - size) // step + 1
         shape, stride, origin, _ = self._parts()[dim]
         if isinstance(shape, tuple):
-            moved, (outer, inner) = along(self.mode(dim), [(count, step), (size, 1)], self)
+            moved, (outer, inner) = along(self._mode(dim), [(count, step), (size, 1)], self)
         else:
             moved = origin * stride
             outer, inner = (count, stride * step, 0, count), (size, stride, 0, size)
@@ -420,7 +420,7 @@ def _completed(items: tuple[Any, ...], rank: int) -> list[Any]:
     keys: list[Any] = []
     for item in items:
         keys += rest if item is Ellipsis else [item]
-    return keys if Ellipsis in items else keys + rest
+    return keys if any(i is Ellipsis for i in items) else keys + rest
 
 
 def _sizes(shape: tuple[Any, ...], allow_missing: bool = False) -> tuple[int, ...]:

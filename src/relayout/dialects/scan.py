@@ -11,7 +11,7 @@ from ..nested import MAX_DEPTH
 
 _NUMBER = re.compile(r"_?-?[0-9]+|-_[0-9]+")
 _WORD = re.compile(r"[A-Za-z]+")
-MAX_DIGITS = 1000
+MAX_DIGITS = 4300
 MAX_TEXT = 1 << 20
 
 

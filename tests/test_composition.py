@@ -146,7 +146,7 @@ def test_a_tuple_composes_mode_by_mode() -> None:
         (2, 6), (6, 1), offset=17, swizzle=(1, 0, 1)
     )
     assert composition(a, None) is a
-    with pytest.raises(rl.ShapeError, match="more modes"):
+    with pytest.raises(rl.ShapeError, match="more entries"):
         composition(a, (2, 2, 2))
 
 

@@ -9,13 +9,13 @@ from collections.abc import Callable
 from typing import Any
 
 from .building import UNIT, make_layout, make_ordered_layout, zip_modes
-from .composition import as_tiler, composition, joined, plain
-from .errors import LimitExceeded, NotExpressible, ShapeError, shown
+from .composition import as_tiler, check_tiler, composition, joined, plain
+from .errors import LimitExceeded, NotExpressible, ShapeError
 from .image import collision
 from .inttuple import as_ints, as_shape, product_each
 from .layout import PLAIN, Layout
 from .modes import coalesced
-from .nested import flatten, product, unflatten, within_depth
+from .nested import flatten, product, unflatten
 
 
 def coalesce(layout: Layout, profile: Any = None) -> Layout:
@@ -25,7 +25,7 @@ def coalesce(layout: Layout, profile: Any = None) -> Layout:
     """
     plain(layout, "coalesce", swizzle=True)
     if isinstance(profile, tuple | list):
-        return _mode_by_mode(layout, tuple(profile), coalesce, "coalesce")
+        return _mode_by_mode(layout, tuple(profile), coalesce)
     return _flat(*coalesced(flatten(layout.shape), flatten(layout.stride)), layout)
 
 
@@ -44,17 +44,9 @@ def _flat(sizes: list[int], strides: list[Any], source: Layout | None = None) ->
     return Layout._make(shape, stride, source.offset, swizzle=source.swizzle)
 
 
-def _mode_by_mode(
-    layout: Layout, tiler: tuple[Any, ...], operation: Callable[[Layout, Any], Layout], name: str
-) -> Layout:
+def _mode_by_mode(layout: Layout, tiler: tuple[Any, ...], operation: Callable[[Layout, Any], Layout]) -> Layout:
     """``operation`` on each mode that ``tiler`` has an entry for; the other modes are kept."""
-    within_depth(tiler, "the tiler")
-    if len(tiler) > layout.rank:
-        raise ShapeError(
-            f"{name}: {shown(tiler)} has more entries than {layout} has modes.",
-            hint="give at most one per mode",
-            layout=layout,
-        )
+    check_tiler(tiler, layout)
     modes = list(layout)
     for k, entry in enumerate(tiler):
         modes[k] = operation(modes[k], entry)
@@ -224,7 +216,7 @@ def logical_divide(layout: Layout, tiler: Any) -> Layout:
     if tiler is None:
         return layout
     if isinstance(tiler, tuple | list):
-        return _mode_by_mode(layout, tuple(tiler), logical_divide, "logical_divide")
+        return _mode_by_mode(layout, tuple(tiler), logical_divide)
     tile = as_tiler(tiler)
     return composition(layout, joined((tile, complement(tile, product(layout.shape)))))
 
@@ -238,7 +230,7 @@ def logical_product(block: Layout, tiler: Any) -> Layout:
         return block
     if isinstance(tiler, tuple | list):
         plain(block, "logical_product", swizzle=True)
-        return _mode_by_mode(block, tuple(tiler), logical_product, "logical_product")
+        return _mode_by_mode(block, tuple(tiler), logical_product)
     grid = as_tiler(tiler)
     plain(block, "logical_product")
     plain(grid, "logical_product")
@@ -253,11 +245,7 @@ def _unzipped(split: Callable[[Layout, Any], Layout], layout: Layout, tiler: Any
     if not isinstance(tiler, tuple | list):
         return split(layout, tiler)
     plain(layout, split.__name__, swizzle=True)
-    within_depth(tiler, "the tiler")
-    if len(tiler) > layout.rank:
-        raise ShapeError(
-            f"{shown(tiler)} has more entries than {layout} has modes.", hint="give at most one per mode", layout=layout
-        )
+    check_tiler(tiler, layout)
     modes = list(layout)
     offset = layout.offset
     tiles: list[Layout] = []

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from .errors import LimitExceeded, NotExpressible, OutOfBounds
 from .layout import Layout
-from .modes import open_sum
+from .modes import coalesced, open_sum
 from .nested import flatten, product, unflatten
 
 Leaf = tuple[int, Any]
@@ -28,23 +28,14 @@ BUDGET = 1 << 16
 
 def extended(a: Layout) -> tuple[list[int], list[Any]]:
     """A's digits, coalesced, the last one without a size because it runs on: one size less than strides."""
-    sizes: list[int] = []
-    strides: list[Any] = []
-    following: Any = None
-    leaves = flatten(a.shape)
-    last = len(leaves) - 1
-    for k, (s, d) in enumerate(zip(leaves, flatten(a.stride))):
-        if s == 1 and k < last:
-            continue
-        if d == following:
-            sizes[-1] *= s
-        else:
-            sizes.append(s)
-            strides.append(d)
-        following = d * s
-    if not strides:
+    leaves, steps = flatten(a.shape), flatten(a.stride)
+    if not leaves:
         return [], [0]
-    sizes.pop()
+    sizes, strides = coalesced(leaves[:-1], steps[:-1])
+    if sizes and sizes[-1] * strides[-1] == steps[-1]:
+        sizes.pop()
+    else:
+        strides.append(steps[-1])
     return sizes, strides
 
 

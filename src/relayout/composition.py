@@ -110,15 +110,20 @@ def _swizzled(swizzle: Swizzle, b: Any) -> Layout:
 
 
 def _by_mode(a: Layout, tiler: tuple[Any, ...]) -> Layout:
+    check_tiler(tiler, a)
+    return joined([composition(m, t) for m, t in zip(a, tiler)], a.offset, a.swizzle)
+
+
+def check_tiler(tiler: Any, layout: Layout) -> None:
+    """Raise unless a tuple of tilers has at most one entry per mode."""
     within_depth(tiler, "the tiler")
-    if len(tiler) > a.rank:
+    if len(tiler) > layout.rank:
         raise ShapeError(
-            f"the tiler {shown(tiler)} has more modes than {a}.",
+            f"{shown(tiler)} has more entries than {layout} has modes.",
             hint="give at most one entry per mode",
             tiler=tiler,
-            layout=a,
+            layout=layout,
         )
-    return joined([composition(m, t) for m, t in zip(a, tiler)], a.offset, a.swizzle)
 
 
 def joined(modes: Iterable[Layout], offset: Any = 0, swizzle: Swizzle | None = None) -> Layout:

@@ -221,6 +221,31 @@ def test_tables_may_pass_through_any_numbers() -> None:
     assert many.idx2crd(5)[:4] == (1, 0, 1, 0)
 
 
+def test_swizzles_of_long_periods() -> None:
+    wide = Swizzle(2, 10, 20)
+    quiet = Layout((4, 1000), (1000, 1), swizzle=wide)
+    assert (quiet.min_offset, quiet.max_offset, quiet.storage_size) == (0, 3999, 4000)
+    moving = Layout((4, 2**31), (2**31, 1), swizzle=wide)
+    assert moving.storage_size == 2**33
+    with pytest.raises(rl.LimitExceeded, match="period"):
+        assert moving.max_offset
+    assert Layout(3, 2**30, swizzle=wide).storage_size == 2**32
+    with pytest.raises(rl.OutOfBounds, match="empty"):
+        assert Layout((0, 4)).max_offset
+
+
+def test_windows_that_fall_apart_are_limited() -> None:
+    shattered = Layout(((2, 2, 2, 2),) * 4, ((1, 3, 5, 7),) * 4)
+    for k in range(4):
+        shattered = shattered.narrow(k, 1, 14)
+    with pytest.raises(rl.LimitExceeded, match="boxes"):
+        shattered.preimages(20)
+    assert Layout(((2, 2),), ((1, 1),), extents=(2,), origin=(1,)).is_injective() is False
+    assert Layout(((2, 2),), ((1, 1),), extents=(2,)).is_injective()
+    with pytest.raises(rl.LimitExceeded, match="packed"):
+        Layout(((2, 2**20), 2), ((1, 2), 1), extents=(2**21 - 1, 2)).is_packed()
+
+
 def test_interleaving_strides_are_searched_or_left_undecided() -> None:
     assert Layout((3, 2), (2, 3)).is_injective()
     assert not Layout((4, 3), (2, 3)).is_injective()

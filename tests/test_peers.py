@@ -849,7 +849,7 @@ def recast_law(wide: Layout, fine: Layout, n: int) -> bool:
 @bounded
 @given(layout=layouts(), n=st.sampled_from([2, 3, 4, 8]))
 def test_upcast(layout: Layout, n: int) -> None:
-    """Law: whole runs only. What steps inside a unit, in one mode or in several that go on from each other, fills units."""
+    """Law: whole runs only. What steps inside a unit, in one mode or in several in a row, fills units."""
 
     def law(r: Seen) -> bool:
         runs: list[list[int]] = []

@@ -57,6 +57,7 @@ from .errors import (
     ShapeError,
     WindowError,
 )
+from .format import Format
 from .inttuple import (
     IntTuple,
     compact_order,
@@ -85,6 +86,7 @@ __all__ = [
     "Comparison",
     "ComposedLayout",
     "E",
+    "Format",
     "IntTuple",
     "Layout",
     "LayoutError",

@@ -1,0 +1,340 @@
+"""``Format``: a layout before the shape is known. The rests of all dimensions in some order, then fixed blocks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from .errors import NotExpressible, ParseError, ShapeError, shown
+from .immutable import Immutable
+from .inttuple import as_int
+from .layout import Layout
+from .nested import product
+
+
+class Factor(NamedTuple):
+    """``size`` steps along dimension ``dim``, size 0 for all the rest; one step moves ``step`` elements of it."""
+
+    dim: int
+    size: int
+    step: int
+
+
+class Format(Immutable):
+    """How a tensor of any shape is laid out: factors ``(dim, size)``, slowest first; size 0 is the rest of a dimension.
+
+    All rests come first, then the blocks. Within a dimension a factor further right is less significant, unless a
+    third number gives its place value. ``axes`` names the dimensions; ``fill`` is the stored value of padding;
+    ``indirect`` counts the factors that pick a block from a table; ``align`` rounds up, in elements, the total and then
+    the stride of each factor; ``element_bits`` is the width of the elements the format is made for.
+
+    >>> Format(2, [(0, 0), (1, 0), (0, 8), (1, 4)]).layout((10, 6))
+    Layout(((8, 2), (4, 2)), ((4, 64), (1, 32)), extents=(10, 6))
+    """
+
+    __slots__ = ("align", "axes", "element_bits", "factors", "fill", "indirect", "rank")
+    rank: int
+    factors: tuple[Factor, ...]
+    axes: str | None
+    fill: Any
+    indirect: int | None
+    align: tuple[int, ...] | None
+    element_bits: int | None
+
+    def __new__(
+        cls,
+        rank: int,
+        factors: Sequence[Sequence[int]],
+        *,
+        axes: str | None = None,
+        fill: Any = None,
+        indirect: int | None = None,
+        align: Sequence[int] | None = None,
+        element_bits: int | None = None,
+    ) -> Format:
+        rank = as_int(rank, "rank")
+        checked = _checked_factors(rank, factors)
+        values = {
+            "rank": rank,
+            "factors": checked,
+            "axes": _checked_axes(axes, rank),
+            "fill": fill,
+            "indirect": None if indirect is None else _in_range(indirect, "indirect", 0, len(checked)),
+            "align": None if align is None else _checked_align(align, len(checked)),
+            "element_bits": None if element_bits is None else _in_range(element_bits, "element_bits", 1, 4096),
+        }
+        self = super().__new__(cls)
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _remade, (self.rank, self.pairs, self._words())
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        """The dimensions in the order of their rests, slowest first."""
+        return tuple([f.dim for f in self.factors[: self.rank]])
+
+    @property
+    def blocks(self) -> tuple[Factor, ...]:
+        """The factors of fixed size, slowest first."""
+        return self.factors[self.rank :]
+
+    @property
+    def block_shape(self) -> tuple[int, ...]:
+        """The size of one block along each dimension."""
+        return tuple([product(tuple([f.size for f in self.blocks if f.dim == d])) for d in range(self.rank)])
+
+    @property
+    def pairs(self) -> tuple[tuple[int, ...], ...]:
+        """The factors as they are written: with a place value only where it is not the usual one."""
+        usual = _with_steps(self.rank, [(f.dim, f.size) for f in self.factors])
+        return tuple([(f.dim, f.size) if f == u else tuple(f) for f, u in zip(self.factors, usual)])
+
+    # ---- with a shape ------------------------------------------------------------------------------------
+
+    def layout(self, shape: Any, *, left_pad: Any = None, right_pad: Any = None) -> Layout:
+        """The layout of a tensor of that shape: the window is the tensor, the rest of the box is padding."""
+        physical, strides = self._stored(shape, left_pad, right_pad)
+        return self._assembled(physical, strides, shape, left_pad)
+
+    def padded_shape(self, shape: Any, *, left_pad: Any = None, right_pad: Any = None) -> tuple[int, ...]:
+        """The shape of the box: padding in front and behind included, rounded up to whole blocks and alignments."""
+        physical, _ = self._stored(shape, left_pad, right_pad)
+        return tuple(
+            [product(tuple([n for n, f in zip(physical, self.factors) if f.dim == d])) for d in range(self.rank)]
+        )
+
+    def physical_shape(self, shape: Any, *, left_pad: Any = None, right_pad: Any = None) -> tuple[int, ...]:
+        """The shape of the stored array, one axis per factor, slowest first."""
+        return tuple(self._stored(shape, left_pad, right_pad)[0])
+
+    def split(self, shape: Any, *, left_pad: Any = None, right_pad: Any = None) -> tuple[Layout, Layout]:
+        """The number of the block an element is in, and its place in the block: two layouts over the same coordinates.
+
+        The cut is after the first ``indirect`` factors, or after the rests.
+        """
+        physical, strides = self._stored(shape, left_pad, right_pad)
+        cut = self.rank if self.indirect is None else self.indirect
+        elements = product(tuple(physical[cut:]))
+        if any(d % elements for d in strides[:cut]) if elements else False:
+            raise NotExpressible(
+                f"blocks of {elements} elements do not divide the aligned strides {strides[:cut]}.",
+                hint="align to whole blocks",
+                format=self,
+                shape=shape,
+            )
+        outer = [d // elements if elements else 0 for d in strides[:cut]] + [0] * (len(strides) - cut)
+        inner = [0] * cut + strides[cut:]
+        return self._assembled(physical, outer, shape, left_pad), self._assembled(physical, inner, shape, left_pad)
+
+    def _stored(self, shape: Any, left_pad: Any, right_pad: Any) -> tuple[list[int], list[int]]:
+        """The size and the stride of every factor, slowest first."""
+        sizes = _per_dim(shape, "shape", self.rank)
+        left, right = _padding(left_pad, "left_pad", self.rank), _padding(right_pad, "right_pad", self.rank)
+        rests = [-(-(n + a + b) // block) for n, a, b, block in zip(sizes, left, right, self.block_shape)]
+        physical = [f.size or rests[f.dim] for f in self.factors]
+        strides = [0] * len(physical)
+        align = self.align or (1,) * (len(physical) + 1)
+        end = 1
+        for k in range(len(physical) - 1, -2, -1):
+            aligned = -(-end // align[k + 1]) * align[k + 1]
+            inner = k + 1
+            if inner < self.rank and physical[inner] and aligned % strides[inner] == 0:
+                physical[inner] = aligned // strides[inner]
+            if k >= 0:
+                strides[k] = aligned
+                end = aligned * physical[k]
+        return physical, strides
+
+    def _assembled(self, physical: list[int], strides: list[int], shape: Any, left_pad: Any) -> Layout:
+        shapes: list[Any] = []
+        steps: list[Any] = []
+        for d in range(self.rank):
+            digits = sorted((f.step, n, s) for f, n, s in zip(self.factors, physical, strides) if f.dim == d)
+            if len(digits) == 1:
+                shapes.append(digits[0][1])
+                steps.append(digits[0][2])
+            else:
+                shapes.append(tuple([n for _, n, _ in digits]))
+                steps.append(tuple([s for _, _, s in digits]))
+        extents = _per_dim(shape, "shape", self.rank)
+        return Layout(tuple(shapes), tuple(steps), extents=extents, origin=_padding(left_pad, "left_pad", self.rank))
+
+    # ---- as a value --------------------------------------------------------------------------------------
+
+    def equivalent(self, other: Format) -> bool:
+        """Whether both give the same layout for every shape; names, fill, tables and widths do not count."""
+        return self._essence() == other._essence()
+
+    def _essence(self) -> tuple[Any, ...]:
+        """The factors without those of size 1, neighbours that step as one merged; as they are under an alignment."""
+        if self.align is not None and set(self.align) != {1}:
+            return self.rank, self.factors, self.align
+        kept = list(self.factors[: self.rank])
+        for f in self.blocks:
+            last = kept[-1] if len(kept) > self.rank else None
+            if last is not None and last.dim == f.dim and last.step == f.size * f.step:
+                kept[-1] = Factor(f.dim, last.size * f.size, f.step)
+            elif f.size != 1:
+                kept.append(f)
+        return self.rank, tuple(kept)
+
+    def _words(self) -> dict[str, Any]:
+        names = ("axes", "fill", "indirect", "align", "element_bits")
+        return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Format) and self.__reduce__() == other.__reduce__()
+
+    def __hash__(self) -> int:
+        return hash((self.rank, self.factors, self.axes, self.indirect, self.align, self.element_bits))
+
+    def __repr__(self) -> str:
+        words = "".join([f", {name}={value!r}" for name, value in self._words().items()])
+        return f"Format({self.rank}, {self.pairs!r}{words})"
+
+    def __str__(self) -> str:
+        """The order of the rests, a slash, the blocks, then words: ``0 1 2 3 / 1,8 2,8 3,32 axes nhwc fill 31``."""
+        parts = [" ".join(map(str, self.order))]
+        written = [",".join(map(str, p[:2])) + "".join(f"@{step}" for step in p[2:]) for p in self.pairs[self.rank :]]
+        if written:
+            parts.append(f"/ {' '.join(written)}")
+        for name, value in self._words().items():
+            parts.append(f"{name} {','.join(map(str, value)) if name == 'align' else value}")
+        return " ".join(parts)
+
+    @classmethod
+    def parse(cls, text: str) -> Format:
+        """The format that ``str`` writes as ``text``."""
+        match = _TEXT.fullmatch(text.strip())
+        if not match:
+            raise ParseError(
+                "not a format.", text=text, position=_first_misfit(text), hint="write it as in 0 1 / 0,8 1,4 fill 31"
+            )
+        order, blocks, words = match.groups()
+        factors = [(int(d), 0) for d in order.split()]
+        factors += [tuple(map(int, re.split("[,@]", b))) for b in (blocks or "").split()]  # type: ignore[misc]
+        found = dict(zip(words.split()[::2], words.split()[1::2]))
+        options: dict[str, Any] = {name: int(found[name]) for name in ("indirect", "element_bits") if name in found}
+        if "axes" in found:
+            options["axes"] = found["axes"]
+        if "align" in found:
+            options["align"] = [int(a) for a in found["align"].split(",")]
+        if "fill" in found:
+            options["fill"] = _as_fill(found["fill"])
+        return cls(len(order.split()), factors, **options)
+
+
+_WORD = (
+    r"(?:axes [A-Za-z]+|fill (?:-?\d+(?:\.\d+)?(?:e[+-]?\d+)?|[a-z]+)|indirect \d+|align \d+(?:,\d+)*|element_bits \d+)"
+)
+_TEXT = re.compile(rf"(\d+(?: +\d+)*)(?: */ *(\d+,\d+(?:@\d+)?(?: +\d+,\d+(?:@\d+)?)*))?((?: +{_WORD})*)")
+
+
+def _first_misfit(text: str) -> int:
+    """How far into the first 200 characters of ``text`` a format can be read."""
+    return max(k for k in range(min(len(text), 200) + 1) if k == 0 or _TEXT.fullmatch(text[:k].strip()))
+
+
+def _as_fill(text: str) -> int | float | str:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _remade(rank: int, pairs: Any, words: dict[str, Any]) -> Format:
+    return Format(rank, pairs, **words)
+
+
+def _checked_factors(rank: int, factors: Sequence[Sequence[int]]) -> tuple[Factor, ...]:
+    if rank < 0:
+        raise ShapeError(f"rank {rank} is negative.", hint="a format has a rank >= 0", rank=rank)
+    pairs = [tuple([as_int(x, "a factor") for x in f]) for f in factors]
+    for p in pairs:
+        if len(p) not in (2, 3) or not 0 <= p[0] < rank or p[1] < 0 or (len(p) == 3 and (p[2] < 1 or not p[1])):
+            raise ShapeError(
+                f"{p} is no factor of a format of rank {rank}.",
+                hint="write (dimension, size) with size 0 for the rest, or (dimension, size, place value)",
+                factor=p,
+                rank=rank,
+            )
+    rests = [p[0] for p in pairs[:rank]]
+    if sorted(rests) != list(range(rank)) or any(p[1] for p in pairs[:rank]) or any(not p[1] for p in pairs[rank:]):
+        raise ShapeError(
+            f"the factors {shown(tuple(pairs))} do not start with the rest of every dimension, once each.",
+            hint=f"begin with {rank} pairs (dimension, 0), then the blocks",
+            factors=tuple(pairs),
+        )
+    return _with_steps(rank, pairs)
+
+
+def _with_steps(rank: int, pairs: Sequence[tuple[int, ...]]) -> tuple[Factor, ...]:
+    """The factors with their place values, which must make up whole digits of every dimension."""
+    steps: list[int] = [0] * len(pairs)
+    for d in range(rank):
+        mine = [k for k, p in enumerate(pairs) if p[0] == d]
+        running = 1
+        for k in reversed(mine):
+            steps[k] = pairs[k][2] if len(pairs[k]) == 3 else running
+            running *= pairs[k][1] or 1
+        running = 1
+        for k in sorted(mine[1:], key=lambda k: (steps[k], pairs[k][1])):
+            if steps[k] != running:
+                raise ShapeError(
+                    f"the place values of dimension {d} leave a gap: {steps[k]} where {running} is next.",
+                    hint="give the digits of a dimension the place values 1, s0, s0*s1, ...",
+                    factors=tuple(pairs),
+                )
+            running *= pairs[k][1]
+        steps[mine[0]] = running
+    return tuple([Factor(p[0], p[1], s) for p, s in zip(pairs, steps)])
+
+
+def _checked_axes(axes: str | None, rank: int) -> str | None:
+    if axes is not None and (
+        not isinstance(axes, str) or len(axes) != rank or len(set(axes)) != rank or not axes.isalpha()
+    ):
+        raise ShapeError(f"axes {axes!r} do not name {rank} dimensions.", hint="one different letter each", axes=axes)
+    return axes
+
+
+def _checked_align(align: Sequence[int], factors: int) -> tuple[int, ...]:
+    values = tuple([as_int(a, "an alignment") for a in align])
+    if len(values) != factors + 1 or min(values) < 1:
+        raise ShapeError(
+            f"align {values} needs {factors + 1} values >= 1.",
+            hint="one for the total, then one per factor",
+            align=values,
+        )
+    return values
+
+
+def _in_range(value: Any, what: str, low: int, high: int) -> int:
+    number = as_int(value, what)
+    if not low <= number <= high:
+        raise ShapeError(
+            f"{what} {number} is outside {low} .. {high}.", hint=f"keep {low} <= {what} <= {high}", got=number
+        )
+    return number
+
+
+def _per_dim(entries: Any, what: str, rank: int) -> tuple[int, ...]:
+    values = entries if isinstance(entries, tuple | list) else (entries,)
+    if len(values) != rank:
+        raise ShapeError(
+            f"{what} {shown(entries)} does not fit a format of rank {rank}.", hint="one entry per dimension"
+        )
+    numbers = tuple([as_int(v, what) for v in values])
+    if min(numbers, default=0) < 0:
+        raise ShapeError(f"{what} {numbers} has a negative entry.", hint="use entries >= 0", got=numbers)
+    return numbers
+
+
+def _padding(entries: Any, what: str, rank: int) -> tuple[int, ...]:
+    return (0,) * rank if entries is None else _per_dim(entries, what, rank)

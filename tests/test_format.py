@@ -1,0 +1,233 @@
+"""Formats against the HTP page's listings and an independent numpy pad, reshape and transpose."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import relayout as rl
+from relayout import Format
+
+CROUTON = Format(4, [(0, 0), (1, 0), (2, 0), (3, 0), (1, 8), (2, 8), (3, 32)], axes="nhwc", fill=31, indirect=4)
+WEIGHTS = Format(4, [(3, 0), (2, 0), (0, 0), (1, 0), (2, 8), (3, 32), (2, 4)])
+FLAT = Format(4, [(0, 0), (1, 0), (2, 0), (3, 0)])
+
+
+@st.composite
+def formats(draw: Any) -> Format:
+    """Formats of up to four dimensions and four blocks, in any order, with any sizes."""
+    rank = draw(st.integers(1, 4))
+    order = draw(st.permutations(range(rank)))
+    block = st.tuples(st.integers(0, rank - 1), st.sampled_from([1, 2, 3, 4]))
+    return Format(rank, [(d, 0) for d in order] + draw(st.lists(block, max_size=4)))
+
+
+def stored(fmt: Format, shape: Any, left: Any, right: Any, fill: int = -1) -> np.ndarray[Any, Any]:
+    """The flat buffer of an arange in this format, by padding, splitting every dimension and transposing."""
+    data = np.arange(int(np.prod(shape, dtype=int))).reshape(shape)
+    totals = [n + a + b for n, a, b in zip(shape, left, right, strict=True)]
+    pads = [(a, -(-t // b) * b - n - a) for n, a, t, b in zip(shape, left, totals, fmt.block_shape, strict=True)]
+    data = np.pad(data, pads, constant_values=fill)
+    split: list[int] = []
+    place: dict[int, int] = {}
+    for d in range(fmt.rank):
+        mine = [k for k, f in enumerate(fmt.factors) if f.dim == d]
+        inner = [fmt.factors[k].size for k in mine[1:]]
+        split += [data.shape[d] // int(np.prod(inner, dtype=int)), *inner]
+        for k in mine:
+            place[k] = len(place)
+    return data.reshape(split).transpose([place[k] for k in range(len(fmt.factors))]).reshape(-1)
+
+
+@settings(max_examples=500)
+@given(formats(), st.data())
+def test_layouts_agree_with_numpy(fmt: Format, data: Any) -> None:
+    sizes = st.lists(st.integers(1, 9), min_size=fmt.rank, max_size=fmt.rank)
+    pads = st.lists(st.integers(0, 3), min_size=fmt.rank, max_size=fmt.rank)
+    shape, left, right = data.draw(sizes), data.draw(pads), data.draw(pads)
+    buffer = stored(fmt, shape, left, right)
+    layout = fmt.layout(shape, left_pad=left, right_pad=right)
+    assert layout.extents == tuple(shape)
+    assert layout.storage_size == buffer.size
+    assert (buffer[layout.offsets()] == np.arange(layout.size).reshape(shape)).all()
+    words = {"left_pad": left, "right_pad": right}
+    assert layout.padded_shape == fmt.padded_shape(shape, **words)
+    assert int(np.prod(fmt.physical_shape(shape, **words))) == buffer.size
+    number, place = fmt.split(shape, **words)
+    block = int(np.prod(fmt.block_shape))
+    assert (number.offsets() * block + place.offsets() == layout.offsets()).all()
+    assert place.max_offset < block
+
+
+@given(formats())
+def test_text_repr_and_pickle(fmt: Format) -> None:
+    for same in (Format.parse(str(fmt)), eval(repr(fmt)), pickle.loads(pickle.dumps(fmt))):
+        assert same == fmt
+        assert hash(same) == hash(fmt)
+
+
+@given(formats(), formats())
+def test_equivalent_formats_give_equal_layouts(a: Format, b: Format) -> None:
+    shape = (5, 6, 7, 8)
+    if a.equivalent(b):
+        assert rl.compare(a.layout(shape[: a.rank]), b.layout(shape[: b.rank]))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        {"fill": 31},
+        {"fill": -0.5},
+        {"fill": 1e-05},
+        {"fill": "qzero"},
+        {"axes": "nhwc", "indirect": 4, "align": (64,) * 8},
+    ],
+)
+def test_words_survive_the_text(words: dict[str, Any]) -> None:
+    fmt = Format(4, CROUTON.pairs, **words)
+    assert Format.parse(str(fmt)) == fmt == eval(repr(fmt))
+
+
+def test_equivalence_ignores_what_is_no_layout() -> None:
+    assert CROUTON.equivalent(Format(4, CROUTON.pairs))
+    assert Format(4, CROUTON.pairs) != CROUTON
+    assert Format(1, [(0, 0), (0, 2), (0, 4)]).equivalent(Format(1, [(0, 0), (0, 8)]))
+    assert Format(1, [(0, 0), (0, 1)]).equivalent(Format(1, [(0, 0)]))
+    assert not Format(1, [(0, 0), (0, 8)]).equivalent(Format(1, [(0, 0), (0, 4)]))
+    assert not Format(1, [(0, 0)], align=[8, 1]).equivalent(Format(1, [(0, 0)]))
+
+
+def at(fmt: Format, shape: Any, *coordinates: tuple[int, ...]) -> list[int]:
+    box = rl.Layout(fmt.layout(shape).shape, fmt.layout(shape).stride)
+    return [box(c) for c in coordinates]
+
+
+def test_the_pages_flat_listing() -> None:
+    shape = (2, 3, 5, 30)
+    assert at(FLAT, shape, (0, 0, 0, 0), (0, 0, 0, 1), (0, 0, 0, 29)) == [0, 1, 29]
+    assert at(FLAT, shape, (0, 0, 1, 0), (0, 0, 4, 29), (0, 1, 0, 0), (0, 1, 0, 1)) == [30, 149, 150, 151]
+    assert at(FLAT, shape, (0, 2, 4, 29), (1, 0, 0, 0), (1, 2, 4, 29)) == [449, 450, 899]
+
+
+def test_the_pages_padded_crouton() -> None:
+    shape = (1, 3, 5, 30)
+    assert CROUTON.padded_shape(shape) == (1, 8, 8, 32)
+    assert CROUTON.layout(shape).storage_size == 2048
+    assert at(CROUTON, shape, (0, 0, 0, 0), (0, 0, 0, 29), (0, 0, 0, 31), (0, 0, 1, 0)) == [0, 29, 31, 32]
+    assert at(CROUTON, shape, (0, 0, 4, 29), (0, 0, 5, 0), (0, 0, 7, 31), (0, 1, 0, 0)) == [157, 160, 255, 256]
+    assert at(CROUTON, shape, (0, 2, 4, 0), (0, 2, 4, 31), (0, 7, 7, 31)) == [640, 671, 2047]
+
+
+def test_the_pages_croutons_of_2x9x20x50() -> None:
+    shape = (2, 9, 20, 50)
+    assert CROUTON.padded_shape(shape) == (2, 16, 24, 64)
+    in_order = [
+        [(0, 0, 0, 0), (0, 0, 0, 31)],
+        [(0, 0, 1, 0), (0, 0, 1, 31)],
+        [(0, 0, 7, 0), (0, 0, 7, 31)],
+        [(0, 1, 0, 0), (0, 1, 7, 31)],
+        [(0, 7, 7, 0), (0, 7, 7, 31)],
+        [(0, 0, 0, 32), (0, 0, 0, 63)],
+        [(0, 7, 7, 32), (0, 7, 7, 63)],
+        [(0, 0, 8, 0), (0, 0, 8, 31)],
+        [(0, 7, 8, 0), (0, 7, 15, 31)],
+        [(0, 0, 8, 32), (0, 0, 15, 63)],
+        [(0, 7, 8, 32), (0, 7, 15, 63)],
+        [(0, 7, 16, 32), (0, 7, 23, 63)],
+        [(0, 8, 0, 0), (0, 15, 23, 63)],
+        [(1, 0, 0, 0), (1, 15, 23, 63)],
+    ]
+    ends = [x for line in in_order for x in at(CROUTON, shape, *line)]
+    assert ends == sorted(ends)
+    assert ends[-1] == CROUTON.layout(shape).storage_size - 1 == 2 * 16 * 24 * 64 - 1
+    assert at(CROUTON, shape, (0, 0, 0, 32), (0, 0, 8, 0), (0, 8, 0, 0)) == [2048, 4096, 6 * 2048]
+
+
+def test_the_pages_weights() -> None:
+    shape = (3, 3, 32, 32)
+    listed = [(0, 0, i, 0) for i in range(4)] + [(0, 0, i, 1) for i in range(4)]
+    assert at(WEIGHTS, shape, *listed) == list(range(8))
+    assert at(WEIGHTS, shape, (0, 0, 3, 31), (0, 0, 4, 0), (0, 0, 7, 31), (0, 0, 31, 31)) == [127, 128, 255, 1023]
+    assert at(WEIGHTS, shape, (0, 1, 0, 0), (0, 2, 0, 0), (1, 0, 0, 0), (2, 2, 31, 31)) == [1024, 2048, 3072, 9215]
+    assert WEIGHTS.padded_shape((3, 3, 32, 50)) == (3, 3, 32, 64)
+    assert at(WEIGHTS, (3, 3, 32, 50), (2, 2, 31, 31), (0, 0, 0, 32)) == [9215, 9216]
+    starts = [(0, 0, 0, 0), (0, 0, 32, 0), (0, 0, 0, 32), (0, 0, 32, 32), (0, 0, 0, 64), (0, 0, 32, 64)]
+    assert at(WEIGHTS, (3, 3, 64, 96), *starts) == [9216 * k for k in range(6)]
+
+
+def test_place_values_put_digits_in_any_order() -> None:
+    nibbles = Format(1, [(0, 0), (0, 16, 1), (0, 2, 16)])
+    assert nibbles.layout((64,)) == rl.Layout(((16, 2, 2),), ((2, 1, 32),))
+    assert Format.parse(str(nibbles)) == nibbles
+    assert str(nibbles) == "0 / 0,16@1 0,2@16"
+    assert Format(1, [(0, 0), (0, 2, 16), (0, 16, 1)]) == Format(1, [(0, 0), (0, 2), (0, 16)])
+
+
+@given(
+    st.lists(st.integers(1, 9), min_size=3, max_size=3), st.lists(st.sampled_from([1, 2, 4, 8]), min_size=4, max_size=4)
+)
+def test_alignment_follows_core_ais_rule(shape: list[int], align: list[int]) -> None:
+    factor = 4
+    fmt = Format(3, [(0, 0), (1, 0), (2, 0), (0, factor)], align=[*align, 1])
+    blocks = -(-shape[0] // factor)
+    last = -(-factor // align[3]) * align[3]
+    middle = -(-last * shape[2] // align[2]) * align[2]
+    first = -(-middle * shape[1] // align[1]) * align[1]
+    total = -(-first * blocks // align[0]) * align[0]
+    layout = fmt.layout(shape)
+    i, j, k = shape[0] - 1, shape[1] - 1, shape[2] - 1
+    assert layout(i, j, k) == i // factor * first + i % factor + j * middle + k * last
+    assert layout.max_offset < layout.storage_size <= total
+    if last == factor and first and total % first == 0 and first % middle == 0 and middle % last == 0:
+        assert layout.storage_size == total
+
+
+def test_empty_and_scalar_shapes() -> None:
+    assert CROUTON.layout((0, 9, 20, 50)).size == 0
+    assert Format(0, []).layout(()) == rl.Layout((), ())
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: Format(2, [(0, 0)]), "rest of every dimension"),
+        (lambda: Format(2, [(0, 0), (0, 0)]), "rest of every dimension"),
+        (lambda: Format(2, [(0, 0), (0, 8), (1, 0)]), "rest of every dimension"),
+        (lambda: Format(1, [(0, 0), (1, 8)]), "no factor"),
+        (lambda: Format(1, [(0, 0), (0, -8)]), "no factor"),
+        (lambda: Format(1, [(0, 0), (0,)]), "no factor"),
+        (lambda: Format(1, [(0, 0), (0, 4, 2)]), "gap"),
+        (lambda: Format(1, [(0, 0), (0, 1.5)]), "integer"),
+        (lambda: Format(-1, []), "negative"),
+        (lambda: Format(2, [(0, 0), (1, 0)], axes="n"), "axes"),
+        (lambda: Format(2, [(0, 0), (1, 0)], axes="nn"), "axes"),
+        (lambda: Format(1, [(0, 0)], indirect=2), "indirect"),
+        (lambda: Format(1, [(0, 0)], align=[1]), "align"),
+        (lambda: Format(1, [(0, 0)], align=[1, 0]), "align"),
+        (lambda: Format(1, [(0, 0)], element_bits=0), "element_bits"),
+        (lambda: FLAT.layout((1, 2, 3)), "does not fit"),
+        (lambda: FLAT.layout((1, 2, 3, -4)), "negative"),
+        (lambda: FLAT.layout((1, 2, 3, 4), left_pad=(1, 2)), "does not fit"),
+    ],
+)
+def test_refused(make: Any, words: str) -> None:
+    with pytest.raises(rl.ShapeError, match=words) as caught:
+        make()
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize(("text", "position"), [("0 1 / 0,8 x", 10), ("", 0), ("0 1 / fill 3", 4), ("0 1 axes", 4)])
+def test_junk_is_no_format(text: str, position: int) -> None:
+    with pytest.raises(rl.ParseError) as caught:
+        Format.parse(text)
+    assert caught.value.position == position
+
+
+def test_a_cut_through_an_alignment_is_refused() -> None:
+    with pytest.raises(rl.NotExpressible, match="divide"):
+        Format(2, [(0, 0), (1, 0), (1, 3)], align=[1, 1, 4, 1]).split((4, 6))

@@ -25,7 +25,8 @@ def test_what_is_written_is_read_back(dialect: str, layout: Layout) -> None:
         assert layout.windowed
         assert refusal.hint
         return
-    assert rl.parse(text, dialect) == layout
+    assert rl.parse(text, dialect) == rl.parse(text, dialect=dialect) == layout
+    assert rl.render(layout, dialect=dialect) == text
     assert rl.parse(f"{dialect}:{text}") == layout
     assert rl.parse(text) == layout
     assert rl.parse(text.replace(",", " ,\n ").replace(":", " :\t"), dialect) == layout

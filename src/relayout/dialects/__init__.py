@@ -25,7 +25,7 @@ class Dialect(Protocol):
     def render(self, layout: Layout) -> str: ...
 
 
-def dialect(name: str) -> Dialect:
+def named(name: str) -> Dialect:
     """The dialect of that name."""
     if name in BUILT_IN:
         return cast(Dialect, import_module(f".{name}", __name__))
@@ -36,15 +36,15 @@ def dialect(name: str) -> Dialect:
     raise ShapeError(f"there is no dialect {name!r}.", hint=f"the built-in ones are {', '.join(BUILT_IN)}", name=name)
 
 
-def parse(text: str, name: str | None = None) -> Layout:
+def parse(text: str, dialect: str | None = None) -> Layout:
     """The layout that ``text`` writes down.
 
-    The dialect is ``name``, or a prefix of the text (``cute:(3,4):(4,1)``), or recognised when only one reading exists.
+    The dialect is the one named, or a prefix of the text (``cute:(3,4):(4,1)``), or recognised when only one reading exists.
     """
     if not isinstance(text, str):
         raise ShapeError(f"parse takes a text, got {shown(text)}.", hint="pass a str", got=text)
-    if name is not None:
-        return dialect(name).parse(text)
+    if dialect is not None:
+        return named(dialect).parse(text)
     prefix = _PREFIX.match(text)
     return _prefixed(text, prefix.group(1), prefix.end()) if prefix else _recognised(text)
 
@@ -52,7 +52,7 @@ def parse(text: str, name: str | None = None) -> Layout:
 def _prefixed(text: str, name: str, end: int) -> Layout:
     """The layout after a dialect's name, with errors that point into the whole text."""
     try:
-        return dialect(name).parse(" " * end + text[end:])
+        return named(name).parse(" " * end + text[end:])
     except ParseError as error:
         words = {**error.operands, "text": text}
         raise ParseError(error.message, hint=error.hint, **words) from None
@@ -64,7 +64,7 @@ def _recognised(text: str) -> Layout:
     errors: list[ParseError] = []
     for candidate in BUILT_IN:
         try:
-            readings[candidate] = dialect(candidate).parse(text)
+            readings[candidate] = named(candidate).parse(text)
         except ParseError as error:
             errors.append(error)
     if not readings:
@@ -80,8 +80,8 @@ def _recognised(text: str) -> Layout:
     return next(iter(readings.values()))
 
 
-def render(layout: Layout, name: str) -> str:
-    """``layout`` in the words of the dialect ``name``."""
+def render(layout: Layout, dialect: str) -> str:
+    """``layout`` in the words of ``dialect``."""
     from ..layout import as_layout
 
-    return dialect(name).render(as_layout(layout, "render"))
+    return named(dialect).render(as_layout(layout, "render"))

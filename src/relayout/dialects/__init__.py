@@ -39,7 +39,7 @@ def named(name: str) -> Dialect:
 def parse(text: str, dialect: str | None = None) -> Layout:
     """The layout that ``text`` writes down.
 
-    The dialect is the one named, or a prefix of the text (``cute:(3,4):(4,1)``), or recognised when only one reading exists.
+    The dialect is the one named, or a prefix of the text (``cute:(3,4):(4,1)``), or recognised when only one fits.
     """
     if not isinstance(text, str):
         raise ShapeError(f"parse takes a text, got {shown(text)}.", hint="pass a str", got=text)

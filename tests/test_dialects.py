@@ -14,7 +14,19 @@ from support import layouts
 ANY = layouts(window=True, swizzle=True, offset=True, negative=True)
 
 
-@pytest.mark.parametrize("dialect", BUILT_IN)
+@settings(max_examples=200)
+@given(layout=ANY)
+def test_htp_writes_what_it_reads_back_for_the_shape(layout: Layout) -> None:
+    try:
+        text = rl.render(layout, "htp")
+    except rl.NotExpressible as refusal:
+        assert refusal.hint
+        return
+    assert Layout.parse(text, "htp", layout.extents).equivalent(layout)
+    assert rl.parse(f"htp:{text}", shape=layout.extents).equivalent(layout)
+
+
+@pytest.mark.parametrize("dialect", ["mojo", "cute"])
 @settings(max_examples=200)
 @given(layout=ANY)
 def test_what_is_written_is_read_back(dialect: str, layout: Layout) -> None:
@@ -25,6 +37,9 @@ def test_what_is_written_is_read_back(dialect: str, layout: Layout) -> None:
         assert layout.windowed
         assert refusal.hint
         return
+    assert rl.parse(text, dialect, shape=layout.extents) == layout
+    with pytest.raises(rl.ShapeError, match="extents"):
+        rl.parse(text, dialect, shape=(99, 98))
     assert rl.parse(text, dialect) == rl.parse(text, dialect=dialect) == layout
     assert rl.render(layout, dialect=dialect) == text
     assert rl.parse(f"{dialect}:{text}") == layout
@@ -48,7 +63,7 @@ def test_junk_is_refused_with_a_caret_or_is_a_layout(dialect: str | None, text: 
     except rl.LayoutError:
         pass
     else:
-        assert rl.parse(str(layout)) == layout
+        assert type(layout).parse(str(layout)) == layout
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """relayout: one exact model of tensor memory layouts, whoever's notation they come in."""
 
+from . import catalog
 from .algebra import (
     blocked_product,
     coalesce,
@@ -104,6 +105,7 @@ __all__ = [
     "WindowError",
     "append",
     "blocked_product",
+    "catalog",
     "coalesce",
     "compact_order",
     "compare",

@@ -206,6 +206,12 @@ class Format(Immutable):
             parts.append(f"{name} {','.join(map(str, value)) if name == 'align' else value}")
         return " ".join(parts)
 
+    def to(self, dialect: str) -> str:
+        """This format in the words of ``dialect``."""
+        from .dialects import render
+
+        return render(self, dialect)
+
     @classmethod
     def parse(cls, text: str) -> Format:
         """The format that ``str`` writes as ``text``."""
@@ -338,3 +344,32 @@ def _per_dim(entries: Any, what: str, rank: int) -> tuple[int, ...]:
 
 def _padding(entries: Any, what: str, rank: int) -> tuple[int, ...]:
     return (0,) * rank if entries is None else _per_dim(entries, what, rank)
+
+
+def format_of(layout: Layout) -> Format:
+    """The format that gives ``layout`` for its extents: the slowest digit of every mode is its rest.
+
+    Refused where the strides are not those of whole factors, slowest first, with the rests before the blocks.
+    """
+    digits = []
+    for d in range(layout.rank):
+        mode = layout._mode(d)
+        step = 1
+        for k, (n, stride) in enumerate(zip(mode.sizes, mode.strides)):
+            last = k == len(mode.sizes) - 1
+            digits.append((-abs(stride), not last, n == 1, (d, 0 if last else n, step)))
+            step *= n
+    factors = [factor for *_, factor in sorted(digits, key=lambda digit: digit[:3])]
+    factors.sort(key=lambda factor: factor[1] != 0)
+    pairs = [f[:2] if not f[1] else f for f in factors]
+    fmt = Format(layout.rank, pairs)
+    same = fmt.layout(layout.extents, left_pad=layout.origin)
+    if layout.swizzle is not None or not same.equivalent(layout) or same.storage_size != layout.storage_size:
+        verdict = same.compare(layout)
+        raise NotExpressible(
+            f"{layout} is no format: the nearest one, {fmt}, is {verdict}.",
+            hint="a format has compact strides, all rests before its blocks, and no offset or swizzle",
+            counterexample=verdict.coordinate,
+            layout=layout,
+        )
+    return fmt

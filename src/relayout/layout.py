@@ -139,10 +139,11 @@ class Layout(Views, Immutable):
         return cls(shape[0] if len(shape) == 1 else shape)
 
     @classmethod
-    def parse(cls, text: str, dialect: str | None = None) -> Layout:
+    def parse(cls, text: str, dialect: str | None = None, shape: Any = None) -> Layout:
+        """The layout that ``text`` writes down; a notation without shapes needs one."""
         from .dialects import parse
 
-        return parse(text, dialect)
+        return as_layout(parse(text, dialect, shape), "Layout.parse without a shape")
 
     def to(self, dialect: str) -> str:
         """This layout in the words of ``dialect``."""

@@ -1,4 +1,6 @@
-"""The notations: one module each with ``parse(text) -> Layout`` and ``render(layout) -> str``, found by name.
+"""The notations: one module each with ``parse(text)`` and ``render(x)``, found by name.
+
+A notation with shapes gives a ``Layout``, one without gives a ``Format``.
 
 Other packages add a dialect with an entry point in the group ``relayout.dialects`` that names such a module.
 """
@@ -7,22 +9,23 @@ from __future__ import annotations
 
 import re
 from importlib import import_module
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from ..errors import ParseError, ShapeError, shown
+from ..errors import NotExpressible, ParseError, ShapeError, shown
 
 if TYPE_CHECKING:
+    from ..format import Format
     from ..layout import Layout
 
-BUILT_IN = ("mojo", "cute")
+BUILT_IN = ("mojo", "cute", "htp")
 _PREFIX = re.compile(r"\s*([a-z]+)\s*:")
 
 
 class Dialect(Protocol):
     """What a dialect module offers."""
 
-    def parse(self, text: str) -> Layout: ...
-    def render(self, layout: Layout) -> str: ...
+    def parse(self, text: str) -> Layout | Format: ...
+    def render(self, x: Layout | Format) -> str: ...
 
 
 def named(name: str) -> Dialect:
@@ -36,20 +39,35 @@ def named(name: str) -> Dialect:
     raise ShapeError(f"there is no dialect {name!r}.", hint=f"the built-in ones are {', '.join(BUILT_IN)}", name=name)
 
 
-def parse(text: str, dialect: str | None = None) -> Layout:
-    """The layout that ``text`` writes down.
+def parse(text: str, dialect: str | None = None, shape: Any = None) -> Layout | Format:
+    """The layout, or the format, that ``text`` writes down; with a shape always the layout.
 
     The dialect is the one named, or a prefix of the text (``cute:(3,4):(4,1)``), or recognised when only one fits.
     """
     if not isinstance(text, str):
         raise ShapeError(f"parse takes a text, got {shown(text)}.", hint="pass a str", got=text)
     if dialect is not None:
-        return named(dialect).parse(text)
-    prefix = _PREFIX.match(text)
-    return _prefixed(text, prefix.group(1), prefix.end()) if prefix else _recognised(text)
+        found = named(dialect).parse(text)
+    else:
+        prefix = _PREFIX.match(text)
+        found = _prefixed(text, prefix.group(1), prefix.end()) if prefix else _recognised(text)
+    return found if shape is None else with_shape(found, shape)
 
 
-def _prefixed(text: str, name: str, end: int) -> Layout:
+def with_shape(x: Layout | Format, shape: Any) -> Layout:
+    """The layout of ``x`` for a tensor of that shape; a layout must have it already."""
+    from ..format import Format
+
+    if isinstance(x, Format):
+        return x.layout(shape)
+    if x.extents != tuple(shape if isinstance(shape, tuple | list) else (shape,)):
+        raise ShapeError(
+            f"{x} has the extents {x.extents}, not {shown(shape)}.", hint="leave the shape out", layout=x, shape=shape
+        )
+    return x
+
+
+def _prefixed(text: str, name: str, end: int) -> Layout | Format:
     """The layout after a dialect's name, with errors that point into the whole text."""
     try:
         return named(name).parse(" " * end + text[end:])
@@ -58,9 +76,9 @@ def _prefixed(text: str, name: str, end: int) -> Layout:
         raise ParseError(error.message, hint=error.hint, **words) from None
 
 
-def _recognised(text: str) -> Layout:
+def _recognised(text: str) -> Layout | Format:
     """The only layout that a built-in dialect reads in ``text``."""
-    readings: dict[str, Layout] = {}
+    readings: dict[str, Layout | Format] = {}
     errors: list[ParseError] = []
     for candidate in BUILT_IN:
         try:
@@ -80,8 +98,16 @@ def _recognised(text: str) -> Layout:
     return next(iter(readings.values()))
 
 
-def render(layout: Layout, dialect: str) -> str:
-    """``layout`` in the words of ``dialect``."""
+def render(x: Layout | Format, dialect: str) -> str:
+    """A layout or a format in the words of ``dialect``."""
+    from ..format import Format
     from ..layout import as_layout
 
-    return named(dialect).render(as_layout(layout, "render"))
+    if isinstance(x, Format) and dialect in ("mojo", "cute"):
+        raise NotExpressible(
+            f"{dialect} writes layouts, and {x} has no shape yet.",
+            hint="render x.layout(shape)",
+            dialect=dialect,
+            format=x,
+        )
+    return named(dialect).render(x if isinstance(x, Format) else as_layout(x, "render"))

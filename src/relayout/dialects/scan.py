@@ -11,21 +11,26 @@ from ..nested import MAX_DEPTH
 
 _NUMBER = re.compile(r"_?-?[0-9]+|-_[0-9]+")
 _WORD = re.compile(r"[A-Za-z]+")
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 MAX_DIGITS = 4300
 MAX_TEXT = 1 << 20
 
 
 class Scanner:
-    """Reads ``text`` from left to right; white space separates and is otherwise ignored."""
+    """Reads ``text`` from left to right; white space separates and is otherwise ignored.
 
-    def __init__(self, text: str, dialect: str, example: str) -> None:
+    ``read`` is the same text with what is to be read over blanked out; errors show ``text``.
+    """
+
+    def __init__(self, text: str, dialect: str, example: str, read: str | None = None) -> None:
         if len(text) > MAX_TEXT:
             raise LimitExceeded(
                 f"a text of {len(text)} characters is over the limit of {MAX_TEXT}.",
                 hint="no layout is that long",
                 limit=MAX_TEXT,
             )
-        self.text = text
+        self.text = text if read is None else read
+        self.shown = text
         self.dialect = dialect
         self.example = example
         self.position = 0
@@ -35,7 +40,7 @@ class Scanner:
         got = repr(self.text[where]) if where < len(self.text) else "the end"
         raise ParseError(
             f"not a {self.dialect} layout: expected {expected}, got {got}.",
-            text=self.text,
+            text=self.shown,
             position=where,
             hint=f"the text is right up to the caret; write it as in {self.example}",
             dialect=self.dialect,
@@ -67,6 +72,15 @@ class Scanner:
     def word(self) -> str:
         self.peek()
         match = _WORD.match(self.text, self.position)
+        if not match:
+            return ""
+        self.position = match.end()
+        return match.group()
+
+    def name(self) -> str:
+        """A word that may hold digits and underscores; empty when none comes next."""
+        self.peek()
+        match = _NAME.match(self.text, self.position)
         if not match:
             return ""
         self.position = match.end()

@@ -1,6 +1,6 @@
 """relayout: one exact model of tensor memory layouts, whoever's notation they come in."""
 
-from . import catalog
+from . import catalog, coreai
 from .algebra import (
     blocked_product,
     coalesce,
@@ -113,6 +113,7 @@ __all__ = [
     "complement",
     "composition",
     "congruent",
+    "coreai",
     "cosize",
     "crd2crd",
     "crd2idx",

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..format import Format
     from ..layout import Layout
 
-BUILT_IN = ("mojo", "cute", "htp")
+BUILT_IN = ("mojo", "cute", "htp", "coreai", "candle")
 _PREFIX = re.compile(r"\s*([a-z]+)\s*:")
 
 

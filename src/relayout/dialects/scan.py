@@ -137,6 +137,16 @@ class Scanner:
             items.append(self.tuple_(level + 1))
         return tuple(items)
 
+    def bracketed(self) -> tuple[int, ...]:
+        """Integers in square brackets."""
+        self.expect("[")
+        items: list[int] = []
+        while not self.accept("]"):
+            if items:
+                self.expect(",")
+            items.append(self.integer())
+        return tuple(items)
+
     def swizzle(self) -> tuple[int, int, int]:
         """``<bits,base,shift>``."""
         self.expect("<")

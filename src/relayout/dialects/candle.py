@@ -1,0 +1,35 @@
+"""Candle's debug form: ``Layout { shape: [2, 3, 4], stride: [12, 4, 1], start_offset: 0 }``."""
+
+from __future__ import annotations
+
+from ..errors import NotExpressible
+from ..format import Format
+from ..layout import Layout
+from .scan import Scanner
+from .strided import strided
+
+
+def parse(text: str) -> Layout:
+    scan = Scanner(text, "candle", "Layout { shape: [2, 3], stride: [3, 1], start_offset: 0 }")
+    for token in ("Layout", "{", "shape", ":"):
+        scan.expect(token)
+    shape = scan.bracketed()
+    for token in (",", "stride", ":"):
+        scan.expect(token)
+    stride = scan.bracketed()
+    for token in (",", "start_offset", ":"):
+        scan.expect(token)
+    offset = scan.integer()
+    scan.accept(",")
+    scan.expect("}")
+    scan.end()
+    return Layout(shape, stride, offset=offset)
+
+
+def render(x: Layout | Format) -> str:
+    if isinstance(x, Format):
+        raise NotExpressible(
+            f"candle writes layouts, and {x} has no shape yet.", hint="render x.layout(shape)", format=x
+        )
+    shape, stride, offset = strided(x, "candle")
+    return f"Layout {{ shape: {list(shape)}, stride: {list(stride)}, start_offset: {offset} }}"

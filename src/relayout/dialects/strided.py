@@ -1,0 +1,48 @@
+"""What the notations of plain shape, stride and offset share."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ..errors import NotExpressible
+from ..layout import Layout
+from ..modes import simplified
+
+
+class Strided(NamedTuple):
+    """One size and one stride per dimension, and an offset, in elements."""
+
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    offset: int
+
+
+def strided(layout: Layout, dialect: str, negative: bool = False) -> Strided:
+    """``layout`` as plain sizes and strides; refused where blocks, windows or a swizzle do not fit into them."""
+    if layout.swizzle is not None or layout.has_basis:
+        raise _cannot(layout, dialect, "it has no swizzles and no coordinates as strides")
+    strides = []
+    offset = layout.offset
+    for d in range(layout.rank):
+        mode = layout._mode(d)
+        if len(mode.sizes) == 1:
+            offset += mode.origin * mode.strides[0]
+            strides.append(mode.strides[0])
+            continue
+        constant, mode = simplified(mode)
+        if len(mode.sizes) > 1:
+            raise _cannot(layout, dialect, f"dimension {d} steps in blocks, and a stride is one number")
+        offset += constant
+        strides.append(mode.strides[0] if mode.sizes else 0)
+    if not negative and (offset < 0 or any(s < 0 for s in strides)):
+        raise _cannot(layout, dialect, "it has no negative strides or offsets")
+    return Strided(layout.extents, tuple(strides), offset)
+
+
+def _cannot(layout: Layout, dialect: str, why: str) -> NotExpressible:
+    return NotExpressible(
+        f"{dialect} cannot hold {layout}: {why}.",
+        hint="repack into plain strides, or keep it in the mojo form",
+        dialect=dialect,
+        layout=layout,
+    )

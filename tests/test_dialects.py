@@ -123,7 +123,7 @@ def test_the_caret_points_at_the_first_bad_character(text: str, dialect: str, po
 
 def test_a_text_that_fits_no_dialect_or_no_layout() -> None:
     with pytest.raises(rl.ParseError):
-        rl.parse("nchw")
+        rl.parse("hello")
     with pytest.raises(rl.ShapeError, match="not congruent"):
         rl.parse("((3, 4):(4))")
     with pytest.raises(rl.ShapeError, match="no dialect"):

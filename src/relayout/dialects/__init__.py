@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..format import Format
     from ..layout import Layout
 
-BUILT_IN = ("mojo", "cute", "htp", "coreai", "candle")
+BUILT_IN = ("mojo", "cute", "htp", "coreai", "candle", "onednn", "tvm")
 _PREFIX = re.compile(r"\s*([a-z]+)\s*:")
 
 

@@ -10,8 +10,9 @@ import re
 
 from .. import catalog
 from ..errors import NotExpressible, ShapeError
-from ..format import Format, format_of
+from ..format import Format
 from ..layout import Layout
+from .blocked import plain_format
 from .scan import Scanner
 
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
@@ -55,14 +56,7 @@ def _ending(scan: Scanner) -> None:
 
 
 def render(x: Layout | Format) -> str:
-    fmt = format_of(x) if isinstance(x, Layout) else x
-    if any(len(p) == 3 for p in fmt.pairs) or (fmt.align is not None and set(fmt.align) != {1}):
-        raise NotExpressible(
-            f"HTP has no place values and no alignments: {fmt}.",
-            hint="keep the Format's own text",
-            dialect="htp",
-            format=fmt,
-        )
+    fmt = plain_format(x, "htp")
     odd = next((f.size for f in fmt.blocks if f.size & (f.size - 1)), None)
     if odd is not None:
         raise NotExpressible(
@@ -70,13 +64,6 @@ def render(x: Layout | Format) -> str:
             hint="pad to a power of two",
             dialect="htp",
             format=fmt,
-        )
-    if isinstance(x, Layout) and any(x.origin):
-        raise NotExpressible(
-            f"HTP's notation has no padding in front: {x} starts at {x.origin}.",
-            hint="left padding belongs to the tensor; render the format and pass left_pad with the shape",
-            dialect="htp",
-            layout=x,
         )
     if not fmt.blocks and fmt.order == tuple(range(fmt.rank)):
         return f"FlatMemoryLayout<{fmt.rank}>"

@@ -76,7 +76,8 @@ from .inttuple import (
     weakly_compatible,
     weakly_congruent,
 )
-from .layout import Layout, cosize, depth, rank, size
+from .layout import Layout
+from .measures import cosize, depth, rank, size
 from .native import native_available
 from .recast import downcast, recast_layout, upcast
 from .swizzle import Swizzle

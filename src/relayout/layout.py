@@ -9,7 +9,7 @@ from .basis import Basis, as_coordinate, settled
 from .checks import checked_offset, checked_stride, checked_swizzle, checked_window, compact
 from .errors import OutOfBounds, ShapeError, shown
 from .immutable import Immutable
-from .inttuple import BadCoordinate, as_int, as_ints, as_shape, coord_error, coord_value, rank_error, split
+from .inttuple import BadCoordinate, as_int, as_shape, coord_error, coord_value, rank_error, split
 from .modes import Mode, digit_sum
 from .nested import depth as nested_depth
 from .nested import flatten, is_plain_pair, product, running_products, unflatten
@@ -466,27 +466,6 @@ def _folded(coord: Any, shape: Any) -> int:
 
 def _shared(*rest: Any) -> Any:
     return PLAIN if rest == PLAIN and type(rest[0]) is int else rest
-
-
-def rank(x: Any) -> int:
-    """The number of top-level modes of a layout or a tuple; an integer has one."""
-    shape = x.shape if isinstance(x, Layout) else as_ints(x)
-    return len(shape) if isinstance(shape, tuple) else 1
-
-
-def depth(x: Any) -> int:
-    """The nesting depth of a layout's shape or of a tuple; an integer has depth 0."""
-    return nested_depth(x.shape if isinstance(x, Layout) else as_ints(x))
-
-
-def size(x: Any) -> int:
-    """The number of coordinates of a layout, or the product of a tuple."""
-    return x.size if isinstance(x, Layout) else product(as_ints(x))
-
-
-def cosize(layout: Layout) -> int:
-    """One more than the largest index of a layout, offset and swizzle left aside."""
-    return as_layout(layout, "cosize").cosize
 
 
 def as_layout(x: Any, operation: str) -> Layout:

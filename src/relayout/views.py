@@ -14,6 +14,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from .errors import LimitExceeded, NotExpressible, OutOfBounds, ShapeError, shown
+from .indexing import Indexer, completed, slice_ends
 from .inttuple import as_int, as_ints
 from .modes import digit_sum
 from .nested import flatten, product
@@ -74,7 +75,7 @@ class Views:
 
     def slice(self: Layout, *items: Any) -> Layout:
         """Basic indexing as in numpy: integers, slices with any step, ``...`` and None. The same as ``L.view[...]``."""
-        keys = _completed(items, self.rank)
+        keys = completed(items, self.rank)
         layout: Layout = self
         dim = 0
         for key in keys:
@@ -82,7 +83,7 @@ class Views:
                 layout = layout.unsqueeze(dim)
                 dim += 1
             elif isinstance(key, slice):
-                start, stop, step = _slice_ends(key, layout.extents[dim])
+                start, stop, step = slice_ends(key, layout.extents[dim])
                 count = max(0, (stop - start + step - (1 if step > 0 else -1)) // step)
                 layout = layout._stepped(dim, start, step, count)
                 dim += 1
@@ -369,18 +370,6 @@ class Views:
         )
 
 
-class Indexer:
-    """``L.view[...]``: see :meth:`Views.slice`."""
-
-    __slots__ = ("_layout",)
-
-    def __init__(self, layout: Layout) -> None:
-        self._layout = layout
-
-    def __getitem__(self, items: Any) -> Layout:
-        return self._layout.slice(*(items if isinstance(items, tuple) else (items,)))
-
-
 def _check_pieces(count: int) -> None:
     if count > MAX_PIECES:
         raise LimitExceeded(
@@ -388,39 +377,6 @@ def _check_pieces(count: int) -> None:
             hint="take larger pieces, or use tile",
             limit=MAX_PIECES,
         )
-
-
-def _slice_ends(key: slice, n: int) -> tuple[int, int, int]:
-    """Start, stop and step as numpy and Python read them, for any size."""
-    step = 1 if key.step is None else as_int(key.step, "a slice step")
-    if step == 0:
-        raise ShapeError(
-            "a slice has step 0.", hint="use a step of at least 1, or a negative one to count down", key=key
-        )
-    low, high = (0, n) if step > 0 else (-1, n - 1)
-    ends = []
-    for end, default in ((key.start, low if step > 0 else high), (key.stop, high if step > 0 else low)):
-        if end is not None:
-            end = as_int(end, "a slice end")
-            default = min(max(end + n if end < 0 else end, low), high)
-        ends.append(default)
-    return ends[0], ends[1], step
-
-
-def _completed(items: tuple[Any, ...], rank: int) -> list[Any]:
-    """One key per dimension, ``...`` spelled out."""
-    used = sum(1 for i in items if i is not None and i is not Ellipsis)
-    if used > rank:
-        raise ShapeError(
-            f"{used} indices for a layout of rank {rank}.", hint="give at most one index per dimension", items=items
-        )
-    if sum(1 for i in items if i is Ellipsis) > 1:
-        raise ShapeError("an index has '...' more than once.", hint="use it once", items=items)
-    rest = [slice(None)] * (rank - used)
-    keys: list[Any] = []
-    for item in items:
-        keys += rest if item is Ellipsis else [item]
-    return keys if any(i is Ellipsis for i in items) else keys + rest
 
 
 def _sizes(shape: tuple[Any, ...], allow_missing: bool = False) -> tuple[int, ...]:

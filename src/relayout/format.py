@@ -373,3 +373,12 @@ def format_of(layout: Layout) -> Format:
             layout=layout,
         )
     return fmt
+
+
+def shaped(x: Layout | Format, dialect: str) -> Layout:
+    """``x`` itself if it is a layout; a format is refused where ``dialect`` writes shapes."""
+    if isinstance(x, Layout):
+        return x
+    raise NotExpressible(
+        f"{dialect} writes layouts, and {x} has no shape yet.", hint="render x.layout(shape)", dialect=dialect, format=x
+    )

@@ -11,7 +11,7 @@ import re
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from ..errors import NotExpressible, ParseError, ShapeError, shown
+from ..errors import ParseError, ShapeError, shown
 
 if TYPE_CHECKING:
     from ..format import Format
@@ -103,11 +103,4 @@ def render(x: Layout | Format, dialect: str) -> str:
     from ..format import Format
     from ..layout import as_layout
 
-    if isinstance(x, Format) and dialect in ("mojo", "cute"):
-        raise NotExpressible(
-            f"{dialect} writes layouts, and {x} has no shape yet.",
-            hint="render x.layout(shape)",
-            dialect=dialect,
-            format=x,
-        )
     return named(dialect).render(x if isinstance(x, Format) else as_layout(x, "render"))

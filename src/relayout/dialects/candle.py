@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ..errors import NotExpressible
-from ..format import Format
+from ..format import Format, shaped
 from ..layout import Layout
 from .scan import Scanner
 from .strided import strided
@@ -27,9 +26,5 @@ def parse(text: str) -> Layout:
 
 
 def render(x: Layout | Format) -> str:
-    if isinstance(x, Format):
-        raise NotExpressible(
-            f"candle writes layouts, and {x} has no shape yet.", hint="render x.layout(shape)", format=x
-        )
-    shape, stride, offset = strided(x, "candle")
+    shape, stride, offset = strided(shaped(x, "candle"), "candle")
     return f"Layout {{ shape: {list(shape)}, stride: {list(stride)}, start_offset: {offset} }}"

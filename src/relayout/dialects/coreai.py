@@ -6,8 +6,7 @@ Without an interleaved dimension it ends in ``interleaveLayout=nil`` (or leaves 
 from __future__ import annotations
 
 from .. import coreai
-from ..errors import NotExpressible
-from ..format import Format
+from ..format import Format, shaped
 from ..layout import Layout
 from .scan import Scanner
 
@@ -40,10 +39,6 @@ def parse(text: str) -> Layout:
 
 
 def render(x: Layout | Format) -> str:
-    if isinstance(x, Format):
-        raise NotExpressible(
-            f"coreai writes layouts, and {x} has no shape yet.", hint="render x.layout(shape)", format=x
-        )
-    shape, strides, interleave = coreai.describe(x)
+    shape, strides, interleave = coreai.describe(shaped(x, "coreai"))
     words = "nil" if interleave is None else f"InterleaveLayout(dimension: {interleave[0]}, factor: {interleave[1]})"
     return f"shape={list(shape)}, strides={list(strides)} interleaveLayout={words}"

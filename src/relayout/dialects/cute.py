@@ -6,12 +6,13 @@ An offset or a swizzle makes it a composed layout, as CuTe prints it: ``Sw<3,4,3
 from __future__ import annotations
 
 from ..errors import NotExpressible
+from ..format import Format, shaped
 from ..layout import Layout
 from .scan import Scanner, written
 
 
-def render(layout: Layout) -> str:
-    return _text(layout, "")
+def render(x: Layout | Format) -> str:
+    return _text(shaped(x, "cute"), "")
 
 
 def static(layout: Layout) -> str:

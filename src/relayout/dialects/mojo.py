@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..format import Format, shaped
 from ..layout import Layout
 from ..nested import MAX_DEPTH
 from .scan import Scanner, too_deep, written
 
 
-def render(layout: Layout) -> str:
+def render(x: Layout | Format) -> str:
+    layout = shaped(x, "mojo")
     words = [f"({written(layout.shape, ', ')}:{written(layout.stride, ', ')})"]
     if layout.offset != 0:
         words.append(f"offset {layout.offset}")

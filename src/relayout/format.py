@@ -93,6 +93,63 @@ class Format(Immutable):
         usual = _with_steps(self.rank, [(f.dim, f.size) for f in self.factors])
         return tuple([(f.dim, f.size) if f == u else tuple(f) for f, u in zip(self.factors, usual)])
 
+    # ---- other formats -----------------------------------------------------------------------------------
+
+    def tile(self, *sizes: Sequence[int]) -> Format:
+        """The innermost blocks cut into tiles ``(dim, size)``, slowest first: the tiles come last, each one whole.
+
+        A dimension without a block is cut as it is, and padded; a block must be a multiple of its tile.
+
+        >>> print(Format(2, [(0, 0), (1, 0)]).tile((0, 8), (1, 128)).tile((0, 2), (1, 1)))
+        0 1 / 0,4 1,128 0,2
+        """
+        if any(len(p) == 3 for p in self.pairs) or not self._unaligned:
+            raise NotExpressible(
+                f"{self} has place values or alignments, which a tile would cut through.",
+                hint="tile first, or write out all factors",
+                format=self,
+            )
+        factors = [[f.dim, f.size] for f in self.factors]
+        tiles = _checked_factors(self.rank, [*self.pairs[: self.rank], *sizes])[self.rank :]
+        for dim, size, _ in tiles:
+            block = max(k for k, (d, _) in enumerate(factors) if d == dim)
+            if factors[block][1] % size:
+                raise ShapeError(
+                    f"a tile of {size} does not divide the block of {factors[block][1]} along dimension {dim}.",
+                    hint="a tile inside a block is not padded",
+                    format=self,
+                    tile=(dim, size),
+                )
+            factors[block][1] //= size
+        fixed = max(self.rank, self.indirect or 0)
+        kept = [f for k, f in enumerate(factors) if k < fixed or f[1] > 1]
+        return Format(self.rank, [*kept, *[(f.dim, f.size) for f in tiles if f.size > 1]], **self._words())
+
+    def aligned(self, axes: str) -> Format:
+        """The same format for tensors whose dimensions come in the order of ``axes``.
+
+        >>> print(Format(4, [(0, 0), (1, 0), (2, 0), (3, 0)], axes="nhwc").aligned("nchw"))
+        0 2 3 1 axes nchw
+
+        A format without names takes them by position.
+        """
+        wanted = _checked_axes(axes, self.rank)
+        if self.axes is None:
+            return Format(self.rank, self.pairs, **{**self._words(), "axes": wanted})
+        if set(axes) != set(self.axes):
+            raise ShapeError(
+                f"the axes {axes!r} are not the axes {self.axes!r} of the format.",
+                hint="give the same letters, in the order of your tensor's dimensions",
+                axes=axes,
+                format=self,
+            )
+        factors = [(axes.index(self.axes[p[0]]), *p[1:]) for p in self.pairs]
+        return Format(self.rank, factors, **{**self._words(), "axes": wanted})
+
+    @property
+    def _unaligned(self) -> bool:
+        return self.align is None or set(self.align) == {1}
+
     # ---- with a shape ------------------------------------------------------------------------------------
 
     def layout(self, shape: Any, *, left_pad: Any = None, right_pad: Any = None) -> Layout:
@@ -142,7 +199,7 @@ class Format(Immutable):
         for k in range(len(physical) - 1, -2, -1):
             aligned = -(-end // align[k + 1]) * align[k + 1]
             inner = k + 1
-            if inner < self.rank and physical[inner] and aligned % strides[inner] == 0:
+            if inner < self.rank and strides[inner] and physical[inner] and aligned % strides[inner] == 0:
                 physical[inner] = aligned // strides[inner]
             if k >= 0:
                 strides[k] = aligned
@@ -171,7 +228,7 @@ class Format(Immutable):
 
     def _essence(self) -> tuple[Any, ...]:
         """The factors without those of size 1, neighbours that step as one merged; as they are under an alignment."""
-        if self.align is not None and set(self.align) != {1}:
+        if not self._unaligned:
             return self.rank, self.factors, self.align
         kept = list(self.factors[: self.rank])
         for f in self.blocks:
@@ -234,10 +291,11 @@ class Format(Immutable):
         return cls(len(order.split()), factors, **options)
 
 
-_WORD = (
-    r"(?:axes [A-Za-z]+|fill (?:-?\d+(?:\.\d+)?(?:e[+-]?\d+)?|[a-z]+)|indirect \d+|align \d+(?:,\d+)*|element_bits \d+)"
-)
-_TEXT = re.compile(rf"(\d+(?: +\d+)*)(?: */ *(\d+,\d+(?:@\d+)?(?: +\d+,\d+(?:@\d+)?)*))?((?: +{_WORD})*)")
+_INT = r"\d{1,4000}"
+_FILL = rf"-?{_INT}(?:\.{_INT})?(?:e[+-]?\d{{1,9}})?|[a-z]+"
+_WORD = rf"(?:axes [A-Za-z]+|fill (?:{_FILL})|indirect {_INT}|align {_INT}(?:,{_INT})*|element_bits {_INT})"
+_BLOCK = rf"{_INT},{_INT}(?:@{_INT})?"
+_TEXT = re.compile(rf"({_INT}(?: +{_INT})*)(?: */ *({_BLOCK}(?: +{_BLOCK})*))?((?: +{_WORD})*)")
 
 
 def _first_misfit(text: str) -> int:
@@ -373,12 +431,3 @@ def format_of(layout: Layout) -> Format:
             layout=layout,
         )
     return fmt
-
-
-def shaped(x: Layout | Format, dialect: str) -> Layout:
-    """``x`` itself if it is a layout; a format is refused where ``dialect`` writes shapes."""
-    if isinstance(x, Layout):
-        return x
-    raise NotExpressible(
-        f"{dialect} writes layouts, and {x} has no shape yet.", hint="render x.layout(shape)", dialect=dialect, format=x
-    )

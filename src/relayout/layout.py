@@ -188,6 +188,11 @@ class Layout(Views, Immutable):
         return product(self.shape if self._extents is None else self._extents)
 
     @property
+    def box(self) -> Layout:
+        """The layout of the whole box: the same without a window."""
+        return Layout._make(self.shape, self.stride, self.offset, swizzle=self.swizzle)
+
+    @property
     def padded_size(self) -> int:
         """The number of elements of the box."""
         return product(self.shape)

@@ -1,8 +1,8 @@
-"""The notations: one module each with ``parse(text)`` and ``render(x)``, found by name.
+"""The notations: one module each with ``parse(text)`` and ``render(x, dtype)``, found by name.
 
-A notation with shapes gives a ``Layout``, one without gives a ``Format``.
-
-Other packages add a dialect with an entry point in the group ``relayout.dialects`` that names such a module.
+A notation with shapes gives a ``Layout``, one without gives a ``Format``, or something else with a method
+``layout(shape)``. Other packages add a dialect with an entry point in the group ``relayout.dialects`` that names such a
+module.
 """
 
 from __future__ import annotations
@@ -11,21 +11,40 @@ import re
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from ..errors import ParseError, ShapeError, shown
+from ..errors import LayoutError, ParseError, ShapeError, shown
 
 if TYPE_CHECKING:
     from ..format import Format
     from ..layout import Layout
 
-BUILT_IN = ("mojo", "cute", "htp", "coreai", "candle", "onednn", "tvm")
-_PREFIX = re.compile(r"\s*([a-z]+)\s*:")
+BUILT_IN = (
+    "mojo",
+    "cute",
+    "htp",
+    "coreai",
+    "candle",
+    "numpy",
+    "torch",
+    "onednn",
+    "xla",
+    "tvm",
+    "mlir",
+    "format",
+)
+_PREFIX = re.compile(r"\s*([a-z][a-z0-9_]*)\s*:(?!:)")
+
+
+class Shapeless(Protocol):
+    """Anything that makes a layout of a shape, as ``Format`` does."""
+
+    def layout(self, shape: Any) -> Layout: ...
 
 
 class Dialect(Protocol):
-    """What a dialect module offers."""
+    """What a dialect module offers. ``dtype`` is the element type, for notations that write it or count bytes."""
 
-    def parse(self, text: str) -> Layout | Format: ...
-    def render(self, x: Layout | Format) -> str: ...
+    def parse(self, text: str) -> Layout | Shapeless: ...
+    def render(self, x: Layout | Format, dtype: Any = None) -> str: ...
 
 
 def named(name: str) -> Dialect:
@@ -39,26 +58,44 @@ def named(name: str) -> Dialect:
     raise ShapeError(f"there is no dialect {name!r}.", hint=f"the built-in ones are {', '.join(BUILT_IN)}", name=name)
 
 
+def names() -> list[str]:
+    """Every dialect's name: the built-in ones, then those of other packages."""
+    from importlib.metadata import entry_points
+
+    return list(dict.fromkeys([*BUILT_IN, *sorted(entry_points(group="relayout.dialects").names)]))
+
+
+# ---- reading ---------------------------------------------------------------------------------------------
+
+
 def parse(text: str, dialect: str | None = None, shape: Any = None) -> Layout | Format:
     """The layout, or the format, that ``text`` writes down; with a shape always the layout.
 
-    The dialect is the one named, or a prefix of the text (``cute:(3,4):(4,1)``), or recognised when only one fits.
+    The dialect is the one named, or a prefix of the text (``cute:(3,4):(4,1)``), or recognised when only one fits. A
+    name of the catalog is read as well (``tensorrt:kCHW32``).
     """
+    from ..format import Format
+    from ..layout import Layout
+
     if not isinstance(text, str):
         raise ShapeError(f"parse takes a text, got {shown(text)}.", hint="pass a str", got=text)
-    if dialect is not None:
-        found = named(dialect).parse(text)
+    prefix = _PREFIX.match(text)
+    if prefix and dialect in (None, prefix.group(1)):
+        found = _prefixed(text, prefix.group(1), prefix.end())
     else:
-        prefix = _PREFIX.match(text)
-        found = _prefixed(text, prefix.group(1), prefix.end()) if prefix else _recognised(text)
-    return found if shape is None else with_shape(found, shape)
+        found = _recognised(text) if dialect is None else named(dialect).parse(text)
+    if shape is not None:
+        return with_shape(found, shape)
+    if not isinstance(found, Layout | Format):
+        raise ShapeError(f"{shown(text)} says nothing about the shape.", hint="pass shape=(...)", text=text)
+    return found
 
 
-def with_shape(x: Layout | Format, shape: Any) -> Layout:
+def with_shape(x: Layout | Shapeless, shape: Any) -> Layout:
     """The layout of ``x`` for a tensor of that shape; a layout must have it already."""
-    from ..format import Format
+    from ..layout import Layout
 
-    if isinstance(x, Format):
+    if not isinstance(x, Layout):
         return x.layout(shape)
     if x.extents != tuple(shape if isinstance(shape, tuple | list) else (shape,)):
         raise ShapeError(
@@ -67,8 +104,12 @@ def with_shape(x: Layout | Format, shape: Any) -> Layout:
     return x
 
 
-def _prefixed(text: str, name: str, end: int) -> Layout | Format:
-    """The layout after a dialect's name, with errors that point into the whole text."""
+def _prefixed(text: str, name: str, end: int) -> Layout | Shapeless:
+    """The layout after a dialect's name, or a name of the catalog, with errors that point into the whole text."""
+    from .. import catalog
+
+    if name not in BUILT_IN and name not in names():
+        return catalog.get(text.strip())
     try:
         return named(name).parse(" " * end + text[end:])
     except ParseError as error:
@@ -76,31 +117,62 @@ def _prefixed(text: str, name: str, end: int) -> Layout | Format:
         raise ParseError(error.message, hint=error.hint, **words) from None
 
 
-def _recognised(text: str) -> Layout | Format:
-    """The only layout that a built-in dialect reads in ``text``."""
-    readings: dict[str, Layout | Format] = {}
-    errors: list[ParseError] = []
+def _recognised(text: str) -> Layout | Shapeless:
+    """The only layout that a dialect reads in ``text``, or that the catalog knows by this name."""
+    from .. import catalog
+
+    readings: dict[str, Layout | Shapeless] = {}
+    errors: list[LayoutError] = []
     for candidate in BUILT_IN:
         try:
             readings[candidate] = named(candidate).parse(text)
-        except ParseError as error:
+        except LayoutError as error:
             errors.append(error)
-    if not readings:
-        nearest = max(errors, key=lambda e: e.position)
-        raise ParseError(f"no dialect reads this text; {nearest.message}", hint=nearest.hint, **nearest.operands)
+    for name, entry in catalog.ENTRIES.items():
+        system, _, short = name.partition(":")
+        if short == text.strip() and system not in BUILT_IN:
+            readings[name] = entry.format
     if len(set(readings.values())) > 1:
+        listed = "; ".join([f"{name}: {shown(reading)}" for name, reading in readings.items()])
         raise ParseError(
-            f"the text reads differently in {' and '.join(readings)}.",
+            f"the text reads differently in {' and '.join(readings)}. {listed}.",
             text=text,
-            hint="name the dialect",
+            hint=f"name the dialect, as in {next(iter(readings))}:{text.strip()}",
             candidates=readings,
         )
-    return next(iter(readings.values()))
+    if readings:
+        return next(iter(readings.values()))
+    understood = [error for error in errors if not isinstance(error, ParseError)]
+    if understood:
+        raise understood[0]
+    nearest = max([error for error in errors if isinstance(error, ParseError)], key=lambda e: e.position)
+    raise ParseError(f"no dialect reads this text; {nearest.message}", hint=nearest.hint, **nearest.operands)
 
 
-def render(x: Layout | Format, dialect: str) -> str:
-    """A layout or a format in the words of ``dialect``."""
+# ---- writing ---------------------------------------------------------------------------------------------
+
+
+def render(x: Layout | Format, dialect: str, *, padded: bool = False, dtype: Any = None) -> str:
+    """A layout or a format in the words of ``dialect``; ``coreai:strict`` is Core AI's hardware constraints.
+
+    Notations that count bytes or write element types need the ``dtype``. With ``padded`` a layout is written as its
+    whole box, and a comment says so.
+    """
     from ..format import Format
     from ..layout import as_layout
 
-    return named(dialect).render(x if isinstance(x, Format) else as_layout(x, "render"))
+    name, _, style = dialect.partition(":")
+    module = named(name)
+    if style:
+        try:
+            write = getattr(module, "STYLES", {})[style]
+        except KeyError:
+            raise ShapeError(f"{name} has no style {style!r}.", hint=f"leave it out: {name}", dialect=dialect) from None
+    else:
+        write = module.render
+    if isinstance(x, Format):
+        return cast(str, write(x, dtype))
+    layout = as_layout(x, "render")
+    if not padded or not layout.windowed:
+        return cast(str, write(layout, dtype))
+    return f"{write(layout.box, dtype)} /* the whole box: the data is {layout.extents} from {layout.origin} */"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from ..errors import NotExpressible
 from ..format import Format, format_of
 from ..layout import Layout
+from .refusal import cannot
 from .scan import Scanner
 
 _LETTER = re.compile(r"[A-Za-z]")
@@ -42,10 +42,6 @@ def plain_format(x: Layout | Format, dialect: str) -> Format:
     elif isinstance(x, Layout) and any(x.origin):
         why = f"it has no padding in front, and this starts at {x.origin}"
     if why:
-        raise NotExpressible(
-            f"{dialect} cannot hold {x}: {why}.",
-            hint="padding in front belongs to the tensor: pass left_pad with the shape; or keep the Format's own text",
-            dialect=dialect,
-            x=x,
-        )
+        hint = "padding in front belongs to the tensor: pass left_pad with the shape; or keep the Format's own text"
+        raise cannot(x, dialect, why, hint)
     return fmt

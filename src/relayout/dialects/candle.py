@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from ..format import Format, shaped
+from typing import Any
+
+from ..format import Format
 from ..layout import Layout
+from .refusal import shaped
 from .scan import Scanner
 from .strided import strided
 
@@ -12,7 +15,7 @@ def parse(text: str) -> Layout:
     scan = Scanner(text, "candle", "Layout { shape: [2, 3], stride: [3, 1], start_offset: 0 }")
     for token in ("Layout", "{", "shape", ":"):
         scan.expect(token)
-    shape = scan.bracketed()
+    shape = scan.sizes(scan.bracketed())
     for token in (",", "stride", ":"):
         scan.expect(token)
     stride = scan.bracketed()
@@ -25,6 +28,6 @@ def parse(text: str) -> Layout:
     return Layout(shape, stride, offset=offset)
 
 
-def render(x: Layout | Format) -> str:
+def render(x: Layout | Format, dtype: Any = None) -> str:
     shape, stride, offset = strided(shaped(x, "candle"), "candle")
     return f"Layout {{ shape: {list(shape)}, stride: {list(stride)}, start_offset: {offset} }}"

@@ -1,44 +1,101 @@
 """Core AI's form: ``shape=[8, 6], strides=[24, 4] interleaveLayout=InterleaveLayout(dimension: 0, factor: 4)``.
 
-Without an interleaved dimension it ends in ``interleaveLayout=nil`` (or leaves that out).
+Without an interleaved dimension it ends in ``interleaveLayout=nil`` (or leaves that out). The form of the hardware
+constraints, ``shape=[8, 6], interleave=[4, 1], alignments=[1, 1, 1]``, has Apple's default strides instead. It is
+strict (the factor divides the size) and is written by the style ``coreai:strict``. Its shape may be left out.
 """
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 from .. import coreai
-from ..format import Format, shaped
+from ..errors import ShapeError
+from ..format import Format
 from ..layout import Layout
+from .refusal import cannot, shaped
 from .scan import Scanner
 
 
-def parse(text: str) -> Layout:
+class Constraints(NamedTuple):
+    """What the hardware asks of an array of any shape: one factor per dimension, and alignments in elements."""
+
+    interleave: tuple[int, ...] | None
+    alignments: tuple[int, ...] | None
+
+    def layout(self, shape: Any) -> Layout:
+        return coreai.packed(shape, self.interleave, self.alignments)
+
+
+def parse(text: str) -> Layout | Constraints:
     scan = Scanner(
         text, "coreai", "shape=[8, 6], strides=[24, 4] interleaveLayout=InterleaveLayout(dimension: 0, factor: 4)"
     )
-    scan.expect("shape")
-    scan.expect("=")
-    shape = scan.bracketed()
-    scan.accept(",")
-    scan.expect("strides")
-    scan.expect("=")
-    strides = scan.bracketed()
-    scan.accept(",")
-    interleave = None
-    if scan.accept("interleaveLayout"):
-        scan.expect("=")
-        if not scan.accept("nil"):
-            for token in ("InterleaveLayout", "(", "dimension", ":"):
-                scan.expect(token)
-            dimension = scan.integer()
-            for token in (",", "factor", ":"):
-                scan.expect(token)
-            interleave = (dimension, scan.integer())
-            scan.expect(")")
+    shape = scan.sizes(_listed(scan, "shape"))
+    strides = _listed(scan, "strides")
+    if shape is not None and strides is not None:
+        interleave = _interleave_layout(scan)
+        scan.end()
+        return coreai.layout(shape, strides, interleave)
+    constraints = Constraints(_listed(scan, "interleave"), _listed(scan, "alignments"))
+    if constraints == (None, None):
+        scan.fail("strides=[...]" if shape is not None else "shape=[...]")
     scan.end()
-    return coreai.layout(shape, strides, interleave)
+    return constraints if shape is None else constraints.layout(shape)
 
 
-def render(x: Layout | Format) -> str:
+def _listed(scan: Scanner, name: str) -> tuple[int, ...] | None:
+    """``name=[...]`` and a comma, if it comes next."""
+    at = scan.position
+    if not scan.accept(name) or not scan.accept("="):
+        scan.position = at
+        return None
+    values = scan.bracketed()
+    scan.accept(",")
+    return values
+
+
+def _interleave_layout(scan: Scanner) -> coreai.InterleaveLayout | None:
+    if not scan.accept("interleaveLayout"):
+        return None
+    scan.expect("=")
+    if scan.accept("nil"):
+        return None
+    for token in ("InterleaveLayout", "(", "dimension", ":"):
+        scan.expect(token)
+    dimension = scan.integer()
+    for token in (",", "factor", ":"):
+        scan.expect(token)
+    factor = scan.integer()
+    scan.expect(")")
+    return coreai.InterleaveLayout(dimension, factor)
+
+
+def render(x: Layout | Format, dtype: Any = None) -> str:
     shape, strides, interleave = coreai.describe(shaped(x, "coreai"))
     words = "nil" if interleave is None else f"InterleaveLayout(dimension: {interleave[0]}, factor: {interleave[1]})"
     return f"shape={list(shape)}, strides={list(strides)} interleaveLayout={words}"
+
+
+def _strict(x: Layout | Format, dtype: Any = None) -> str:
+    """The hardware constraints that give these strides: an alignment of the stride itself where there is a gap."""
+    shape, strides, interleave = coreai.describe(shaped(x, "coreai:strict"))
+    factors = [1] * len(shape)
+    if interleave is not None:
+        factors[interleave.dimension] = interleave.factor
+    alignments = [1] * (len(shape) + 1)
+    running = 1 if interleave is None else interleave.factor
+    for d in range(len(shape) - 1, -1, -1):
+        alignments[d + 1] = 1 if strides[d] == running else max(strides[d], 1)
+        running = strides[d] * -(-shape[d] // factors[d])
+    try:
+        same = coreai.describe(coreai.packed(shape, factors, alignments)).strides == strides
+    except ShapeError as error:
+        raise cannot(x, "coreai:strict", error.message.rstrip("."), "use coreai, which has explicit strides") from None
+    if not same:
+        why = "its strides grow towards the first dimension, and leave room for what is inside"
+        raise cannot(x, "coreai:strict", why, "use coreai, which has explicit strides")
+    return f"shape={list(shape)}, interleave={factors}, alignments={alignments}"
+
+
+STYLES = {"strict": _strict}

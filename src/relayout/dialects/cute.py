@@ -5,13 +5,15 @@ An offset or a swizzle makes it a composed layout, as CuTe prints it: ``Sw<3,4,3
 
 from __future__ import annotations
 
-from ..errors import NotExpressible
-from ..format import Format, shaped
+from typing import Any
+
+from ..format import Format
 from ..layout import Layout
+from .refusal import cannot, shaped
 from .scan import Scanner, written
 
 
-def render(x: Layout | Format) -> str:
+def render(x: Layout | Format, dtype: Any = None) -> str:
     return _text(shaped(x, "cute"), "")
 
 
@@ -22,12 +24,8 @@ def static(layout: Layout) -> str:
 
 def _text(layout: Layout, mark: str) -> str:
     if layout.windowed:
-        raise NotExpressible(
-            f"CuTe has no window: {layout} uses a part of its box only.",
-            hint="render the box, Layout(L.shape, L.stride), or keep the window in the mojo form",
-            dialect="cute",
-            layout=layout,
-        )
+        hint = "padded=True writes the whole box; the mojo form keeps the window"
+        raise cannot(layout, "cute", "it has no window, and this uses a part of its box only", hint)
     text = f"{written(layout.shape, ',', mark)}:{written(layout.stride, ',', mark)}"
     if layout.swizzle is None and layout.offset == 0:
         return text
@@ -43,7 +41,7 @@ def parse(text: str) -> Layout:
         scan.expect("o")
         offset = scan.number()
         scan.expect("o")
-    shape = scan.tuple_()
+    shape = scan.sizes(scan.tuple_())
     scan.expect(":")
     stride = scan.tuple_()
     scan.end()

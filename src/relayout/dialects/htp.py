@@ -6,21 +6,19 @@ It has no shape: parsing gives a ``Format``. Block sizes are powers of two.
 
 from __future__ import annotations
 
-import re
+from typing import Any
 
 from .. import catalog
-from ..errors import NotExpressible, ShapeError
+from ..errors import ShapeError
 from ..format import Format
 from ..layout import Layout
 from .blocked import plain_format
+from .refusal import cannot
 from .scan import Scanner
 
-_COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 
-
-def parse(text: str) -> Format:
-    blank = _COMMENT.sub(lambda comment: " " * len(comment.group()), text)
-    scan = Scanner(text, "htp", "ChunkedMemoryLayout<2, 0,0, 1,0, 0,8, 1,32>", read=blank)
+def parse(text: str) -> Layout | Format:
+    scan = Scanner(text, "htp", "ChunkedMemoryLayout<2, 0,0, 1,0, 0,8, 1,32>")
     scan.peek()
     at = scan.position
     name = scan.name()
@@ -55,16 +53,11 @@ def _ending(scan: Scanner) -> None:
     scan.end()
 
 
-def render(x: Layout | Format) -> str:
+def render(x: Layout | Format, dtype: Any = None) -> str:
     fmt = plain_format(x, "htp")
     odd = next((f.size for f in fmt.blocks if f.size & (f.size - 1)), None)
     if odd is not None:
-        raise NotExpressible(
-            f"HTP's block sizes are powers of two, and {fmt} has {odd}.",
-            hint="pad to a power of two",
-            dialect="htp",
-            format=fmt,
-        )
+        raise cannot(x, "htp", f"its block sizes are powers of two, and {odd} is none", "pad to a power of two")
     if not fmt.blocks and fmt.order == tuple(range(fmt.rank)):
         return f"FlatMemoryLayout<{fmt.rank}>"
     return f"ChunkedMemoryLayout<{fmt.rank}, {', '.join([f'{d},{n}' for d, n in fmt.pairs])}>"

@@ -1,20 +1,23 @@
 """Mojo's printed form, ``((3, 4):(4, 1))``, with words for what Mojo cannot say.
 
 ``((8, (4, 2)):(1, (8, 64))) offset 5 extents (8, 7) origin (0, 1) swizzle <3,4,3>``. Another pair of parentheses round
-the whole is one more level of nesting: ``(((4, 2):(1, 4)))`` is a single mode of two.
+the whole is one more level of nesting: ``(((4, 2):(1, 4)))`` is a single mode of two. Constructor calls are read
+as well: ``Layout(IntTuple(3, 4), IntTuple(4, 1))``, ``Layout.row_major(3, 4)``, and what ``repr`` gives.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
-from ..format import Format, shaped
+from ..format import Format
 from ..layout import Layout
 from ..nested import MAX_DEPTH
+from .refusal import shaped
 from .scan import Scanner, too_deep, written
 
 
-def render(x: Layout | Format) -> str:
+def render(x: Layout | Format, dtype: Any = None) -> str:
     layout = shaped(x, "mojo")
     words = [f"({written(layout.shape, ', ')}:{written(layout.stride, ', ')})"]
     if layout.offset != 0:
@@ -28,8 +31,16 @@ def render(x: Layout | Format) -> str:
     return " ".join(words)
 
 
+_CALL = re.compile(r"\s*(?:(?:(?:var|alias|comptime)\s+)?\w+\s*=\s*)?(?:\w+\.)?Layout(\.row_major|\.col_major)?\s*\(")
+_INT_TUPLE = re.compile(r"\bIntTuple(?=\s*\()")
+_WORDS = ("offset", "extents", "origin", "swizzle")
+
+
 def parse(text: str) -> Layout:
-    scan = Scanner(text, "mojo", "((3, 4):(4, 1)) offset 5")
+    scan = Scanner(text, "mojo", "((3, 4):(4, 1)) offset 5", python=True)
+    call = _CALL.match(scan.text)
+    if call:
+        return _called(scan, call)
     pair = _item(scan, 0)
     if not isinstance(pair, _Pair):
         scan.expect(":")
@@ -38,10 +49,41 @@ def parse(text: str) -> Layout:
     while scan.peek():
         at = scan.position
         word = scan.word()
-        if word not in ("offset", "extents", "origin", "swizzle") or word in words:
-            scan.fail("the end, or 'offset', 'extents', 'origin', 'swizzle', each once", at)
+        if word not in _WORDS or word in words:
+            scan.fail(f"the end, or {', '.join(_WORDS)}, each once", at)
         words[word] = scan.swizzle() if word == "swizzle" else scan.number() if word == "offset" else scan.tuple_()
-    return Layout(pair.shape, pair.stride, **words)
+    return Layout(scan.sizes(pair.shape), pair.stride, **words)
+
+
+def _called(scan: Scanner, call: re.Match[str]) -> Layout:
+    """The layout that a constructor call makes."""
+    scan.text = _INT_TUPLE.sub(lambda name: " " * len(name.group()), scan.text)
+    scan.position = call.end()
+    values: list[Any] = []
+    words: dict[str, Any] = {}
+    while not scan.accept(")"):
+        if values or words:
+            scan.expect(",")
+            if scan.accept(")"):
+                break
+        scan.peek()
+        at = scan.position
+        word = next((w for w in _WORDS if scan.accept(w)), "")
+        if not word:
+            values.append(scan.tuple_())
+        elif call.group(1) or word in words or not scan.accept("="):
+            scan.fail(f"a size, a tuple, or one of {', '.join(_WORDS)} with =", at)
+        else:
+            scan.accept("Swizzle")
+            words[word] = scan.tuple_()
+    scan.accept(";")
+    scan.end()
+    if not values or (not call.group(1) and len(values) > 2):
+        scan.fail("a shape and a stride", call.end())
+    scan.sizes(values[0] if not call.group(1) else tuple(values))
+    if call.group(1):
+        return getattr(Layout, call.group(1)[1:])(*values)  # type: ignore[no-any-return]
+    return Layout(*values, **words)
 
 
 class _Pair:

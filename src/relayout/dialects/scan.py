@@ -6,30 +6,33 @@ import re
 from typing import Any, NoReturn
 
 from ..basis import MAX_MODES, Basis, E
-from ..errors import LimitExceeded, ParseError
-from ..nested import MAX_DEPTH
+from ..errors import LimitExceeded, NotExpressible, ParseError
+from ..nested import MAX_DEPTH, flatten
 
 _NUMBER = re.compile(r"_?-?[0-9]+|-_[0-9]+")
 _WORD = re.compile(r"[A-Za-z]+")
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
+_PYTHON_COMMENT = re.compile(_COMMENT.pattern + r"|#[^\n]*", re.DOTALL)
+_DYNAMIC = re.compile(r"\?|UNKNOWN_VALUE\b|UNKNOWN\b|kDynamic\b")
 MAX_DIGITS = 4300
 MAX_TEXT = 1 << 20
 
 
 class Scanner:
-    """Reads ``text`` from left to right; white space separates and is otherwise ignored.
+    """Reads ``text`` from left to right; white space and comments separate and are otherwise ignored.
 
-    ``read`` is the same text with what is to be read over blanked out; errors show ``text``.
+    Comments are those of C, and of Python where ``python`` says so.
     """
 
-    def __init__(self, text: str, dialect: str, example: str, read: str | None = None) -> None:
+    def __init__(self, text: str, dialect: str, example: str, python: bool = False) -> None:
         if len(text) > MAX_TEXT:
             raise LimitExceeded(
                 f"a text of {len(text)} characters is over the limit of {MAX_TEXT}.",
                 hint="no layout is that long",
                 limit=MAX_TEXT,
             )
-        self.text = text if read is None else read
+        self.text = (_PYTHON_COMMENT if python else _COMMENT).sub(lambda comment: " " * len(comment.group()), text)
         self.shown = text
         self.dialect = dialect
         self.example = example
@@ -39,7 +42,7 @@ class Scanner:
         where = self.position if position is None else position
         got = repr(self.text[where]) if where < len(self.text) else "the end"
         raise ParseError(
-            f"not a {self.dialect} layout: expected {expected}, got {got}.",
+            f"not a layout in {self.dialect}: expected {expected}, got {got}.",
             text=self.shown,
             position=where,
             hint=f"the text is right up to the caret; write it as in {self.example}",
@@ -87,8 +90,11 @@ class Scanner:
         return match.group()
 
     def integer(self) -> int:
-        """An integer; CuTe's static ``_4`` is 4."""
+        """An integer; CuTe's static ``_4`` is 4. What stands for a number known only at run time is refused."""
         self.peek()
+        dynamic = _DYNAMIC.match(self.text, self.position)
+        if dynamic:
+            raise self.unknown(dynamic.group())
         match = _NUMBER.match(self.text, self.position)
         if not match:
             self.fail("an integer")
@@ -96,6 +102,22 @@ class Scanner:
             self.fail(f"an integer of at most {MAX_DIGITS} digits")
         self.position = match.end()
         return int(match.group().replace("_", ""))
+
+    def unknown(self, what: str) -> NotExpressible:
+        """The refusal of a number known only at run time."""
+        return NotExpressible(
+            f"{self.shown.strip()!r:.200} has {what}, a number that is known only at run time.",
+            hint=f"put the number in the place of {what}: every size and stride of a layout is known",
+            dialect=self.dialect,
+            text=self.shown,
+            position=self.position,
+        )
+
+    def sizes(self, shape: Any) -> Any:
+        """``shape`` itself; refused where a size is -1, which stands for one known only at run time."""
+        if -1 in flatten(shape):
+            raise self.unknown("-1")
+        return shape
 
     def number(self) -> Any:
         """An integer, or a basis stride such as ``2@0@1``, or a sum of those."""
@@ -137,13 +159,15 @@ class Scanner:
             items.append(self.tuple_(level + 1))
         return tuple(items)
 
-    def bracketed(self) -> tuple[int, ...]:
-        """Integers in square brackets."""
-        self.expect("[")
+    def bracketed(self, opening: str = "[", closing: str = "]") -> tuple[int, ...]:
+        """Integers in square or other brackets."""
+        self.expect(opening)
         items: list[int] = []
-        while not self.accept("]"):
+        while not self.accept(closing):
             if items:
                 self.expect(",")
+                if self.accept(closing):
+                    break
             items.append(self.integer())
         return tuple(items)
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..errors import NotExpressible
 from ..layout import Layout
 from ..modes import simplified
+from .refusal import cannot
+
+_WAY_OUT = "repack into plain strides, or keep it in the mojo form"
 
 
 class Strided(NamedTuple):
@@ -20,7 +22,7 @@ class Strided(NamedTuple):
 def strided(layout: Layout, dialect: str, negative: bool = False) -> Strided:
     """``layout`` as plain sizes and strides; refused where blocks, windows or a swizzle do not fit into them."""
     if layout.swizzle is not None or layout.has_basis:
-        raise _cannot(layout, dialect, "it has no swizzles and no coordinates as strides")
+        raise cannot(layout, dialect, "it has no swizzles and no coordinates as strides", _WAY_OUT)
     strides = []
     offset = layout.offset
     for d in range(layout.rank):
@@ -31,18 +33,9 @@ def strided(layout: Layout, dialect: str, negative: bool = False) -> Strided:
             continue
         constant, mode = simplified(mode)
         if len(mode.sizes) > 1:
-            raise _cannot(layout, dialect, f"dimension {d} steps in blocks, and a stride is one number")
+            raise cannot(layout, dialect, f"dimension {d} steps in blocks, and a stride is one number", _WAY_OUT)
         offset += constant
         strides.append(mode.strides[0] if mode.sizes else 0)
     if not negative and (offset < 0 or any(s < 0 for s in strides)):
-        raise _cannot(layout, dialect, "it has no negative strides or offsets")
+        raise cannot(layout, dialect, "it has no negative strides or offsets", _WAY_OUT)
     return Strided(layout.extents, tuple(strides), offset)
-
-
-def _cannot(layout: Layout, dialect: str, why: str) -> NotExpressible:
-    return NotExpressible(
-        f"{dialect} cannot hold {layout}: {why}.",
-        hint="repack into plain strides, or keep it in the mojo form",
-        dialect=dialect,
-        layout=layout,
-    )

@@ -1,15 +1,20 @@
 """TVM's layout strings: ``NCHW16c``, ``OIHW16i16o``, ``NHWC8h8w32c``.
 
 Capital letters are the dimensions in logical order; a number and a small letter is a block of that dimension, one each.
+Dimensions without a name are A, B, C and so on.
 """
 
 from __future__ import annotations
 
-from ..errors import NotExpressible
+from typing import Any
+
 from ..format import Format
 from ..layout import Layout
 from .blocked import letters_and_blocks, plain_format
+from .refusal import cannot
 from .scan import Scanner
+
+_UNNAMED = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 def parse(text: str) -> Format:
@@ -25,16 +30,16 @@ def parse(text: str) -> Format:
         if letter.upper() not in axes or letter.isupper() or size < 1 or letter in [b[1] for b in blocks[:k]]:
             scan.fail("a small letter of one of the dimensions, each once", at)
     factors = [(d, 0) for d in range(len(axes))] + [(axes.index(letter.upper()), size) for size, letter, _ in blocks]
-    return Format(len(axes), factors, axes=axes.lower())
+    return Format(len(axes), factors, axes=None if axes == _UNNAMED[: len(axes)] else axes.lower())
 
 
-def render(x: Layout | Format) -> str:
+def render(x: Layout | Format, dtype: Any = None) -> str:
     fmt = plain_format(x, "tvm")
-    if fmt.axes is None or fmt.order != tuple(range(fmt.rank)) or len({f.dim for f in fmt.blocks}) < len(fmt.blocks):
-        raise NotExpressible(
-            f"TVM needs named dimensions stored in logical order and one block for each at most, not {fmt}.",
-            hint="name the axes; permute the tensor so that its dimensions are stored in order",
-            dialect="tvm",
-            format=fmt,
-        )
-    return fmt.axes.upper() + "".join([f"{f.size}{fmt.axes[f.dim].lower()}" for f in fmt.blocks])
+    if fmt.order != tuple(range(fmt.rank)):
+        raise cannot(x, "tvm", "its dimensions are stored in logical order", "permute the tensor, then its layout")
+    if len({f.dim for f in fmt.blocks}) < len(fmt.blocks):
+        raise cannot(x, "tvm", "it has one block for each dimension at most", "use the onednn or the htp form")
+    if not 1 <= fmt.rank <= len(_UNNAMED):
+        raise cannot(x, "tvm", "it has 1 to 26 dimensions, one letter each", "merge dimensions")
+    axes = fmt.axes or _UNNAMED[: fmt.rank]
+    return axes.upper() + "".join([f"{f.size}{axes[f.dim].lower()}" for f in fmt.blocks])

@@ -1,0 +1,160 @@
+"""Affine expressions as digits: a sum of terms ``coefficient * (((d + shift) floordiv div) mod mod)`` and a constant.
+
+Sums of digits are closed under what layouts need; an expression that mixes dimensions inside ``floordiv`` or ``mod`` is
+refused.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from ..errors import NotExpressible
+from ..layout import Layout
+from .scan import Scanner
+
+_DIMENSION = re.compile(r"d(\d{1,4})\b")
+_SYMBOL = re.compile(r"s\d+\b")
+_OPERATOR = re.compile(r"\*|floordiv\b|ceildiv\b|mod\b")
+_MAX_LEVEL = 64
+
+
+class Digit(NamedTuple):
+    """``((d + shift) floordiv div) mod mod`` of dimension ``dim``; without ``mod`` where that is 0."""
+
+    dim: int
+    shift: int
+    div: int
+    mod: int
+
+
+class Affine(NamedTuple):
+    """A constant plus digits with their coefficients."""
+
+    constant: int
+    terms: dict[Digit, int]
+
+    def plus(self, other: Affine, factor: int = 1) -> Affine:
+        terms = dict(self.terms)
+        for digit, coefficient in other.terms.items():
+            terms[digit] = terms.get(digit, 0) + coefficient * factor
+        return Affine(self.constant + other.constant * factor, {d: c for d, c in terms.items() if c})
+
+    def digit(self) -> Digit | None:
+        """The digit that this expression is, if it is one."""
+        return next(iter(self.terms)) if self.constant == 0 and list(self.terms.values()) == [1] else None
+
+
+def expression(scan: Scanner, rank: int, level: int = 0) -> Affine:
+    """The expression that comes next, over ``d0`` .. ``d<rank - 1>``."""
+    total = _product(scan, rank, level)
+    while True:
+        if scan.accept("+"):
+            total = total.plus(_product(scan, rank, level))
+        elif scan.accept("-"):
+            total = total.plus(_product(scan, rank, level), -1)
+        else:
+            return total
+
+
+def _product(scan: Scanner, rank: int, level: int) -> Affine:
+    left = _operand(scan, rank, level)
+    while True:
+        scan.peek()
+        at = scan.position
+        match = _OPERATOR.match(scan.text, at)
+        if not match:
+            return left
+        scan.position = match.end()
+        right = _operand(scan, rank, level)
+        if match.group() == "*" and not left.terms:
+            left, right = right, left
+        if right.terms:
+            scan.fail("a number on one side: an affine expression has no products of dimensions", at)
+        if match.group() == "*":
+            left = Affine(0, {}).plus(left, right.constant)
+        else:
+            left = _divided(scan, left, match.group(), right.constant, at)
+
+
+def _operand(scan: Scanner, rank: int, level: int) -> Affine:
+    if level > _MAX_LEVEL:
+        scan.fail(f"at most {_MAX_LEVEL} levels of parentheses")
+    if scan.accept("("):
+        inner = expression(scan, rank, level + 1)
+        scan.expect(")")
+        return inner
+    if scan.accept("-"):
+        return Affine(0, {}).plus(_operand(scan, rank, level + 1), -1)
+    scan.peek()
+    match = _DIMENSION.match(scan.text, scan.position)
+    if match:
+        if int(match.group(1)) >= rank:
+            scan.fail(f"one of the {rank} dimensions")
+        scan.position = match.end()
+        return Affine(0, {Digit(int(match.group(1)), 0, 1, 0): 1})
+    symbol = _SYMBOL.match(scan.text, scan.position)
+    if symbol:
+        raise scan.unknown(symbol.group())
+    return Affine(scan.integer(), {})
+
+
+def _divided(scan: Scanner, x: Affine, operator: str, by: int, at: int) -> Affine:
+    """``x floordiv by``, ``x ceildiv by`` or ``x mod by``, as digits."""
+    if by < 1:
+        scan.fail("a number >= 1 to divide by", at)
+    if operator == "ceildiv":
+        x, operator = x.plus(Affine(by - 1, {})), "floordiv"
+    if by == 1:
+        return x if operator == "floordiv" else Affine(0, {})
+    if all(c % by == 0 for c in x.terms.values()):
+        if operator == "mod":
+            return Affine(x.constant % by, {})
+        return Affine(x.constant // by, {d: c // by for d, c in x.terms.items()})
+    if list(x.terms.values()) == [1]:
+        (digit,) = x.terms
+        shift = digit.shift + x.constant * digit.div
+        if not digit.mod:
+            div, mod = (digit.div * by, 0) if operator == "floordiv" else (digit.div, by)
+            return Affine(0, {Digit(digit.dim, shift, div, mod): 1})
+        if x.constant == 0 and digit.mod % by == 0:
+            div, mod = (digit.div * by, digit.mod // by) if operator == "floordiv" else (digit.div, by)
+            return Affine(0, {Digit(digit.dim, shift, div, mod): 1} if mod > 1 else {})
+    raise NotExpressible(
+        f"{operator} {by} of a sum of several terms is no digit of one dimension.",
+        hint="write the expression as a sum of digits, (d floordiv a) mod b",
+        dialect=scan.dialect,
+        text=scan.shown,
+        position=at,
+    )
+
+
+def layout_of(x: Affine, shape: tuple[int, ...]) -> Layout:
+    """The layout whose offset at every coordinate is the value of ``x``."""
+    shapes: list[Any] = []
+    strides: list[Any] = []
+    origin: list[int] = []
+    offset = x.constant
+    for dim, n in enumerate(shape):
+        digits = {d: c for d, c in x.terms.items() if d.dim == dim}
+        shifts = {d.shift for d in digits if d[2:] != (1, 0)} or {0}
+        places = sorted({1, *[d.div for d in digits], *[d.div * d.mod for d in digits if d.mod]})
+        start = max(shifts)
+        if len(shifts) > 1 or start < 0 or any(high % low for low, high in pairwise(places)):
+            raise NotExpressible(
+                f"the digits of dimension {dim} do not follow from one another: {sorted(digits)}.",
+                hint="give the digits of a dimension one shift >= 0 and places that divide each other",
+                terms=digits,
+            )
+        offset += sum([c * (d.shift - start) for d, c in digits.items() if d[2:] == (1, 0)])
+        sizes = [high // low for low, high in pairwise(places)]
+        sizes.append(max(-(-(start + n) // places[-1]), 1) if n else 0)
+        steps = [
+            sum([c * (p // d.div) for d, c in digits.items() if d.div <= p and (not d.mod or p < d.div * d.mod)])
+            for p in places
+        ]
+        shapes.append(tuple(sizes) if len(sizes) > 1 else sizes[0])
+        strides.append(tuple(steps) if len(sizes) > 1 else steps[0])
+        origin.append(start)
+    return Layout(tuple(shapes), tuple(strides), offset=offset, extents=shape, origin=tuple(origin))

@@ -1,0 +1,82 @@
+"""What the notations of Python's array libraries share: named values, as in a call, a dictionary or plain words."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+from .scan import Scanner
+
+_STRING = re.compile(r"'([^'\n]*)'|\"([^\"\n]*)\"")
+_DOTTED = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*")
+_CLOSING = {"(": ")", "{": "}", "[": "]"}
+
+
+class Fields(NamedTuple):
+    """The called name, the values without a name, and those with one."""
+
+    callee: str
+    positional: list[Any]
+    named: dict[str, Any]
+
+
+def fields(scan: Scanner) -> Fields:
+    """``f(1, a=(2, 3))``, ``{'a': (2, 3)}`` or ``a=(2, 3), b=4``, to the end of the text.
+
+    Values are integers, tuples or lists of integers, strings, ``None``, and dotted words such as ``torch.float32``.
+    """
+    callee = closing = ""
+    start = scan.position
+    word = _matched(scan, _DOTTED)
+    if word and scan.accept("("):
+        callee, closing = word, ")"
+    else:
+        scan.position = start
+        if scan.accept("{"):
+            closing = "}"
+    positional: list[Any] = []
+    by_name: dict[str, Any] = {}
+    while scan.peek() and not (closing and scan.accept(closing)):
+        if positional or by_name:
+            scan.accept(",")
+            if closing and scan.accept(closing):
+                break
+        at = scan.position
+        key = _matched(scan, _STRING) or _matched(scan, _DOTTED)
+        if key and (scan.accept("=") or scan.accept(":")):
+            if key in by_name:
+                scan.fail(f"{key} only once", at)
+            by_name[key] = _value(scan)
+        else:
+            scan.position = at
+            positional.append(_value(scan))
+    scan.end()
+    return Fields(callee, positional, by_name)
+
+
+def _value(scan: Scanner) -> Any:
+    first = scan.peek()
+    if first in ("(", "["):
+        return scan.bracketed(first, _CLOSING[first])
+    if first in ("'", '"'):
+        return _matched(scan, _STRING) or scan.fail("a string on one line")
+    word = "" if first == "U" else _matched(scan, _DOTTED)
+    if not word:
+        return scan.integer()
+    if word == "None":
+        return None
+    if scan.accept("("):
+        sizes = scan.bracketed()
+        scan.expect(")")
+        return sizes
+    return word
+
+
+def _matched(scan: Scanner, pattern: re.Pattern[str]) -> str:
+    """What ``pattern`` matches next, without quotes; empty when it does not."""
+    scan.peek()
+    match = pattern.match(scan.text, scan.position)
+    if not match:
+        return ""
+    scan.position = match.end()
+    return next((group for group in match.groups() if group is not None), match.group())

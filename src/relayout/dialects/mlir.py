@@ -1,0 +1,275 @@
+"""MLIR's layouts: ``strided<[4, 1], offset: 2>``, affine maps, ``memref`` types with either, and ``linalg.pack``.
+
+A map with one result is the offset; one with several is the index into the stored array, which makes it a format, as
+the attributes of ``linalg.pack`` do; without ``outer_dims_perm`` these have the smallest rank that has all tiled
+dimensions. Several packs, one after the other, compose. Only a ``memref`` has a shape; its element type is written
+``!T`` where it is not known. A memory space is read over.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+from ..elements import element
+from ..errors import NotExpressible, ShapeError
+from ..format import Factor, Format, format_of
+from ..layout import Layout
+from .affine import Affine, expression, layout_of
+from .refusal import cannot
+from .scan import Scanner
+from .strided import strided
+
+_ELEMENT = re.compile(r"complex<\w+>|vector<[\dx]+x\w+>|![\w.]+(?:<[^<>]*>)?|[a-z]\w*", re.ASCII)
+_SIZE = re.compile(r"(\d+|\?)\s*x\s*(?=\S)")
+_PACK_OPERANDS = re.compile(r"\s*(?:%[\w#]+\s*=\s*)?(?:linalg|tensor)\.pack\s+%[\w#]+\s*(?:padding_value\([^()]*\))?")
+_PACK_RESULT = re.compile(r"\s*into\s+%[\w#]+\s*:[^%]*?->\s*tensor<[^<>]*>")
+
+
+class Strides(NamedTuple):
+    """Strides and an offset for a shape that is still to come."""
+
+    strides: tuple[int, ...]
+    offset: int
+
+    def layout(self, shape: Any) -> Layout:
+        return Layout(shape if isinstance(shape, tuple | list) else (shape,), self.strides, offset=self.offset)
+
+
+class Offsets(NamedTuple):
+    """The offset as an affine expression, for a shape that is still to come."""
+
+    rank: int
+    constant: int
+    terms: tuple[tuple[Any, int], ...]
+
+    def layout(self, shape: Any) -> Layout:
+        sizes = tuple(shape) if isinstance(shape, tuple | list) else (shape,)
+        if len(sizes) != self.rank:
+            raise ShapeError(f"shape {sizes} does not fit a map of {self.rank} dimensions.", hint="one size for each")
+        return layout_of(Affine(self.constant, dict(self.terms)), sizes)
+
+
+def parse(text: str) -> Layout | Format | Strides | Offsets:
+    scan = Scanner(text, "mlir", "memref<3x4xf32, strided<[4, 1], offset: 2>>")
+    found: Layout | Format | Strides | Offsets
+    if scan.accept("memref"):
+        found = _memref(scan)
+    elif scan.accept("strided"):
+        found = _strided(scan)
+    elif scan.accept("affine_map"):
+        found = _map(scan)
+    else:
+        found = _packs(scan)
+    scan.end()
+    return found
+
+
+def _strided(scan: Scanner) -> Strides:
+    scan.expect("<")
+    strides = scan.bracketed()
+    offset = 0
+    if scan.accept(","):
+        scan.expect("offset")
+        scan.expect(":")
+        offset = scan.integer()
+    scan.expect(">")
+    return Strides(strides, offset)
+
+
+def _map(scan: Scanner) -> Format | Offsets:
+    scan.expect("<")
+    scan.expect("(")
+    rank = 0
+    while not scan.accept(")"):
+        if rank:
+            scan.expect(",")
+        scan.expect(f"d{rank}")
+        rank += 1
+    if scan.peek() == "[":
+        raise scan.unknown("a symbol")
+    scan.expect("->")
+    scan.expect("(")
+    results: list[Affine] = []
+    while not scan.accept(")"):
+        if results:
+            scan.expect(",")
+        results.append(expression(scan, rank))
+    scan.expect(">")
+    if len(results) == 1:
+        return Offsets(rank, results[0].constant, tuple(results[0].terms.items()))
+    factors = []
+    for result in results:
+        digit = result.digit()
+        if digit is None or digit.shift:
+            raise _no_format(scan)
+        factors.append((digit.dim, digit.mod, digit.div))
+    return _format(scan, rank, factors)
+
+
+def _format(scan: Scanner, rank: int, factors: list[tuple[int, int, int]]) -> Format:
+    """The format of these dimensions, sizes (0 for the rest) and place values."""
+    pairs = [(dim, size, place) if size else (dim, 0) for dim, size, place in factors]
+    try:
+        fmt = Format(rank, pairs)
+    except ShapeError:
+        raise _no_format(scan) from None
+    if any(f.step != place for f, (_, _, place) in zip(fmt.factors, factors)):
+        raise _no_format(scan)
+    return fmt
+
+
+def _no_format(scan: Scanner) -> NotExpressible:
+    return NotExpressible(
+        "the results of the map are not the rest of every dimension and then digits that make up blocks.",
+        hint="put the rests first; a map with one result, the offset, may be any sum of digits",
+        dialect="mlir",
+        text=scan.shown,
+    )
+
+
+def _memref(scan: Scanner) -> Layout:
+    scan.expect("<")
+    shape = []
+    scan.peek()
+    while match := _SIZE.match(scan.text, scan.position):
+        if match.group(1) == "?":
+            raise scan.unknown("?")
+        shape.append(scan.integer())
+        scan.position = match.end()
+    if not (match := _ELEMENT.match(scan.text, scan.position)):
+        scan.fail("sizes and an element type, as in 3x4xf32")
+    scan.position = match.end()
+    found: Format | Strides | Offsets = Format(len(shape), [(d, 0) for d in range(len(shape))])
+    while scan.accept(","):
+        if scan.accept("strided"):
+            found = _strided(scan)
+        elif scan.accept("affine_map"):
+            found = _map(scan)
+        elif not (space := re.match(r"[^<>,]+(?:<[^<>]*>)?", scan.text[scan.position :])):
+            scan.fail("strided<...>, affine_map<...> or a memory space")
+        else:
+            scan.position += space.end()
+    scan.expect(">")
+    return found.layout(tuple(shape))
+
+
+def _packs(scan: Scanner) -> Format:
+    """One ``linalg.pack`` or more; only its attributes count."""
+    stored: list[tuple[int, int, int]] | None = None
+    rank = 0
+    while scan.peek() or stored is None:
+        _skip(scan, _PACK_OPERANDS)
+        words: dict[str, tuple[int, ...]] = {}
+        for name in ("outer_dims_perm", "inner_dims_pos", "inner_tiles"):
+            if scan.accept(name):
+                scan.expect("=")
+                words[name] = scan.bracketed()
+        at = scan.position
+        _skip(scan, _PACK_RESULT)
+        if len(words.get("inner_dims_pos", ())) != len(words.get("inner_tiles", ())) or "inner_tiles" not in words:
+            scan.fail("memref, strided, affine_map, or inner_dims_pos = [...] inner_tiles = [...] of one length", at)
+        if stored is None:
+            rank = max([len(words.get("outer_dims_perm", ())), *[d + 1 for d in words["inner_dims_pos"]]])
+            stored = [(d, 0, 1) for d in range(rank)]
+        stored = _packed(scan, stored, words, at)
+    return _format(scan, rank, stored)
+
+
+def _skip(scan: Scanner, pattern: re.Pattern[str]) -> None:
+    match = pattern.match(scan.text, scan.position)
+    if match:
+        scan.position = match.end()
+
+
+def _packed(
+    scan: Scanner, stored: list[tuple[int, int, int]], words: dict[str, tuple[int, ...]], at: int
+) -> list[tuple[int, int, int]]:
+    """The stored dimensions (dimension, size, place) after one more pack: tiles are cut off, outer ones permuted."""
+    order = words.get("outer_dims_perm", tuple(range(len(stored))))
+    positions, tiles = words["inner_dims_pos"], words["inner_tiles"]
+    if sorted(order) != list(range(len(stored))) or len(set(positions)) != len(positions):
+        scan.fail(f"a permutation of {len(stored)} dimensions, and each dimension tiled once", at)
+    if min(positions, default=0) < 0 or max(positions, default=0) >= len(stored) or min(tiles, default=1) < 1:
+        scan.fail(f"dimensions below {len(stored)} and tiles >= 1", at)
+    outer, inner = list(stored), []
+    for position, tile in zip(positions, tiles):
+        dim, size, place = outer[position]
+        if size % tile:
+            scan.fail(f"a tile that divides the {size} of dimension {position}", at)
+        inner.append((dim, tile, place))
+        outer[position] = (dim, size // tile, place * tile)
+    return [outer[k] for k in order] + inner
+
+
+def render(x: Layout | Format, dtype: Any = None) -> str:
+    if isinstance(x, Format):
+        if not x._unaligned:
+            raise cannot(x, "mlir", "it has no alignments", "render x.layout(shape)")
+        tiled = [f.dim for f in x.blocks]
+        usual = all(len(p) == 2 for p in x.pairs)
+        return _pack_text(x) if tiled and usual and len(set(tiled)) == len(tiled) else _map_text(x)
+    kind = "!T" if dtype is None else element(dtype).mlir
+    if x.swizzle is not None or x.has_basis:
+        raise cannot(x, "mlir", "an affine map has no XOR and one number per result", "drop the swizzle")
+    text = f"memref<{''.join([f'{n}x' for n in x.extents])}{kind}, {_attribute(x)}>"
+    back = parse(text)
+    if isinstance(back, Layout) and back.storage_size == x.storage_size and back.equivalent(x):
+        return text
+    raise cannot(x, "mlir", "its box has more room than whole blocks of the shape need", "pad the shape itself")
+
+
+def _attribute(layout: Layout) -> str:
+    try:
+        _, strides, offset = strided(layout, "mlir", negative=True)
+    except NotExpressible:
+        strides, offset = (0,), 0
+    if 0 not in strides:
+        return f"strided<{list(strides)}{f', offset: {offset}' if offset else ''}>"
+    if not any(layout.origin):
+        try:
+            return _map_text(format_of(layout))
+        except NotExpressible:
+            pass
+    return _offset_text(layout)
+
+
+def _pack_text(fmt: Format) -> str:
+    tiled = [f.dim for f in fmt.blocks]
+    told = fmt.order == tuple(range(fmt.rank)) and max(tiled) == fmt.rank - 1
+    perm = "" if told else f"outer_dims_perm = {list(fmt.order)} "
+    return f"{perm}inner_dims_pos = {tiled} inner_tiles = {[f.size for f in fmt.blocks]}"
+
+
+def _map_text(fmt: Format) -> str:
+    return f"affine_map<({_names(fmt.rank)}) -> ({', '.join([_digit_text(f'd{f.dim}', f) for f in fmt.factors])})>"
+
+
+def _offset_text(layout: Layout) -> str:
+    terms = []
+    for d in range(layout.rank):
+        mode = layout._mode(d)
+        name = f"(d{d} + {mode.origin})" if mode.origin else f"d{d}"
+        place = 1
+        for k, (size, stride) in enumerate(zip(mode.sizes, mode.strides)):
+            last = k == len(mode.sizes) - 1
+            if stride and (size > 1 or last):
+                digit = _digit_text(name, Factor(d, 0 if last else size, place))
+                terms.append(
+                    digit if stride == 1 else f"({digit}) * {stride}" if " " in digit else f"{digit} * {stride}"
+                )
+            place *= size
+    if layout.offset or not terms:
+        terms.append(str(layout.offset))
+    return f"affine_map<({_names(layout.rank)}) -> ({' + '.join(terms)})>"
+
+
+def _digit_text(name: str, factor: Factor) -> str:
+    high = name if factor.step == 1 else f"{name} floordiv {factor.step}"
+    if not factor.size:
+        return high
+    return f"{name} mod {factor.size}" if factor.step == 1 else f"({high}) mod {factor.size}"
+
+
+def _names(rank: int) -> str:
+    return ", ".join([f"d{d}" for d in range(rank)])

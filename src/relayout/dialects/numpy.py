@@ -1,0 +1,91 @@
+"""numpy's arrays: ``shape=(3, 4), strides=(16, 4), itemsize=4``, strides and ``offset`` in bytes.
+
+``dtype=`` or ``typestr=`` stands for the item size as well; without strides the array is C-contiguous. The words may
+stand in a call (``np.ndarray(shape=(3, 4), dtype='float32', strides=(16, 4))``) or a dictionary.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from ..elements import ELEMENTS, element
+from ..errors import NotExpressible
+from ..format import Format
+from ..layout import Layout
+from .fields import fields
+from .refusal import cannot, shaped
+from .scan import Scanner
+from .strided import strided
+
+_CALLS = ("", "ndarray", "np.ndarray", "numpy.ndarray")
+_NAMES = {"shape", "strides", "itemsize", "dtype", "typestr", "offset"}
+_TYPESTR = re.compile(r"[<>|=]?[biufcV?](\d+)")
+
+
+def parse(text: str) -> Layout:
+    scan = Scanner(text, "numpy", "shape=(3, 4), strides=(16, 4), itemsize=4", python=True)
+    callee, positional, words = fields(scan)
+    if callee not in _CALLS:
+        scan.fail("np.ndarray or plain words", 0)
+    odd = sorted(set(words) - _NAMES)
+    if positional or odd or "shape" not in words or not {"itemsize", "dtype", "typestr"} & set(words):
+        scan.fail(f"only shape, strides, offset, and itemsize or dtype; not {odd or positional or 'so few'}", 0)
+    shape, size = scan.sizes(_integers(scan, words, "shape")), _item_size(scan, words)
+    offset = words.get("offset", 0)
+    if not isinstance(offset, int):
+        scan.fail("an integer for offset", 0)
+    if words.get("strides") is None:
+        return Layout(shape, Layout.row_major(shape).stride, offset=_elements([offset], size)[0])
+    strides = _integers(scan, words, "strides")
+    return Layout(shape, _elements(strides, size), offset=_elements([offset], size)[0])
+
+
+def _integers(scan: Scanner, words: dict[str, Any], name: str) -> tuple[int, ...]:
+    value = words[name]
+    if isinstance(value, int):
+        return (value,)
+    if not isinstance(value, tuple):
+        scan.fail(f"integers for {name}", 0)
+    return value
+
+
+def _item_size(scan: Scanner, words: dict[str, Any]) -> int:
+    size = words.get("itemsize")
+    if size is None:
+        name = str(words.get("dtype", words.get("typestr")))
+        match = _TYPESTR.fullmatch(name)
+        short = name.rpartition(".")[2]
+        if not match and short not in ELEMENTS:
+            scan.fail("a dtype such as float32 or '<f4'", 0)
+        size = int(match.group(1)) if match else element(short).bytes
+    if not isinstance(size, int) or size < 1:
+        scan.fail("an item size of at least one byte", 0)
+    return size
+
+
+def _elements(numbers: Any, size: int) -> tuple[int, ...]:
+    """Bytes as elements."""
+    odd = next((n for n in numbers if n % size), None)
+    if odd is not None:
+        raise NotExpressible(
+            f"{odd} bytes are no whole number of elements of {size} bytes.",
+            hint="describe the bytes: a smaller item size with one more dimension for the bytes of an element",
+            dialect="numpy",
+            strides=tuple(numbers),
+            itemsize=size,
+        )
+    return tuple([n // size for n in numbers])
+
+
+def render(x: Layout | Format, dtype: Any = None) -> str:
+    layout = shaped(x, "numpy")
+    if dtype is None:
+        raise cannot(x, "numpy", "its strides count bytes, and the size of an element is not known", "pass dtype=")
+    shape, strides, offset = strided(layout, "numpy", negative=True)
+    size = element(dtype).bytes
+    if offset < 0:
+        raise cannot(x, "numpy", "an array starts inside its buffer, at an offset >= 0", "add to the offset")
+    in_bytes = tuple([s * size for s in strides])
+    start = f", offset={offset * size}" if offset else ""
+    return f"shape={shape}, strides={in_bytes}, itemsize={size}{start}"

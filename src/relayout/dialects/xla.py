@@ -1,0 +1,135 @@
+"""XLA's shapes: ``f32[8,128]{1,0:T(8,128)(2,1)}``; the element type, the layout and the tiles may be left out.
+
+The dimensions in braces run from the fastest to the slowest. ``T`` tiles the fastest dimensions; the tiles after it cut
+the tile before. ``{1,0:T(8,128)}`` alone is a format. ``E(n)`` is the width of the elements in bits. A memory space,
+``S(n)``, says where an array is and not how: it is read over.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from ..elements import ELEMENTS, element
+from ..errors import ShapeError
+from ..format import Factor, Format
+from ..layout import Layout
+from .blocked import plain_format
+from .scan import Scanner
+
+_TYPES = {e.xla for e in ELEMENTS.values()}
+_TYPE = re.compile(r"[a-z][a-z0-9]*")
+
+
+def parse(text: str) -> Layout | Format:
+    scan = Scanner(text, "xla", "f32[8,128]{1,0:T(8,128)}")
+    scan.peek()
+    at = scan.position
+    match = _TYPE.match(scan.text, scan.position)
+    if match:
+        scan.position = match.end()
+        if match.group() not in _TYPES:
+            scan.fail(f"an element type: {', '.join(sorted(_TYPES))}", at)
+    shape = _dimensions(scan) if match or scan.peek() == "[" else None
+    if scan.peek() == "{":
+        fmt = _layout(scan)
+    elif shape is None:
+        scan.fail("a shape in [] or a layout in {}")
+    else:
+        fmt = Format(len(shape), [(d, 0) for d in range(len(shape))])
+    scan.end()
+    if shape is None:
+        return fmt
+    if len(shape) != fmt.rank:
+        scan.fail(f"{len(shape)} dimensions in braces, as in brackets", 0)
+    return fmt.layout(shape)
+
+
+def _dimensions(scan: Scanner) -> tuple[int, ...]:
+    if "<=" in scan.text[scan.position :].partition("]")[0]:
+        raise scan.unknown("<=")
+    return tuple(scan.sizes(scan.bracketed()))
+
+
+def _layout(scan: Scanner) -> Format:
+    scan.expect("{")
+    at = scan.position
+    order: list[int] = []
+    while scan.peek() not in (":", "}", ""):
+        if order:
+            scan.expect(",")
+        order.append(scan.integer())
+    if sorted(order) != list(range(len(order))):
+        scan.fail("every dimension once, the fastest first", at)
+    fmt = Format(len(order), [(d, 0) for d in reversed(order)])
+    if scan.accept(":"):
+        if scan.accept("T"):
+            while scan.peek() == "(":
+                fmt = _tiled(scan, fmt)
+        fmt = _rest(scan, fmt)
+    scan.expect("}")
+    return fmt
+
+
+def _tiled(scan: Scanner, fmt: Format) -> Format:
+    """The format cut by the next tile, whose last size belongs to the fastest dimension."""
+    scan.peek()
+    at = scan.position
+    if "*" in scan.text[at:].partition(")")[0]:
+        scan.fail("a size for every dimension of the tile; * merges dimensions, which no format does", at)
+    sizes = scan.bracketed("(", ")")
+    dims = fmt.order[fmt.rank - len(sizes) :] if 0 < len(sizes) <= fmt.rank else ()
+    if not dims or min(sizes) < 1:
+        scan.fail(f"1 to {fmt.rank} sizes >= 1, one for each of the fastest dimensions", at)
+    try:
+        return fmt.tile(*zip(dims, sizes))
+    except ShapeError as error:
+        scan.fail(f"a tile that divides the one before it ({error.message.rstrip('.')})", at)
+
+
+def _rest(scan: Scanner, fmt: Format) -> Format:
+    """The words after the tiles, each once at most."""
+    while (word := scan.word()) in ("E", "S"):
+        at = scan.position
+        numbers = scan.bracketed("(", ")")
+        if len(numbers) != 1:
+            scan.fail("one number", at)
+        if word == "E":
+            fmt = Format(fmt.rank, fmt.pairs, element_bits=numbers[0])
+    if word:
+        scan.fail("tiles T(...), E(bits) or S(space)", scan.position - len(word))
+    return fmt
+
+
+def render(x: Layout | Format, dtype: Any = None) -> str:
+    fmt = plain_format(x, "xla")
+    tiles = "".join([f"({','.join(map(str, tile))})" for tile in _tiles(fmt)])
+    order = ",".join([str(d) for d in reversed(fmt.order)])
+    layout = f"{{{order}:T{tiles}}}" if tiles else f"{{{order}}}"
+    if isinstance(x, Format):
+        bits = "" if x.element_bits is None else f"E({x.element_bits})"
+        return layout if not bits else f"{layout[:-1]}{'' if tiles else ':'}{bits}}}"
+    kind = "" if dtype is None else element(dtype).xla
+    return f"{kind}[{','.join(map(str, x.extents))}]{layout}"
+
+
+def _tiles(fmt: Format) -> list[list[int]]:
+    """The sizes of the nested tiles: each run of blocks in the order of the dimensions cuts the tile before it."""
+    blocks: list[Factor] = [f for f in fmt.blocks if f.size > 1]
+    if not blocks:
+        return []
+    places = {d: k for k, d in enumerate(fmt.order)}
+    first = min(places[f.dim] for f in blocks)
+    cuts: list[dict[int, int]] = []
+    last = fmt.rank
+    for f in blocks:
+        if places[f.dim] <= last:
+            cuts.append({})
+        last = places[f.dim]
+        cuts[-1][last] = f.size
+    tiles = []
+    running = [1] * (fmt.rank - first)
+    for cut in reversed(cuts):
+        running = [n * cut.get(first + k, 1) for k, n in enumerate(running)]
+        tiles.append(running)
+    return tiles[::-1]

@@ -1,0 +1,76 @@
+"""One layout in every notation, or the reason why one cannot hold it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from . import dialects
+from .errors import LayoutError, ShapeError
+from .format import Format
+from .layout import Layout
+
+
+class Rosetta(Mapping[str, "str | LayoutError"]):
+    """Every dialect's name with the text in it, or with the refusal; it prints as a table."""
+
+    def __init__(self, x: Layout | Format, entries: dict[str, str | LayoutError]) -> None:
+        self.x = x
+        self._entries = entries
+
+    def __getitem__(self, dialect: str) -> str | LayoutError:
+        try:
+            return self._entries[dialect]
+        except KeyError:
+            raise KeyError(f"no dialect {dialect!r}; there are {', '.join(self._entries)}") from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """The notations that hold it, with its text in each."""
+        return {name: entry for name, entry in self._entries.items() if isinstance(entry, str)}
+
+    @property
+    def reasons(self) -> dict[str, str]:
+        """The notations that cannot hold it, with the reason."""
+        return {name: entry.message for name, entry in self._entries.items() if isinstance(entry, LayoutError)}
+
+    def __str__(self) -> str:
+        width = max(map(len, self._entries))
+        lines = []
+        for name, entry in self._entries.items():
+            text = entry if isinstance(entry, str) else f"- {_reason(entry, self.x)}"
+            lines.append(f"{name:<{width}}  {text}")
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"<rosetta of {self.x}: {', '.join(self.texts)}>"
+
+
+def _reason(error: LayoutError, x: Layout | Format) -> str:
+    """The refusal without the layout itself."""
+    _, found, why = error.message.partition(f"cannot hold {x}: ")
+    return why if found else error.message.removeprefix(f"{x} ")
+
+
+def rosetta(x: Layout | Format, shape: Any = None, *, dtype: Any = None) -> Rosetta:
+    """``x`` in every dialect; a format with a ``shape`` stands for its layout. Byte-based notations need the ``dtype``.
+
+    >>> rosetta(Layout((3, 4), (4, 1)))["candle"]
+    'Layout { shape: [3, 4], stride: [4, 1], start_offset: 0 }'
+    """
+    if not isinstance(x, Layout | Format):
+        raise ShapeError(f"rosetta takes a layout or a format, got {x!r}.", hint="rl.parse(text) makes one", got=x)
+    subject = x if shape is None else dialects.with_shape(x, shape)
+    entries: dict[str, str | LayoutError] = {}
+    for name in dialects.names():
+        try:
+            entries[name] = dialects.render(subject, name, dtype=dtype)
+        except LayoutError as refusal:
+            entries[name] = refusal
+    return Rosetta(subject, entries)

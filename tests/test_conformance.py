@@ -1,0 +1,316 @@
+"""One suite that every dialect passes: it reads what it writes, refuses with a reason, and never crashes on junk."""
+
+from __future__ import annotations
+
+import random
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import relayout as rl
+from relayout import Format, Layout
+from relayout.dialects import BUILT_IN
+from support import layouts, table
+from test_format import formats
+
+# Per dialect: texts with what they mean, evaluated by hand, as a table of offsets over a shape.
+EXAMPLES: dict[str, list[tuple[str, tuple[int, ...], Any]]] = {
+    "mojo": [
+        ("((3, 4):(4, 1))", (3, 4), lambda i, j: 4 * i + j),
+        ("Layout(IntTuple(3, IntTuple(2, 2)), IntTuple(1, IntTuple(3, 6)))", (3, 4), lambda i, j: i + 3 * j),
+        ("var l = Layout.col_major(6, 6)  # a comment", (6, 6), lambda i, j: i + 6 * j),
+        ("Layout.row_major(2, 4)", (2, 4), lambda i, j: 4 * i + j),
+    ],
+    "cute": [
+        ("((3,2),4):((1,6),12)", (6, 4), lambda i, j: i % 3 + i // 3 * 6 + 12 * j),
+        (
+            "Sw<1,0,2> o _1 o (_4,_2):(_2,_1) // comment",
+            (4, 2),
+            lambda i, j: (1 + 2 * i + j) ^ (((1 + 2 * i + j) >> 2) & 1),
+        ),
+    ],
+    "htp": [
+        ("FlatMemoryLayout<2>;", (3, 4), lambda i, j: 4 * i + j),
+        (
+            "ChunkedMemoryLayout<2, /* rows */ 0,0,\n 1,0, // columns\n 0,2, 1,4> MyTile;",
+            (3, 5),
+            lambda i, j: (i // 2 * 2 + j // 4) * 8 + i % 2 * 4 + j % 4,
+        ),
+    ],
+    "coreai": [
+        ("shape=[3, 4], strides=[4, 1] interleaveLayout=nil", (3, 4), lambda i, j: 4 * i + j),
+        (
+            "shape=[6, 3],\nstrides=[12, 4]\ninterleaveLayout=InterleaveLayout(dimension: 0, factor: 4)",
+            (6, 3),
+            lambda i, j: i // 4 * 12 + i % 4 + 4 * j,
+        ),
+        ("shape=[8, 3], interleave=[4, 1], alignments=[1, 1, 8]", (8, 3), lambda i, j: i // 4 * 24 + i % 4 + 8 * j),
+        ("interleave=[1, 2]", (3, 4), lambda i, j: 4 * i + j // 2 * 2 + j % 2),
+    ],
+    "candle": [
+        ("Layout { shape: [2, 3], stride: [1, 2], start_offset: 5 }", (2, 3), lambda i, j: 5 + i + 2 * j),
+    ],
+    "numpy": [
+        ("shape=(3, 4), strides=(-16, 4), itemsize=4, offset=32", (3, 4), lambda i, j: 8 - 4 * i + j),
+        ("{'shape': (3, 4), 'typestr': '<f8', 'strides': None}", (3, 4), lambda i, j: 4 * i + j),
+        ("np.ndarray(shape=(3, 4), dtype='float16', strides=(2, 6))  # Fortran", (3, 4), lambda i, j: i + 3 * j),
+    ],
+    "torch": [
+        ("size=(2, 3), stride=(1, 2), storage_offset=4", (2, 3), lambda i, j: 4 + i + 2 * j),
+        ("torch.Size([2, 3])", (2, 3), lambda i, j: 3 * i + j),
+        ("torch.empty_strided((2, 3), (1, 2), dtype=torch.float16)", (2, 3), lambda i, j: i + 2 * j),
+        ("torch.channels_last", (1, 3, 2, 2), lambda n, c, h, w: n * 12 + h * 6 + w * 3 + c),
+    ],
+    "onednn": [
+        ("ba", (2, 3), lambda i, j: i + 2 * j),
+        ("nChw4c", (1, 6, 2, 2), lambda n, c, h, w: c // 4 * 16 + h * 8 + w * 4 + c % 4),
+        ("BA2a3b2a", (5, 4), lambda i, j: j // 3 * 24 + i // 4 * 12 + i % 4 // 2 * 6 + j % 3 * 2 + i % 2),
+    ],
+    "xla": [
+        ("f32[3,4]", (3, 4), lambda i, j: 4 * i + j),
+        ("s8[3,4]{0,1}", (3, 4), lambda i, j: i + 3 * j),
+        (
+            "bf16[8,6]{1,0:T(4,3)(2,1)}",
+            (8, 6),
+            lambda i, j: (i // 4 * 2 + j // 3) * 12 + i % 4 // 2 * 6 + j % 3 * 2 + i % 2,
+        ),
+        ("{1,0:T(2,2)}", (3, 4), lambda i, j: (i // 2 * 2 + j // 2) * 4 + i % 2 * 2 + j % 2),
+    ],
+    "tvm": [
+        ("NC2c", (3, 4), lambda i, j: i * 4 + j // 2 * 2 + j % 2),
+        ("HWC", (2, 3, 4), lambda h, w, c: h * 12 + w * 4 + c),
+    ],
+    "mlir": [
+        ("strided<[1, 3], offset: 2>", (3, 4), lambda i, j: 2 + i + 3 * j),
+        ("memref<3x4xf32, strided<[4, 1]>, #gpu.address_space<workgroup>>", (3, 4), lambda i, j: 4 * i + j),
+        ("affine_map<(d0, d1) -> (d1, d0)>", (3, 4), lambda i, j: i + 3 * j),
+        (
+            "affine_map<(d0, d1) -> (d0 floordiv 2, d1 floordiv 3, d0 mod 2, d1 mod 3)>",
+            (3, 4),
+            lambda i, j: (i // 2 * 2 + j // 3) * 6 + i % 2 * 3 + j % 3,
+        ),
+        (
+            "affine_map<(d0, d1) -> (((d0 + 1) floordiv 2) * 8 + (d0 + 1) mod 2 - (-d1) * 2 + 5)>",
+            (3, 4),
+            lambda i, j: (i + 1) // 2 * 8 + (i + 1) % 2 + 2 * j + 5,
+        ),
+        (
+            "inner_dims_pos = [1, 0] inner_tiles = [2, 3]",
+            (5, 4),
+            lambda i, j: (i // 3 * 2 + j // 2) * 6 + j % 2 * 3 + i % 3,
+        ),
+        (
+            "%1 = linalg.pack %0 padding_value(%c : f32) outer_dims_perm = [1, 0] inner_dims_pos = [0]"
+            " inner_tiles = [4] into %d : tensor<8x2xf32> -> tensor<2x2x4xf32>\n"
+            "%2 = linalg.pack %1 inner_dims_pos = [2] inner_tiles = [2]"
+            " into %e : tensor<2x2x4xf32> -> tensor<2x2x2x2xf32>",
+            (8, 2),
+            lambda i, j: (j * 2 + i // 4) * 4 + i % 4,
+        ),
+    ],
+    "format": [("1 0 / 0,2", (3, 4), lambda i, j: j * 4 + i // 2 * 2 + i % 2)],
+}
+
+PACK = "outer_dims_perm = [1, 0] inner_dims_pos = [1, 0] inner_tiles = [32, 8]"
+STRICT = "shape=[8, 3], interleave=[4, 1], alignments=[1, 1, {}]"
+
+DYNAMIC = [
+    ("mojo", "Layout.row_major(3, UNKNOWN_VALUE)"),
+    ("mojo", "((3, -1):(4, 1))"),
+    ("cute", "(3,?):(?,1)"),
+    ("coreai", "shape=[-1, 4], strides=[4, 1]"),
+    ("candle", "Layout { shape: [-1], stride: [1], start_offset: 0 }"),
+    ("numpy", "shape=(-1, 4), strides=(16, 4), itemsize=4"),
+    ("torch", "size=(-1, 3), stride=(3, 1)"),
+    ("xla", "f32[<=8,128]{1,0}"),
+    ("xla", "f32[?,128]{1,0}"),
+    ("mlir", "memref<3x?xf32>"),
+    ("mlir", "strided<[?, 1], offset: ?>"),
+    ("mlir", "affine_map<(d0)[s0] -> (d0 * s0)>"),
+]
+
+
+@pytest.mark.parametrize(
+    ("dialect", "text", "shape", "formula"), [(d, *example) for d, examples in EXAMPLES.items() for example in examples]
+)
+def test_every_text_means_what_its_formula_says(dialect: str, text: str, shape: Any, formula: Any) -> None:
+    layout = rl.parse(text, dialect, shape)
+    assert layout.extents == shape
+    assert rl.parse(f"{dialect}:{text}", shape=shape) == layout
+    for c, offset in zip(_coordinates(shape), table(layout).reshape(-1), strict=True):
+        assert offset == formula(*c)
+
+
+def test_every_dialect_has_examples() -> None:
+    assert set(EXAMPLES) == set(BUILT_IN)
+
+
+def _coordinates(shape: tuple[int, ...]) -> list[tuple[int, ...]]:
+    return [()] if not shape else [(*c, x) for c in _coordinates(shape[:-1]) for x in range(shape[-1])]
+
+
+ANY = layouts(window=True, swizzle=True, offset=True, negative=True)
+
+
+@pytest.mark.parametrize("dialect", [*BUILT_IN, "coreai:strict"])
+@settings(max_examples=150)
+@given(layout=ANY)
+def test_layouts_are_read_back_or_refused(dialect: str, layout: Layout) -> None:
+    try:
+        text = rl.render(layout, dialect, dtype="float32")
+    except rl.NotExpressible as refusal:
+        assert refusal.hint
+        assert len(refusal.message) > 20
+        return
+    name = dialect.partition(":")[0]
+    back = rl.parse(text, name, layout.extents)
+    assert back.rank == layout.rank
+    assert back.extents == layout.extents
+    assert (table(back) == table(layout)).all()
+    if name in ("mojo", "cute"):
+        assert back == layout
+    elif name in ("candle", "numpy", "torch", "coreai") and not layout.windowed and layout.depth == 1:
+        assert back.stride == layout.stride, "strides of size-1 dimensions survive"
+
+
+@pytest.mark.parametrize("dialect", BUILT_IN)
+@settings(max_examples=150)
+@given(fmt=formats(), data=st.data())
+def test_formats_are_read_back_or_refused(dialect: str, fmt: Format, data: Any) -> None:
+    try:
+        text = rl.render(fmt, dialect, dtype="float32")
+    except rl.NotExpressible as refusal:
+        assert refusal.hint
+        return
+    shape = tuple(data.draw(st.lists(st.integers(1, 9), min_size=fmt.rank, max_size=fmt.rank)))
+    back = rl.parse(text, dialect, shape)
+    expected = fmt.layout(shape)
+    assert (table(back) == table(expected)).all()
+    assert back.storage_size == expected.storage_size
+
+
+@pytest.mark.parametrize(("dialect", "text"), DYNAMIC)
+def test_sizes_known_at_run_time_only_are_refused_with_the_reason(dialect: str, text: str) -> None:
+    for attempt in (lambda: rl.parse(text, dialect), lambda: rl.parse(text)):
+        with pytest.raises(rl.NotExpressible, match="run time") as caught:
+            attempt()
+        assert "put the number" in caught.value.hint
+
+
+@pytest.mark.parametrize("dialect", BUILT_IN)
+def test_ten_thousand_broken_texts_neither_crash_nor_hang(dialect: str) -> None:
+    rng = random.Random(dialect)
+    texts = [text for text, _, _ in EXAMPLES[dialect]]
+    alphabet = "".join(sorted(set("".join(texts)))) + "()[]{}<>,:;=-+*?@_'\"\\/# \n\t\x00é0123456789"
+    start = time.perf_counter()
+    outcomes = {"read": 0, "refused": 0}
+    for k in range(10_000):
+        if k % 4 == 0:
+            text = "".join(rng.choices(alphabet, k=rng.randrange(40)))
+        else:
+            text = rng.choice(texts)
+            for _ in range(rng.randrange(1, 4)):
+                at = rng.randrange(len(text) + 1)
+                cut = rng.randrange(3)
+                text = text[:at] + "".join(rng.choices(alphabet, k=rng.randrange(3))) + text[at + cut :]
+        try:
+            found = rl.parse(text, dialect)
+        except rl.ParseError as error:
+            outcomes["refused"] += 1
+            assert 0 <= error.position <= len(error.text)
+            assert "^" in str(error)
+            assert error.hint
+        except rl.LayoutError as error:
+            outcomes["refused"] += 1
+            assert error.message
+        else:
+            outcomes["read"] += 1
+            assert isinstance(found, Layout | Format)
+    assert outcomes["refused"] > 1000
+    assert time.perf_counter() - start < 60
+
+
+@pytest.mark.parametrize("dialect", BUILT_IN)
+@pytest.mark.parametrize(
+    "text", ["(" * 5000, "[" * 5000, "9" * 100_000, "-" * 5000, "d0*" * 5000, "/*" * 5000, "A" * 5000]
+)
+def test_hostile_texts_are_refused_quickly(dialect: str, text: str) -> None:
+    start = time.perf_counter()
+    for wrapped in (text, f"affine_map<(d0) -> ({text})>", f"shape={text}", f"f32[{text}]"):
+        with pytest.raises(rl.LayoutError):
+            rl.parse(wrapped, dialect, shape=(2,))
+    assert time.perf_counter() - start < 5
+
+
+def test_an_ambiguous_text_lists_the_candidates() -> None:
+    with pytest.raises(rl.ParseError, match="htp and tvm") as caught:
+        rl.parse("NCHW")
+    assert {"htp", "tvm"} <= set(caught.value.candidates)
+    assert "htp:NCHW" in caught.value.hint
+    assert rl.parse("htp:NCHW") != rl.parse("tvm:NCHW")
+
+
+def test_a_text_without_a_shape_asks_for_one() -> None:
+    with pytest.raises(rl.ShapeError, match="shape"):
+        rl.parse("strided<[4, 1], offset: 2>")
+    assert rl.parse("strided<[4, 1], offset: 2>", shape=(3, 4)) == Layout((3, 4), (4, 1), offset=2)
+
+
+def test_padded_renders_the_box_and_says_so() -> None:
+    layout = rl.catalog.get("htp:R4Crouton").layout((1, 3, 5, 30))
+    with pytest.raises(rl.NotExpressible, match="window") as caught:
+        rl.render(layout, "cute")
+    assert "padded=True" in caught.value.hint
+    text = rl.render(layout, "cute", padded=True)
+    assert text.startswith("(1,(8,1),(8,1),(32,1)):(2048,(256,2048),(32,2048),(1,2048))")
+    assert "box" in text
+    assert "(1, 3, 5, 30)" in text
+    assert rl.parse(text, "cute") == layout.box
+    assert rl.render(layout.box, "cute", padded=True) == rl.render(layout.box, "cute")
+
+
+@pytest.mark.parametrize(
+    ("x", "dialect", "words", "text"),
+    [
+        (Layout((3, 4), (4, 1)), "numpy", {"dtype": "float32"}, "shape=(3, 4), strides=(16, 4), itemsize=4"),
+        (Layout((3,), (-1,), offset=2), "numpy", {"dtype": "int8"}, "shape=(3,), strides=(-1,), itemsize=1, offset=2"),
+        (Layout((3, 4), (4, 1)), "torch", {}, "size=(3, 4), stride=(4, 1), storage_offset=0"),
+        (Layout((8, 128), (128, 1)), "xla", {"dtype": "bfloat16"}, "bf16[8,128]{1,0}"),
+        (Layout((3, 4), (4, 1), offset=2), "mlir", {"dtype": "int8"}, "memref<3x4xi8, strided<[4, 1], offset: 2>>"),
+        (Layout((3, 4), (4, 1)), "mlir", {}, "memref<3x4x!T, strided<[4, 1]>>"),
+        (Format(2, [(0, 0), (1, 0), (0, 4), (1, 128), (0, 2)]), "xla", {}, "{1,0:T(8,128)(2,1)}"),
+        (Format(4, [(0, 0), (2, 0), (1, 0), (3, 0), (1, 8), (3, 128)]), "xla", {}, "{3,1,2,0:T(8,128)}"),
+        (Format(2, [(1, 0), (0, 0), (1, 32), (0, 8)]), "mlir", {}, PACK),
+        (Layout(((4, 2), 3), ((1, 12), 4)), "coreai:strict", {}, STRICT.format(1)),
+        (Layout(((4, 2), 3), ((1, 48), 16)), "coreai:strict", {}, STRICT.format(16)),
+    ],
+)
+def test_texts_to_the_letter(x: Any, dialect: str, words: dict[str, Any], text: str) -> None:
+    assert rl.render(x, dialect, **words) == text
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: rl.render(Layout(4), "numpy"), "bytes"),
+        (lambda: rl.render(Layout(4), "numpy", dtype="int4"), "4 bits"),
+        (lambda: rl.render(Layout(4), "numpy", dtype="float7"), "element type"),
+        (lambda: rl.render(Layout(4), "klingon"), "no dialect"),
+        (lambda: rl.render(Layout(4), "coreai:loose"), "no style"),
+        (lambda: rl.parse("shape=(3, 4), strides=(18, 4), itemsize=4"), "whole number"),
+        (lambda: rl.render(rl.coreai.layout([10, 5], [20, 4], (0, 4)), "coreai:strict"), "divide"),
+        (lambda: rl.render(Layout((2, 3), (1, 2)), "coreai:strict"), "strides grow"),
+        (lambda: rl.parse("f32[8,128]{1,0:T(8,128)(3,1)}"), "divides"),
+        (lambda: rl.parse("affine_map<(d0, d1) -> ((d0 + d1) mod 4)>", shape=(2, 2)), "several terms"),
+        (lambda: rl.parse("affine_map<(d0, d1) -> (d0 * d1)>", shape=(2, 2)), "products"),
+        (lambda: rl.parse("affine_map<(d0, d1) -> (d0 mod 2, d0 floordiv 2, d1)>"), "rests first"),
+        (lambda: rl.parse("affine_map<(d0) -> (d0 mod 4 + d0 floordiv 6)>", shape=(24,)), "divide each other"),
+    ],
+)
+def test_refusals(make: Any, words: str) -> None:
+    with pytest.raises(rl.LayoutError) as caught:
+        make()
+    assert words in str(caught.value)

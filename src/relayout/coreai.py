@@ -18,25 +18,51 @@ class InterleaveLayout(NamedTuple):
     factor: int
 
 
-class Description(NamedTuple):
-    """A layout in Core AI's words. The stride of the interleaved dimension is from block to block."""
-
+class _Words(NamedTuple):
     shape: tuple[int, ...]
     strides: tuple[int, ...]
     interleave: InterleaveLayout | None
 
+
+class Description(_Words):
+    """A layout in Core AI's words. The stride of the interleaved dimension is from block to block.
+
+    ``reserved`` is the size of its memory where that is more than the words say, else 0.
+    """
+
+    reserved: int
+
+    def __new__(
+        cls,
+        shape: tuple[int, ...],
+        strides: tuple[int, ...],
+        interleave: InterleaveLayout | None,
+        reserved: int = 0,
+    ) -> Description:
+        self = super().__new__(cls, shape, strides, interleave)
+        self.reserved = reserved
+        return self
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Description) and (*self, self.reserved) == (*other, other.reserved)
+
+    __hash__ = _Words.__hash__
+
     @property
     def minimum_elements(self) -> int:
         """The elements up to the last one used."""
-        return _layout_of(self).max_offset + 1 if product(self.shape) else 0
+        return layout(*self).max_offset + 1 if product(self.shape) else 0
 
     @property
     def allocation_elements(self) -> int:
-        """The elements of whole outermost steps, which is what Core AI allocates."""
+        """The elements of whole blocks and whole outermost steps, aligned: what Core AI allocates."""
+        if not product(self.shape):
+            return self.reserved
         counts = list(self.shape)
         if self.interleave is not None:
             counts[self.interleave.dimension] = -(-counts[self.interleave.dimension] // self.interleave.factor)
-        return max([self.minimum_elements, *[s * n for s, n in zip(self.strides, counts)]])
+        steps = [s * n for s, n in zip(self.strides, counts)]
+        return max([self.reserved, layout(*self).storage_size, *steps])
 
 
 def layout(shape: Sequence[int], strides: Sequence[int], interleave: Any = None) -> Layout:
@@ -52,14 +78,15 @@ def layout(shape: Sequence[int], strides: Sequence[int], interleave: Any = None)
         )
     if interleave is None:
         return Layout(sizes, steps)
-    dimension, factor = (as_int(x, "interleave") for x in interleave)
-    if not 0 <= dimension < len(sizes) or factor < 1:
+    pair = [as_int(x, "interleave") for x in interleave]
+    if len(pair) != 2 or not 0 <= pair[0] < len(sizes) or pair[1] < 1:
         raise ShapeError(
-            f"interleaving dimension {dimension} by {factor} does not fit the shape {sizes}.",
-            hint="name a dimension of the array and a factor >= 1",
+            f"interleave {tuple(pair)} does not fit the shape {sizes}.",
+            hint="write (dimension, factor): a dimension of the array and a factor >= 1",
             interleave=interleave,
             shape=sizes,
         )
+    dimension, factor = pair
     blocks: list[Any] = list(sizes)
     nested: list[Any] = list(steps)
     blocks[dimension] = (factor, -(-sizes[dimension] // factor))
@@ -67,20 +94,15 @@ def layout(shape: Sequence[int], strides: Sequence[int], interleave: Any = None)
     return Layout(tuple(blocks), tuple(nested), extents=sizes)
 
 
-def _layout_of(description: Description) -> Layout:
-    return layout(*description)
-
-
-def packed(
-    shape: Sequence[int], interleave: Sequence[int] | None = None, alignments: Sequence[int] | None = None
-) -> Layout:
+def packed(shape: Sequence[int], interleave: Any = None, alignments: Sequence[int] | None = None) -> Layout:
     """Apple's default strides: ``interleave`` has one factor per dimension, at most one over 1.
 
-    ``alignments``, in elements, are one for the total and one for the stride of each dimension.
+    It may also be an ``InterleaveLayout``. ``alignments``, in elements, are one for the total and one for the stride of
+    each dimension; the box holds the total where the strides do not give it.
     """
     sizes = [as_int(n, "shape") for n in shape]
-    factors = [as_int(f, "interleave") for f in (interleave or [1] * len(sizes))]
-    align = [as_int(a, "alignments") for a in (alignments or [1] * (len(sizes) + 1))]
+    factors = _factors(interleave, len(sizes))
+    align = [1] * (len(sizes) + 1) if alignments is None else [as_int(a, "alignments") for a in alignments]
     large = [d for d, f in enumerate(factors) if f > 1]
     if len(factors) != len(sizes) or len(align) != len(sizes) + 1 or min([*factors, *align]) < 1 or len(large) > 1:
         raise ShapeError(
@@ -90,52 +112,103 @@ def packed(
         )
     if any(n % f or f > n for n, f in zip(sizes, factors)):
         raise ShapeError(
-            f"the factors {factors} do not divide the shape {sizes}.", hint="pad the dimension", shape=sizes
+            f"the factors {factors} do not divide the shape {sizes}, or it is empty.",
+            hint="pad the dimension, or use layout() with strides of your own",
+            shape=sizes,
         )
     strides = [0] * len(sizes)
     running = product(tuple(factors))
     for d in range(len(sizes) - 1, -1, -1):
         strides[d] = -(-running // align[d + 1]) * align[d + 1]
         running = strides[d] * (sizes[d] // factors[d])
-    return layout(sizes, strides, InterleaveLayout(large[0], factors[large[0]]) if large else None)
+    x = layout(sizes, strides, InterleaveLayout(large[0], factors[large[0]]) if large else None)
+    total = -(-running // align[0]) * align[0]
+    return x if total == running else _in_box_of(total, x)
+
+
+def _factors(interleave: Any, rank: int) -> list[int]:
+    """One factor per dimension."""
+    if interleave is None:
+        return [1] * rank
+    if not isinstance(interleave, InterleaveLayout):
+        return [as_int(f, "interleave") for f in interleave]
+    if interleave.dimension not in range(rank):
+        raise ShapeError(
+            f"{interleave} does not fit an array of {rank} dimensions.",
+            hint="name a dimension of the array",
+            interleave=interleave,
+        )
+    return [interleave.factor if d == interleave.dimension else 1 for d in range(rank)]
+
+
+def _in_box_of(total: int, x: Layout) -> Layout:
+    """``x``, whose first dimension goes on outside the window until the box takes ``total`` elements."""
+    if x.rank == 0:
+        raise ShapeError(
+            f"an array without dimensions has one element, not {total}.", hint="give it the shape [1]", total=total
+        )
+    first = x._mode(0)
+    sizes, strides = list(first.sizes), list(first.strides)
+    if total % strides[-1] == 0:
+        sizes[-1] = total // strides[-1]
+    else:
+        sizes.append(2)
+        strides.append(total - x.storage_size)
+    shape = sizes[0] if len(sizes) == 1 else tuple(sizes)
+    stride = strides[0] if len(strides) == 1 else tuple(strides)
+    return Layout((shape, *x.shape[1:]), (stride, *x.stride[1:]), extents=x.extents)
 
 
 def describe(x: Layout) -> Description:
     """``x`` in Core AI's words; refused with the reason where it has none."""
-    if x.offset != 0 or x.swizzle is not None or any(x.origin):
+    if x.has_basis or x.offset != 0 or x.swizzle is not None or any(x.origin):
         raise _cannot(x, "an array starts at 0, at the first element of a block, and has no swizzle")
     strides: list[int] = []
+    steps = [x.storage_size]
     interleave = None
     for d in range(x.rank):
-        mode = x._mode(d)
-        if len(mode.sizes) == 1:
-            strides.append(mode.strides[0])
-        elif len(mode.sizes) == 2 and mode.strides[0] == 1 and interleave is None:
-            interleave = InterleaveLayout(d, mode.sizes[0])
-            strides.append(mode.strides[1])
-        else:
+        sizes, digits, _, extent = x._mode(d)
+        kept = 2 if len(sizes) > 1 and digits[0] == 1 else 1
+        if len(sizes) == kept + 1 and extent <= product(sizes[:kept]):
+            sizes = sizes[:kept]
+        if len(sizes) != kept or (kept == 2 and interleave is not None):
             raise _cannot(x, "one dimension at most is interleaved, in blocks of consecutive elements")
+        if kept == 2:
+            interleave = InterleaveLayout(d, sizes[0])
+        strides.append(digits[kept - 1])
+        steps.append(sizes[-1] * digits[kept - 1])
     if any(s < 0 for s in strides):
         raise _cannot(x, "strides are not negative")
-    return Description(x.extents, tuple(strides), interleave)
+    return _described(x.extents, tuple(strides), interleave, max(steps))
+
+
+def _described(
+    shape: tuple[int, ...], strides: tuple[int, ...], interleave: InterleaveLayout | None, elements: int
+) -> Description:
+    """These words, for an array that takes so many elements."""
+    words = Description(shape, strides, interleave)
+    return words if elements <= words.allocation_elements else Description(shape, strides, interleave, elements)
 
 
 def equivalents(x: Layout) -> list[Description]:
     """Every form of the same array: interleaved, with the block as a last dimension, and plain; each proven."""
-    forms = [describe(x)]
-    shape, strides, interleave = forms[0]
+    first = describe(x)
+    shape, strides, interleave = first
+    forms = [first]
     if interleave is None:
         return forms
+    array = layout(shape, strides, interleave)
+    elements = first.allocation_elements
     d, factor = interleave
     if shape[d] % factor == 0:
         split = (*shape[:d], shape[d] // factor, *shape[d + 1 :], factor)
-        expected = x.reshape(*shape[:d], shape[d] // factor, factor, *shape[d + 1 :])
-        form = Description(split, (*strides, 1), None)
+        expected = array.reshape(*shape[:d], shape[d] // factor, factor, *shape[d + 1 :])
+        form = _described(split, (*strides, 1), None, elements)
         order = [*range(d + 1), *range(d + 2, len(shape) + 1), d + 1]
-        if _layout_of(form).equivalent(expected.permute(order)):
+        if layout(*form).equivalent(expected.permute(order)):
             forms.append(form)
-    plain = Description(shape, (*strides[:d], 1, *strides[d + 1 :]), None)
-    if _layout_of(plain).equivalent(x):
+    plain = _described(shape, (*strides[:d], 1, *strides[d + 1 :]), None, elements)
+    if layout(*plain).equivalent(array):
         forms.append(plain)
     return forms
 

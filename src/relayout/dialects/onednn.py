@@ -1,10 +1,13 @@
 """oneDNN's memory format tags: ``nChw16c``, ``OIhw4i16o4i``, or with letters for dimensions ``aBcd16b``.
 
 The letters before the first number are the dimensions, slowest first, capital where a block follows; then block sizes.
-In the letter form ``a`` is dimension 0. The named forms have n c d h w (data) or g o i d h w (weights), in that order.
+In the letter form ``a`` is dimension 0. The named forms have a logical order of their own: n c d h w (data),
+g o i d h w (weights), t n c (sequences), l d n c and l d i g o (states and weights of recurrent cells).
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 from ..errors import NotExpressible
 from ..format import Format
@@ -13,18 +16,33 @@ from .blocked import letters_and_blocks, plain_format
 from .scan import Scanner
 
 _LETTERS = "abcdefghijkl"
-_NAMED = ("ncdhw", "goidhw")
+_DATA = ("x", "nc", "ncw", "nchw", "ncdhw", "tn", "tnc", "ldnc")
+_WEIGHTS = ("oi", "oiw", "oihw", "oidhw", "goiw", "goihw", "goidhw", "ldio", "ldgo", "ldigo")
+_ANY = tuple([_LETTERS[:n] for n in range(1, len(_LETTERS) + 1)])
+_LOGICAL = {frozenset(order): order for order in (*_ANY, *_DATA, *_WEIGHTS)}
+# The names to which oneDNN's header gives another layout than their letters say. The library's layout counts.
+_MISNAMED = {
+    "OhwI24o": "Ohwi24o",
+    "OhwI32o": "Ohwi32o",
+    "gOhwI24o": "gOhwi24o",
+    "gOhwI32o": "gOhwi32o",
+    "gIOhw2i8o16i2o": "gOIhw2i8o16i2o",
+    "gIOdhw2i8o16i2o": "gOIdhw2i8o16i2o",
+}
 
 
 def parse(text: str) -> Format:
-    scan = Scanner(text, "onednn", "nChw16c or aBcd16b")
+    tag = text.strip()
+    scan = Scanner(text.replace(tag, _MISNAMED.get(tag, tag)), "onednn", "nChw16c or aBcd16b")
     outer, blocks = letters_and_blocks(scan)
     names = "".join([letter.lower() for letter, _ in outer])
     if not names:
         scan.fail("a letter", 0)
-    axes = _axes(names)
+    axes = _LOGICAL.get(frozenset(names)) if len(set(names)) == len(names) else None
     if axes is None:
-        scan.fail("a different letter for each dimension: a, b, c, ... or n c d h w or g o i d h w", outer[0][1])
+        known = f"a, b, c, ... or those of {', '.join((*_DATA, *_WEIGHTS))}"
+        open_ = "; any and undef leave the layout open" if tag in ("any", "undef") else ""
+        scan.fail(f"a different letter for each dimension: {known}{open_}", outer[0][1])
     blocked = {letter.lower() for _, letter, _ in blocks}
     for letter, at in outer:
         if letter.isupper() != (letter.lower() in blocked):
@@ -36,17 +54,7 @@ def parse(text: str) -> Format:
     return Format(len(axes), factors, axes=None if axes == _LETTERS[: len(axes)] else axes)
 
 
-def _axes(names: str) -> str | None:
-    """The logical order of the dimensions that the letters name."""
-    if len(set(names)) != len(names):
-        return None
-    for order in (_LETTERS[: len(names)], *_NAMED):
-        if set(names) <= set(order) and (order in _NAMED or len(order) == len(names)):
-            return "".join([letter for letter in order if letter in names])
-    return None
-
-
-def render(x: Layout | Format) -> str:
+def render(x: Layout | Format, dtype: Any = None) -> str:
     fmt = plain_format(x, "onednn")
     if not 1 <= fmt.rank <= len(_LETTERS):
         raise NotExpressible(f"oneDNN has 1 to 12 dimensions, not {fmt.rank}.", hint="merge dimensions", format=fmt)

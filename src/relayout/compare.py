@@ -9,11 +9,11 @@ from __future__ import annotations
 from math import gcd
 from typing import Any, NamedTuple
 
+from .bit_layouts import bit_form
 from .errors import LimitExceeded, NotExpressible, ShapeError, shown
 from .image import ENUMERATION_LIMIT, inner_range, numeric_modes
 from .layout import Layout
 from .modes import Mode, coalesced, simplified
-from .nested import flatten
 from .regroup import merged
 from .swizzle import Swizzle
 
@@ -59,7 +59,8 @@ def compare(a: Layout, b: Layout, flat: bool = False, limit: int = ENUMERATION_L
     """Whether ``a`` and ``b`` give the same offset at every coordinate.
 
     Domains of different ranks or extents differ, unless ``flat`` asks to count elements colexicographically. Different
-    swizzles on layouts that are not linear over bits, and windows under ``flat``, are enumerated up to ``limit``.
+    swizzles, and windows under ``flat``, are decided over bits where all sizes are powers of two, unless both sums
+    carry first at the same place; what is left is enumerated up to ``limit``.
     """
     for layout in (a, b):
         if not isinstance(layout, Layout):
@@ -94,10 +95,15 @@ def _first_difference(a: Layout, b: Layout, limit: int) -> int | None:
                     return step * weight
                 weight *= x.extent
             return None
-    else:
-        columns, other = _linear(a), _linear(b)
-        if columns is not None and other is not None:
-            return next((1 << k for k, (x, y) in enumerate(zip(columns, other, strict=True)) if x != y), None)
+    first, second = bit_form(a), bit_form(b)
+    if first is not None and second is not None:
+        where = next((1 << k for k, (x, y) in enumerate(zip(first.columns, second.columns)) if x != y), None)
+        if where is not None:
+            return where
+        if first.carry != second.carry:
+            return min(sum(form.carry) for form in (first, second) if form.carry is not None)
+        if first.carry is None:
+            return None
     looked_at = a.size if a.size <= limit else min(limit, PROBES)
     where = next((i for i in range(looked_at) if a(i) != b(i)), None)
     if where is None and a.size > limit:
@@ -177,28 +183,6 @@ def _meeting(u: list[int], p: int, a: int, v: list[int], q: int, b: int, end: in
             return t
         t += period
     return end
-
-
-def _linear(layout: Layout) -> list[int] | None:
-    """The offsets of the integer coordinates 1, 2, 4, ... relative to the start, when every offset is an XOR of them.
-
-    So it is when all sizes are powers of two and no two terms of the sum share a bit: then no addition carries.
-    """
-    if layout.windowed or layout.offset < 0:
-        return None
-    used = layout.offset
-    columns: list[int] = []
-    for s, d in zip(flatten(layout.shape), flatten(layout.stride), strict=True):
-        if s & (s - 1) or (d < 0 and s > 1):
-            return None
-        for k in range(s.bit_length() - 1):
-            column = d << k
-            if used & column:
-                return None
-            used |= column
-            columns.append(column)
-    swizzle = layout.swizzle
-    return columns if swizzle is None else [swizzle(c) for c in columns]
 
 
 def normal_form(layout: Layout) -> Layout:

@@ -1,0 +1,54 @@
+"""Linear algebra over GF(2), where adding is XOR: a vector is an integer, a matrix the sequence of its columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+def combined(columns: Iterable[int], x: int) -> int:
+    """The matrix times the vector ``x``: the XOR of the columns at its set bits."""
+    total = 0
+    for column in columns:
+        if x & 1:
+            total ^= column
+        x >>= 1
+    return total
+
+
+class Span:
+    """All that columns add up to. A column that is a sum of earlier ones is never used to make a vector."""
+
+    __slots__ = ("_by_leading_bit", "relation")
+    relation: int | None
+    """The first choice of columns, not empty, that adds up to 0; None for independent columns."""
+
+    def __init__(self, columns: Iterable[int]) -> None:
+        self._by_leading_bit: dict[int, tuple[int, int]] = {}
+        self.relation = None
+        for k, column in enumerate(columns):
+            rest, used = self._reduced(column)
+            used ^= 1 << k
+            if rest:
+                self._by_leading_bit[rest.bit_length()] = rest, used
+            elif self.relation is None:
+                self.relation = used
+
+    @property
+    def rank(self) -> int:
+        return len(self._by_leading_bit)
+
+    def choice(self, vector: int) -> int | None:
+        """The smallest number whose set bits choose columns that add up to ``vector``; None when none do."""
+        rest, used = self._reduced(vector)
+        return None if rest else used
+
+    def _reduced(self, vector: int) -> tuple[int, int]:
+        """What no column explains, and the columns that explain the rest."""
+        used = 0
+        while vector:
+            entry = self._by_leading_bit.get(vector.bit_length())
+            if entry is None:
+                break
+            vector ^= entry[0]
+            used ^= entry[1]
+        return vector, used

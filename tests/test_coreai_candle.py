@@ -91,8 +91,8 @@ def test_sizes_that_do_not_divide() -> None:
         (lambda: Layout(4, -1, offset=3).to("coreai"), rl.NotExpressible, "starts at 0"),
         (lambda: Layout(4, -1).to("coreai"), rl.NotExpressible, "negative"),
         (lambda: Layout(((4, 2), (4, 2))).to("coreai"), rl.NotExpressible, "one dimension"),
-        (lambda: rl.catalog.get("htp:R4Flat").to("coreai"), rl.NotExpressible, "no shape yet"),
-        (lambda: rl.catalog.get("htp:R4Flat").to("candle"), rl.NotExpressible, "no shape yet"),
+        (lambda: rl.catalog.get("htp:R4Flat").to("coreai"), rl.NotExpressible, "none yet"),
+        (lambda: rl.catalog.get("htp:R4Flat").to("candle"), rl.NotExpressible, "none yet"),
         (lambda: Layout(((4, 2),), ((1, 8),)).to("candle"), rl.NotExpressible, "blocks"),
         (lambda: Layout(4, -1, offset=3).to("candle"), rl.NotExpressible, "negative"),
         (lambda: Layout(8, 1, swizzle=(1, 0, 1)).to("candle"), rl.NotExpressible, "swizzle"),
@@ -115,11 +115,20 @@ def test_candles_debug_form() -> None:
     assert rl.parse("Layout { shape: [], stride: [], start_offset: 3 }") == Layout((), (), offset=3)
 
 
+def _steps(layout: Layout) -> tuple[int, ...]:
+    """The distance between the first two elements along every dimension."""
+    ones = np.eye(layout.rank, dtype=int).tolist()
+    return tuple([layout(tuple(c)) - layout(0) if n > 1 else 0 for c, n in zip(ones, layout.extents, strict=True)])
+
+
 @given(layouts(window=True, offset=True, tuples_only=True))
 def test_what_candle_holds_it_holds_exactly(layout: Layout) -> None:
     try:
         text = layout.to("candle")
-    except rl.NotExpressible:
+    except rl.NotExpressible as refusal:
+        if "padding" in refusal.message:
+            assert layout.storage_size > rl.Layout(layout.extents, _steps(layout), offset=layout(0)).storage_size
+            return
         lines = [
             np.diff(table(layout)[(0,) * d + (slice(None),) + (0,) * (layout.rank - d - 1)]) for d in range(layout.rank)
         ]

@@ -140,7 +140,7 @@ def test_an_ambiguous_text_lists_the_candidates(monkeypatch: pytest.MonkeyPatch)
     from relayout.dialects import cute
 
     monkeypatch.setattr(cute, "parse", lambda text: Layout(1, 0))
-    with pytest.raises(rl.ParseError, match="mojo and cute") as caught:
+    with pytest.raises(rl.ParseError, match="ambiguous: as mojo it is") as caught:
         rl.parse("4:2")
     assert set(caught.value.candidates) == {"mojo", "cute"}
 

@@ -24,6 +24,7 @@ from .algebra import (
     zipped_divide,
     zipped_product,
 )
+from .align import compare
 from .basis import E
 from .blocks import MultipleBlocks, SingleBlock, UniformBlocks
 from .building import (
@@ -42,7 +43,7 @@ from .building import (
     with_shape,
     zip_modes,
 )
-from .compare import Comparison, compare
+from .compare import Comparison
 from .composed import ComposedLayout
 from .composition import composition
 from .dialects import parse, render
@@ -58,6 +59,7 @@ from .errors import (
     ShapeError,
     WindowError,
 )
+from .explain import explain
 from .format import Format
 from .inttuple import (
     IntTuple,
@@ -80,6 +82,7 @@ from .layout import Layout
 from .measures import cosize, depth, rank, size
 from .native import native_available
 from .recast import downcast, recast_layout, upcast
+from .rosetta import rosetta
 from .swizzle import Swizzle
 
 __version__ = "0.1.0"
@@ -122,6 +125,7 @@ __all__ = [
     "dice",
     "domain_offset",
     "downcast",
+    "explain",
     "filter",
     "filter_zeros",
     "flat_divide",
@@ -155,6 +159,7 @@ __all__ = [
     "render",
     "replace",
     "right_inverse",
+    "rosetta",
     "select",
     "shape_div",
     "size",

@@ -131,20 +131,24 @@ class Format(Immutable):
         >>> print(Format(4, [(0, 0), (1, 0), (2, 0), (3, 0)], axes="nhwc").aligned("nchw"))
         0 2 3 1 axes nchw
 
-        A format without names takes them by position.
+        A format without names takes them by position. Other letters are refused, never matched by position.
         """
-        wanted = _checked_axes(axes, self.rank)
         if self.axes is None:
-            return Format(self.rank, self.pairs, **{**self._words(), "axes": wanted})
+            return self.renamed(axes)
+        wanted = _checked_axes(axes, self.rank)
         if set(axes) != set(self.axes):
             raise ShapeError(
                 f"the axes {axes!r} are not the axes {self.axes!r} of the format.",
-                hint="give the same letters, in the order of your tensor's dimensions",
+                hint=f"give the same letters in your order, or name them by position: x.renamed({axes!r})",
                 axes=axes,
                 format=self,
             )
         factors = [(axes.index(self.axes[p[0]]), *p[1:]) for p in self.pairs]
         return Format(self.rank, factors, **{**self._words(), "axes": wanted})
+
+    def renamed(self, axes: str | None) -> Format:
+        """The same format with other names for its dimensions, by position."""
+        return Format(self.rank, self.pairs, **{**self._words(), "axes": axes})
 
     @property
     def _unaligned(self) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from . import dialects
-from .errors import LayoutError, ShapeError
+from .errors import LayoutError, ShapeError, shown
 from .format import Format
 from .layout import Layout
 
@@ -58,14 +58,18 @@ def _reason(error: LayoutError, x: Layout | Format) -> str:
     return why if found else error.message.removeprefix(f"{x} ")
 
 
-def rosetta(x: Layout | Format, shape: Any = None, *, dtype: Any = None) -> Rosetta:
-    """``x`` in every dialect; a format with a ``shape`` stands for its layout. Byte-based notations need the ``dtype``.
+def rosetta(x: Layout | Format | str, shape: Any = None, *, dtype: Any = None) -> Rosetta:
+    """``x``, or what a text in any dialect writes down, in every dialect; byte-based ones need the ``dtype``.
+
+    A format with a ``shape`` stands for its layout.
 
     >>> rosetta(Layout((3, 4), (4, 1)))["candle"]
     'Layout { shape: [3, 4], stride: [4, 1], start_offset: 0 }'
     """
+    if isinstance(x, str):
+        x = dialects.parse(x)
     if not isinstance(x, Layout | Format):
-        raise ShapeError(f"rosetta takes a layout or a format, got {x!r}.", hint="rl.parse(text) makes one", got=x)
+        raise ShapeError(f"rosetta takes a layout, a format or a text, got {shown(x)}.", hint="rl.parse makes one")
     subject = x if shape is None else dialects.with_shape(x, shape)
     entries: dict[str, str | LayoutError] = {}
     for name in dialects.names():

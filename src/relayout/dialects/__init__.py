@@ -133,9 +133,12 @@ def _recognised(text: str) -> Layout | Shapeless:
         if short == text.strip() and system not in BUILT_IN:
             readings[name] = entry.format
     if len(set(readings.values())) > 1:
-        listed = "; ".join([f"{name}: {shown(reading)}" for name, reading in readings.items()])
+        groups: dict[Layout | Shapeless, list[str]] = {}
+        for name, reading in readings.items():
+            groups.setdefault(reading, []).append(name)
+        listed = "; ".join([f"as {' or '.join(group)} it is {reading}" for reading, group in groups.items()])
         raise ParseError(
-            f"the text reads differently in {' and '.join(readings)}. {listed}.",
+            f"the text is ambiguous: {listed}.",
             text=text,
             hint=f"name the dialect, as in {next(iter(readings))}:{text.strip()}",
             candidates=readings,

@@ -242,7 +242,8 @@ def _pack_text(fmt: Format) -> str:
 
 
 def _map_text(fmt: Format) -> str:
-    return f"affine_map<({_names(fmt.rank)}) -> ({', '.join([_digit_text(f'd{f.dim}', f) for f in fmt.factors])})>"
+    digits = [_digit_text(f"d{f.dim}", f) for f in fmt.factors if f.size != 1]
+    return f"affine_map<({_names(fmt.rank)}) -> ({', '.join(digits)})>"
 
 
 def _offset_text(layout: Layout) -> str:

@@ -8,6 +8,7 @@ from ..layout import Layout
 from ..modes import simplified
 from .refusal import cannot
 
+_PADDING = "padded=True writes the whole box; the mojo form keeps the window"
 _WAY_OUT = "repack into plain strides, or keep it in the mojo form"
 
 
@@ -20,7 +21,7 @@ class Strided(NamedTuple):
 
 
 def strided(layout: Layout, dialect: str, negative: bool = False) -> Strided:
-    """``layout`` as plain sizes and strides; refused where blocks, windows or a swizzle do not fit into them."""
+    """``layout`` as plain sizes and strides; refused where blocks, padding or a swizzle do not fit into them."""
     if layout.swizzle is not None or layout.has_basis:
         raise cannot(layout, dialect, "it has no swizzles and no coordinates as strides", _WAY_OUT)
     strides = []
@@ -38,4 +39,8 @@ def strided(layout: Layout, dialect: str, negative: bool = False) -> Strided:
         strides.append(mode.strides[0] if mode.sizes else 0)
     if not negative and (offset < 0 or any(s < 0 for s in strides)):
         raise cannot(layout, dialect, "it has no negative strides or offsets", _WAY_OUT)
+    if layout.windowed:
+        room = layout.storage_size - Layout(layout.extents, tuple(strides), offset=offset).storage_size
+        if room:
+            raise cannot(layout, dialect, f"it has no padding, and {room} elements of the box are padding", _PADDING)
     return Strided(layout.extents, tuple(strides), offset)

@@ -51,6 +51,7 @@ def render(x: Layout | Format, dtype: Any = None) -> str:
         size, stride, offset = strided(x, "torch")
         return f"size={size}, stride={stride}, storage_offset={offset}"
     for name in MEMORY_FORMATS:
-        if x.equivalent(catalog.get(f"torch:{name}")) and x.axes in (None, catalog.get(f"torch:{name}").axes):
+        fmt = catalog.get(f"torch:{name}")
+        if isinstance(fmt, Format) and x.equivalent(fmt) and x.axes in (None, fmt.axes):
             return f"torch.{name}"
     raise cannot(x, "torch", f"its memory formats are {', '.join(MEMORY_FORMATS)}", "render x.layout(shape)")

@@ -1,0 +1,59 @@
+"""Two layouts, formats or texts over the same coordinates: axes that have names meet by name, others by position."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .compare import Comparison
+from .compare import compare as compare_layouts
+from .dialects import parse, with_shape
+from .errors import ShapeError
+from .format import Format
+from .image import ENUMERATION_LIMIT
+from .layout import Layout, as_layout
+
+
+def compare(
+    a: Layout | Format | str,
+    b: Layout | Format | str,
+    flat: bool = False,
+    limit: int = ENUMERATION_LIMIT,
+    *,
+    shape: Any = None,
+    axes: str | None = None,
+) -> Comparison:
+    """Whether ``a`` and ``b`` place every element alike; if not, where they first differ.
+
+    Formats, and texts in any dialect, are compared for tensors of ``shape``, whose dimensions are in the order of
+    ``axes``. Two formats that both have names for their axes meet by name, in the order of the first if ``axes`` is
+    not given; names that do not match are refused.
+
+    >>> print(compare("nChw8c", "NCHW8c", shape=(1, 20, 5, 5)))
+    the same function
+    """
+    one, other = aligned(_operand(a), _operand(b), axes)
+    if shape is None and (isinstance(one, Format) or isinstance(other, Format)):
+        shape = next((x.extents for x in (one, other) if isinstance(x, Layout)), None)
+        if shape is None:
+            raise ShapeError(
+                "two formats are compared for one shape.",
+                hint="pass shape=(...), or ask a.equivalent(b) for every shape",
+                a=a,
+                b=b,
+            )
+    if shape is not None:
+        one, other = with_shape(one, shape), with_shape(other, shape)
+    return compare_layouts(as_layout(one, "compare"), as_layout(other, "compare"), flat, limit)
+
+
+def aligned(a: Any, b: Any, axes: str | None = None) -> tuple[Any, Any]:
+    """Both with their dimensions in one order: that of ``axes``, or where both have names that of the first."""
+    if axes is None and isinstance(a, Format) and isinstance(b, Format) and a.axes and b.axes:
+        axes = a.axes
+    if axes is None:
+        return a, b
+    return tuple([x.aligned(axes) if isinstance(x, Format) else x for x in (a, b)])  # type: ignore[return-value]
+
+
+def _operand(x: Layout | Format | str) -> Any:
+    return parse(x) if isinstance(x, str) else x

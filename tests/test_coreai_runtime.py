@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import ctypes
+import pickle
 import random
 import sys
 from collections.abc import Sequence
@@ -22,13 +23,15 @@ from numpy.lib.stride_tricks import as_strided
 import relayout as rl
 from relayout import coreai
 
-runtime = pytest.importorskip("coreai.runtime")
-authoring = pytest.importorskip("coreai.authoring")
-ir = pytest.importorskip("coreai._compiler.ir")
-if sys.platform != "linux":
-    pytest.skip("the size of an allocation is read from glibc", allow_module_level=True)
-
 TYPES = {"si32": np.int32, "f16": np.float16, "si8": np.int8}
+
+
+class Apple(NamedTuple):
+    """The three modules of ``coreai-core`` that it takes."""
+
+    runtime: Any
+    authoring: Any
+    ir: Any
 
 
 class Case(NamedTuple):
@@ -100,16 +103,16 @@ def program_text(cases: Sequence[Case]) -> str:
     return f"module {{{''.join(graphs)}}}"
 
 
-async def run(cases: Sequence[Case], folder: Path) -> list[Array]:
-    with authoring.Context()._mlir_context:
-        module = ir.Module.parse(program_text(cases))
-    asset = authoring.AIProgram._from_mlir_module(module).save_asset(folder / "arrays.aimodel")
+async def run(apple: Apple, cases: Sequence[Case], folder: Path) -> list[Array]:
+    with apple.authoring.Context()._mlir_context:
+        module = apple.ir.Module.parse(program_text(cases))
+    asset = apple.authoring.AIProgram._from_mlir_module(module).save_asset(folder / "arrays.aimodel")
     arrays = []
     async with asset.executable() as model:
         for k, case in enumerate(cases):
             function = model.load_function(f"g{k}")
-            state = runtime.NDArray.from_descriptor(function.desc.state_descriptor("s"))
-            x = runtime.NDArray(case.values)
+            state = apple.runtime.NDArray.from_descriptor(function.desc.state_descriptor("s"))
+            x = apple.runtime.NDArray(case.values)
             await function({"x": x}, state={"s": state})
             arrays.append(Array(case, state.strides, np.frombuffer(memory_of(state), TYPES[case.element])))
     return arrays
@@ -121,15 +124,23 @@ def memory_of(array: Any) -> bytes:
     capsule = owner.__dlpack__()
     get = ctypes.pythonapi.PyCapsule_GetPointer
     get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    address = ctypes.c_void_p.from_address(get(capsule, b"dltensor")).value
+    address = ctypes.c_size_t.from_address(get(capsule, b"dltensor")).value
     usable = ctypes.CDLL(None).malloc_usable_size
     usable.restype, usable.argtypes = ctypes.c_size_t, [ctypes.c_void_p]
     return ctypes.string_at(address, usable(address))
 
 
 @pytest.fixture(scope="module")
-def arrays(tmp_path_factory: pytest.TempPathFactory) -> list[Array]:
-    return asyncio.run(run(some_cases(400), tmp_path_factory.mktemp("coreai")))
+def apple() -> Apple:
+    if sys.platform != "linux":
+        pytest.skip("the size of an allocation is read from glibc")
+    names = ("coreai.runtime", "coreai.authoring", "coreai._compiler.ir")
+    return Apple(*[pytest.importorskip(name) for name in names])
+
+
+@pytest.fixture(scope="module")
+def arrays(apple: Apple, tmp_path_factory: pytest.TempPathFactory) -> list[Array]:
+    return asyncio.run(run(apple, some_cases(400), tmp_path_factory.mktemp("coreai")))
 
 
 def packed(case: Case) -> rl.Layout:
@@ -198,14 +209,16 @@ def test_the_embedding_table_and_the_cache(arrays: list[Array]) -> None:
     assert table.strides == (8 * 5 * 3, 8 * 5, 8)
     assert cache.case == KEY_VALUE
     assert cache.strides == (1920, 1920, 960, 192, 8)
-    assert coreai.describe(packed(KEY_VALUE)) == coreai.Description(KEY_VALUE.shape, cache.strides, (2, 8))
+    assert coreai.describe(packed(KEY_VALUE)) == coreai.Description(
+        KEY_VALUE.shape, cache.strides, coreai.InterleaveLayout(2, 8)
+    )
     assert coreai.packed(EMBEDDING.shape, coreai.InterleaveLayout(dimension=0, factor=8)) == packed(EMBEDDING)
 
 
-def test_apple_refuses_what_we_refuse() -> None:
+def test_apple_refuses_what_we_refuse(apple: Apple) -> None:
     rng = random.Random(5)
     accepted, refused = 0, 0
-    with authoring.Context()._mlir_context:
+    with apple.authoring.Context()._mlir_context:
         for _ in range(1000):
             rank = rng.randint(1, 4)
             shape = [rng.choice([0, 1, 2, 3, 4, 8, 12]) for _ in range(rank)]
@@ -216,12 +229,30 @@ def test_apple_refuses_what_we_refuse() -> None:
                 coreai.packed(shape, interleave, alignments)
             except rl.ShapeError:
                 refused += 1
-                with pytest.raises(ir.MLIRError):
-                    ir.Type.parse(text)
+                with pytest.raises(apple.ir.MLIRError):
+                    apple.ir.Type.parse(text)
             else:
                 accepted += 1
-                assert ir.Type.parse(text)
+                assert apple.ir.Type.parse(text)
     assert min(accepted, refused) > 100
+
+
+def test_the_rule_without_apple() -> None:
+    """The rule as it was measured, for machines without the runtime."""
+    for case in some_cases(200, seed=1):
+        end = prod(case.interleave)
+        place = np.zeros(case.shape, int)
+        for d in reversed(range(len(case.shape))):
+            stride = -(-end // case.alignments[d + 1]) * case.alignments[d + 1]
+            end = stride * case.shape[d] // case.interleave[d]
+            index = np.indices(case.shape)[d]
+            factor = case.interleave[d]
+            place += index * stride if factor == 1 else index // factor * stride + index % factor
+        layout = packed(case)
+        assert (layout.offsets() == place).all()
+        described = coreai.describe(layout)
+        assert described.minimum_elements == place.max() + 1
+        assert described.allocation_elements == -(-end // case.alignments[0]) * case.alignments[0]
 
 
 @pytest.mark.parametrize(
@@ -244,3 +275,10 @@ def test_a_total_that_no_dimension_can_hold() -> None:
         coreai.packed([], [], [50])
     described = coreai.describe(coreai.packed([1], [1], [50, 1]))
     assert (described.strides, described.minimum_elements, described.allocation_elements) == ((1,), 1, 50)
+    assert pickle.loads(pickle.dumps(described)) == described
+    assert described != coreai.describe(coreai.packed([1]))
+
+
+def test_an_empty_array_takes_nothing() -> None:
+    described = coreai.describe(coreai.layout([0, 6], [6, 1]))
+    assert (described.minimum_elements, described.allocation_elements) == (0, 0)

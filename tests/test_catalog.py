@@ -611,6 +611,14 @@ def test_layouts_without_a_name(layout: Layout) -> None:
     assert not any(name.startswith(("htp:", "smem:", "tensorrt:")) for name in names)
 
 
+def test_an_undecided_name_is_not_given() -> None:
+    """The first difference to a column-major matrix is at element 4194304, too far to look."""
+    layout = Layout((3 << 21, 4), (1, 3 << 21), swizzle=(1, 0, 22))
+    assert layout((1 << 22) - 1, 0) == (1 << 22) - 1
+    assert layout(1 << 22, 0) == (1 << 22) + 1
+    assert catalog.find(layout) == []
+
+
 def test_empty_layouts_have_every_name_of_their_rank() -> None:
     found = catalog.find(Layout((0, 3)))
     assert "cublaslt:COL32" in found

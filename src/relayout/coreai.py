@@ -46,6 +46,9 @@ class Description(_Words):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Description) and (*self, self.reserved) == (*other, other.reserved)
 
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
     __hash__ = _Words.__hash__
 
     @property
@@ -179,7 +182,7 @@ def describe(x: Layout) -> Description:
         steps.append(sizes[-1] * digits[kept - 1])
     if any(s < 0 for s in strides):
         raise _cannot(x, "strides are not negative")
-    return _described(x.extents, tuple(strides), interleave, max(steps))
+    return _described(x.extents, tuple(strides), interleave, max(steps) if x.padded_size else 0)
 
 
 def _described(

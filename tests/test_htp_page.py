@@ -1,8 +1,7 @@
 """Every listing of the HTP page, element by element, against a walk through memory written as plain loops.
 
-Slips of the page are corrected in place: ``(0,1,0,1)`` where it says ``(0,0,0,1)``, ``(0,0,1,30)`` and ``(0,0,1,31)``
-where it says ``(0,0,0,30)`` and ``(0,0,0,31)``. In the listing of 2x9x20x50 one line is no single run and one end stands
-too early.
+Slips of the page are corrected in place: ``(0,1,0,1)`` for its ``(0,0,0,1)``, ``(0,0,1,30)`` and ``(0,0,1,31)`` for its
+``(0,0,0,30)`` and ``(0,0,0,31)``. In the listing of 2x9x20x50 one line is no single run and one end stands too early.
 """
 
 from __future__ import annotations

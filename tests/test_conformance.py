@@ -286,6 +286,7 @@ def test_padded_renders_the_box_and_says_so() -> None:
         (Format(2, [(1, 0), (0, 0), (1, 32), (0, 8)]), "mlir", {}, PACK),
         (Layout(((4, 2), 3), ((1, 12), 4)), "coreai:strict", {}, STRICT.format(1)),
         (Layout(((4, 2), 3), ((1, 48), 16)), "coreai:strict", {}, STRICT.format(16)),
+        (rl.coreai.packed([3], None, [4, 1]), "coreai:strict", {}, "shape=[3], interleave=[1], alignments=[4, 1]"),
     ],
 )
 def test_texts_to_the_letter(x: Any, dialect: str, words: dict[str, Any], text: str) -> None:

@@ -221,7 +221,7 @@ def test_refused(make: Any, words: str) -> None:
     assert caught.value.hint
 
 
-@pytest.mark.parametrize(("text", "position"), [("0 1 / 0,8 x", 10), ("", 0), ("0 1 / fill 3", 4), ("0 1 axes", 4)])
+@pytest.mark.parametrize(("text", "position"), [("0 1 / 0,8 x", 9), ("", 0), ("0 1 / fill 3", 3), ("0 1 axes", 3)])
 def test_junk_is_no_format(text: str, position: int) -> None:
     with pytest.raises(rl.ParseError) as caught:
         Format.parse(text)

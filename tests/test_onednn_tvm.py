@@ -100,7 +100,7 @@ def test_junk_points_at_the_character(text: str, dialect: str, position: int) ->
         (Format(1, [(0, 0)], align=[8, 8]), "onednn", "alignments"),
         (Format(0, []), "onednn", "12 dimensions"),
         (rl.catalog.get("htp:R4Crouton").layout((1, 9, 9, 33), left_pad=(0, 1, 0, 0)), "onednn", "in front"),
-        (Format(2, [(0, 0), (1, 0)]), "tvm", "named"),
+        (Format(27, [(d, 0) for d in range(27)]), "tvm", "26 dimensions"),
         (Format(2, [(1, 0), (0, 0)], axes="nc"), "tvm", "logical order"),
         (rl.catalog.get("htp:R4Crouton2x2"), "tvm", "one block"),
     ],

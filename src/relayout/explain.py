@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from . import catalog
-from .blocks import SingleBlock
 from .dialects import parse, with_shape
 from .elements import element
-from .errors import LimitExceeded, NotExpressible, ShapeError, shown
+from .errors import ShapeError, shown
 from .format import Format
 from .layout import Layout
 from .modes import coalesced
@@ -141,14 +140,27 @@ def _run_lines(layout: Layout) -> Iterator[str]:
         return
     if layout.is_fortran_contiguous():
         yield "Contiguous: column-major without holes."
-    try:
-        blocks = layout.strided_blocks()
-    except (NotExpressible, LimitExceeded):
-        return
-    if isinstance(blocks, SingleBlock) or blocks.length > 1:
-        yield f"In row-major order, runs of {_elements(blocks.length)} lie together."
+    run = _run(layout)
+    if run > 1:
+        yield f"In row-major order, runs of up to {_elements(run)} lie together."
     else:
         yield "In row-major order, no two neighbours lie together."
+
+
+def _run(layout: Layout) -> int:
+    """How many elements from the start of a block on follow each other in memory, in row-major order."""
+    run = 1
+    for d in reversed(range(layout.rank)):
+        mode = layout._mode(d)
+        if mode.extent == 1:
+            continue
+        sizes, strides = coalesced(mode.sizes, mode.strides)
+        if strides[0] != run:
+            break
+        run *= min(sizes[0], mode.extent)
+        if sizes[0] < mode.extent:
+            break
+    return run if layout.swizzle is None else min(run, 1 << layout.swizzle.base)
 
 
 def _room_lines(layout: Layout, dtype: Any) -> Iterator[str]:

@@ -276,10 +276,14 @@ class Format(Immutable):
     @classmethod
     def parse(cls, text: str) -> Format:
         """The format that ``str`` writes as ``text``."""
-        match = _TEXT.fullmatch(text.strip())
-        if not match:
+        start = len(text) - len(text.lstrip())
+        match = _TEXT.match(text, start)
+        if not match or text[match.end() :].strip():
             raise ParseError(
-                "not a format.", text=text, position=_first_misfit(text), hint="write it as in 0 1 / 0,8 1,4 fill 31"
+                "not a format.",
+                text=text,
+                position=match.end() if match else start,
+                hint="write it as in 0 1 / 0,8 1,4 fill 31",
             )
         order, blocks, words = match.groups()
         factors = [(int(d), 0) for d in order.split()]
@@ -300,11 +304,6 @@ _FILL = rf"-?{_INT}(?:\.{_INT})?(?:e[+-]?\d{{1,9}})?|[a-z]+"
 _WORD = rf"(?:axes [A-Za-z]+|fill (?:{_FILL})|indirect {_INT}|align {_INT}(?:,{_INT})*|element_bits {_INT})"
 _BLOCK = rf"{_INT},{_INT}(?:@{_INT})?"
 _TEXT = re.compile(rf"({_INT}(?: +{_INT})*)(?: */ *({_BLOCK}(?: +{_BLOCK})*))?((?: +{_WORD})*)")
-
-
-def _first_misfit(text: str) -> int:
-    """How far into the first 200 characters of ``text`` a format can be read."""
-    return max(k for k in range(min(len(text), 200) + 1) if k == 0 or _TEXT.fullmatch(text[:k].strip()))
 
 
 def _as_fill(text: str) -> int | float | str:

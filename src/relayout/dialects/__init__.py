@@ -131,7 +131,10 @@ def _recognised(text: str) -> Layout | Shapeless:
     for name, entry in catalog.ENTRIES.items():
         system, _, short = name.partition(":")
         if short == text.strip() and system not in BUILT_IN:
-            readings[name] = entry.format
+            try:
+                readings[name] = entry.format
+            except ShapeError as error:
+                errors.append(error)
     if len(set(readings.values())) > 1:
         groups: dict[Layout | Shapeless, list[str]] = {}
         for name, reading in readings.items():

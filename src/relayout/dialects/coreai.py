@@ -79,7 +79,8 @@ def render(x: Layout | Format, dtype: Any = None) -> str:
 
 def _strict(x: Layout | Format, dtype: Any = None) -> str:
     """The hardware constraints that give these strides: an alignment of the stride itself where there is a gap."""
-    shape, strides, interleave = coreai.describe(shaped(x, "coreai:strict"))
+    description = coreai.describe(shaped(x, "coreai:strict"))
+    shape, strides, interleave = description
     factors = [1] * len(shape)
     if interleave is not None:
         factors[interleave.dimension] = interleave.factor
@@ -88,8 +89,10 @@ def _strict(x: Layout | Format, dtype: Any = None) -> str:
     for d in range(len(shape) - 1, -1, -1):
         alignments[d + 1] = 1 if strides[d] == running else max(strides[d], 1)
         running = strides[d] * -(-shape[d] // factors[d])
+    if description.reserved > running:
+        alignments[0] = description.reserved
     try:
-        same = coreai.describe(coreai.packed(shape, factors, alignments)).strides == strides
+        same = coreai.describe(coreai.packed(shape, factors, alignments)) == description
     except ShapeError as error:
         raise cannot(x, "coreai:strict", error.message.rstrip("."), "use coreai, which has explicit strides") from None
     if not same:

@@ -183,6 +183,16 @@ def test_huge_swizzled_layouts_are_decided_over_bits() -> None:
     carrying, swizzled = Layout((2, 2, n), (1, 3, 8)), Layout((2, 2, n), (1, 2, 8), swizzle=Swizzle(1, 0, 1))
     assert compare(carrying, swizzled, limit=0).coordinate == (1, 1, 0)
     assert compare(swizzled, carrying, limit=0).offsets == (2, 4)
+    # Both carry, one of them earlier: 1 + 5 at (1, 0, 1) is no XOR, 1 + 6 is.
+    early = Layout((2, 2, 2, n), (1, 2, 5, 16), swizzle=Swizzle(1, 0, 2))
+    late = Layout((2, 2, 2, n), (1, 2, 6, 16), swizzle=Swizzle(1, 1, 1))
+    for verdict in (compare(early, late, limit=0), compare(late, early, limit=0)):
+        assert verdict.coordinate == (1, 0, 1, 0)
+
+
+def test_windows_that_cut_a_digit_are_no_bits() -> None:
+    a = Layout(((4, 4), 2), ((1, 8), 64), extents=(6, 2), swizzle=Swizzle(1, 0, 6))
+    assert compare(a, a.with_swizzle(Swizzle(1, 1, 6))).coordinate == (0, 1)
 
 
 def test_ranks_are_domains() -> None:

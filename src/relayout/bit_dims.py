@@ -29,6 +29,8 @@ class Dims(tuple[tuple[str, int], ...]):
 
     def split(self, flat: Any) -> tuple[Any, ...]:
         """The coordinate of a flat value, which may be an array."""
+        if len(self) == 1:
+            return (flat,)
         coordinate = []
         for _, bits in self:
             coordinate.append(flat & (1 << bits) - 1)

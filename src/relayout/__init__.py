@@ -79,6 +79,7 @@ from .inttuple import (
     weakly_congruent,
 )
 from .layout import Layout
+from .linear import LinearLayout
 from .measures import cosize, depth, rank, size
 from .native import native_available
 from .recast import downcast, recast_layout, upcast
@@ -97,6 +98,7 @@ __all__ = [
     "LayoutError",
     "LayoutMismatch",
     "LimitExceeded",
+    "LinearLayout",
     "MultipleBlocks",
     "NotExpressible",
     "OutOfBounds",

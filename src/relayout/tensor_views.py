@@ -1,0 +1,217 @@
+"""The views of a tensor: the same memory under another layout. All those of a layout, and Mojo's tensor operations."""
+
+# Every TensorViews is a Tensor: the class only keeps the view methods in a file of their own.
+# mypy: disable-error-code="misc"
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from .composition import composition
+from .errors import NotExpressible, ShapeError
+from .interface import Interface, ScaleOffset
+from .inttuple import as_int
+from .layout import Layout, as_layout
+from .modes import simplified
+
+if TYPE_CHECKING:
+    from .tensor import Tensor
+
+View = Callable[[Layout], Layout]
+
+
+class TensorViews:
+    """View methods: row-major like numpy; each result is a tensor over the same memory that says its layout."""
+
+    __slots__ = ()
+
+    def _viewed(self: Tensor, view: View) -> Tensor:
+        """The tensor under ``view``, with the channels and the names of its dimensions where they led."""
+        return self._like(view(self.layout), _interface(self, view), _axes(self, view))
+
+    def slice(self: Tensor, *items: Any) -> Tensor:
+        """Basic indexing as in numpy: integers, slices with any step, ``...`` and None."""
+        return self._viewed(lambda layout: layout.slice(*items))
+
+    def slice_at(self: Tensor, *items: Any) -> Tensor:
+        """Core AI's ``slice(at:)``: the rank stays, an integer keeps its dimension with size 1."""
+        kept = [slice(i, i + 1 or None) if _is_index(i) else i for i in items]
+        return self.slice(*kept)
+
+    def narrow(self: Tensor, dim: int, start: int, length: int) -> Tensor:
+        """``length`` indices of a dimension from ``start`` on."""
+        return self._viewed(lambda layout: layout.narrow(dim, start, length))
+
+    def pick(self: Tensor, dim: int, index: int) -> Tensor:
+        """One index of a dimension, which is gone then."""
+        return self._viewed(lambda layout: layout.pick(dim, index))
+
+    def permute(self: Tensor, *dims: Any) -> Tensor:
+        """The dimensions in another order."""
+        return self._viewed(lambda layout: layout.permute(*dims))
+
+    def transpose(self: Tensor, a: int = -2, b: int = -1) -> Tensor:
+        """Two dimensions exchanged, the last two by default."""
+        return self._viewed(lambda layout: layout.transpose(a, b))
+
+    def reshape(self: Tensor, *shape: Any) -> Tensor:
+        """The same elements in row-major order under another shape; refused where that is no view."""
+        return self._viewed(lambda layout: layout.reshape(*shape))
+
+    def flatten(self: Tensor, start: int = 0, end: int = -1) -> Tensor:
+        """Neighbouring dimensions merged into one."""
+        return self._viewed(lambda layout: layout.flatten(start, end))
+
+    def broadcast_to(self: Tensor, *shape: Any) -> Tensor:
+        """Dimensions of size 1, and new ones in front, repeated."""
+        return self._viewed(lambda layout: layout.broadcast_to(*shape))
+
+    def squeeze(self: Tensor, dim: int | None = None) -> Tensor:
+        """A dimension of size 1, or all of them, left out."""
+        return self._viewed(lambda layout: layout.squeeze(dim))
+
+    def unsqueeze(self: Tensor, dim: int) -> Tensor:
+        """A new dimension of size 1."""
+        return self._viewed(lambda layout: layout.unsqueeze(dim))
+
+    def flip(self: Tensor, *dims: int) -> Tensor:
+        """The order along each of ``dims`` (all by default) reversed."""
+        return self._viewed(lambda layout: layout.flip(*dims))
+
+    def unfold(self: Tensor, dim: int, size: int, step: int) -> Tensor:
+        """Windows of ``size`` along a dimension, ``step`` apart, as a new last dimension."""
+        return self._viewed(lambda layout: layout.unfold(dim, size, step))
+
+    def split(self: Tensor, sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
+        """Pieces of these sizes (or of one size) along a dimension."""
+        count = len(self.layout.split(sizes, dim))
+        return tuple([self._viewed(lambda layout, k=k: layout.split(sizes, dim)[k]) for k in range(count)])
+
+    def chunk(self: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+        """So many pieces along a dimension, as even as they can be."""
+        count = len(self.layout.chunk(chunks, dim))
+        return tuple([self._viewed(lambda layout, k=k: layout.chunk(chunks, dim)[k]) for k in range(count)])
+
+    def tile(self: Tensor, sizes: Any, at: Any = None) -> Tensor:
+        """The tile number ``at`` of these sizes; without ``at`` the blocked view of twice the rank."""
+        return self._viewed(lambda layout: layout.tile(sizes, at))
+
+    def tiled_iterator(self: Tensor, sizes: Any, dim: int = 0, start: Any = None) -> Iterator[Tensor]:
+        """The tiles of these sizes along one dimension, from ``start`` on (the first tile by default)."""
+        d = range(self.layout.rank)[dim]
+        counts = self.layout.tile(sizes).extents[: self.layout.rank]
+        at = [0] * len(counts) if start is None else [as_int(x, "a tile") for x in start]
+        for k in range(at[d], counts[d]):
+            yield self.tile(sizes, (*at[:d], k, *at[d + 1 :]))
+
+    def distribute(self: Tensor, thread_layout: Layout, thread_id: int) -> Tensor:
+        """The elements of one thread: every ``n``-th along each dimension, where the threads have the shape ``n``.
+
+        ``thread_layout`` maps the place of a thread in the tile to its number, one to one.
+        """
+        threads = as_layout(thread_layout, "distribute")
+        if threads.rank != self.layout.rank or not threads.is_bijective() or threads.min_offset != 0:
+            raise ShapeError(
+                f"{threads} does not number threads along {self.layout.rank} dimensions from 0, one to one.",
+                hint="use a compact layout of the tensor's rank, such as Layout.row_major(4, 8)",
+                thread_layout=threads,
+            )
+        for d, (n, t) in enumerate(zip(self.layout.extents, threads.extents)):
+            if n % t:
+                raise ShapeError(f"{t} threads do not divide the {n} elements of dimension {d}.", hint="pad the tensor")
+        (where,) = threads.preimages(as_int(thread_id, "thread_id")) or [None]
+        if where is None:
+            raise ShapeError(f"there is no thread {thread_id} of {threads.size}.", hint="threads count from 0")
+        modes = threads.coordinates(where).modes
+        return self.slice(*[slice(x, None, n) for x, n in zip(modes, threads.extents)])
+
+    def vectorize(self: Tensor, *sizes: Any) -> Tensor:
+        """Vectors of these sizes: the dimensions count vectors, and as many more are the places inside one."""
+        return self.tile(sizes[0] if len(sizes) == 1 and isinstance(sizes[0], tuple | list) else sizes)
+
+    def composition(self: Tensor, layout: Any) -> Tensor:
+        """The tensor whose coordinates are those of ``layout``, fed through this one's layout, colexicographically."""
+        if self.interface.axis is not None:
+            raise _no_channels("a composition")
+        return self._like(composition(self.layout, layout), self.interface, None)
+
+    def coalesce(self: Tensor) -> Tensor:
+        """The same elements under the simplest layout with the same integer coordinates."""
+        from .algebra import coalesce
+
+        if self.interface.axis is not None:
+            raise _no_channels("coalescing")
+        return self._like(coalesce(self.layout), self.interface, None)
+
+    # ---- what holds --------------------------------------------------------------------------------------
+
+    def is_contiguous(self: Tensor) -> bool:
+        """Whether the elements follow each other in row-major order, without holes; a table makes no promise."""
+        return self._table is None and self.layout.is_contiguous()
+
+    def contiguous_elements(self: Tensor) -> Any:
+        """The stored elements as one flat array over the same memory, as in Core AI; refused unless contiguous."""
+        if not self.is_contiguous():
+            raise NotExpressible(
+                f"{self.layout} is not contiguous in row-major order.", hint="t.numpy() copies", tensor=self
+            )
+        return self.raw[self.layout.min_offset :][: self.layout.size] if self.layout.size else self.raw[:0]
+
+
+def _is_index(key: Any) -> bool:
+    return key is not None and key is not Ellipsis and not isinstance(key, slice)
+
+
+def _probe(layout: Layout, dim: int) -> Layout:
+    """The layout over the same extents whose value is the coordinate along ``dim``."""
+    return Layout(layout.extents, tuple([int(d == dim) for d in range(layout.rank)]))
+
+
+def _axes(tensor: Tensor, view: View) -> str | None:
+    """The names of the dimensions after ``view``: None unless each still comes from one of the old ones."""
+    if tensor.axes is None:
+        return None
+    found: list[str] = []
+    for d, name in enumerate(tensor.axes):
+        probe = view(_probe(tensor.layout, d))
+        found = found or [""] * probe.rank
+        for e in range(probe.rank):
+            if any(probe._mode(e).strides):
+                found[e] += name
+    return "".join(found) if all(len(name) == 1 for name in found) and len(set(found)) == len(found) else None
+
+
+def _interface(tensor: Tensor, view: View) -> Interface:
+    """What the elements mean after ``view``: channels follow their dimension."""
+    interface = tensor.interface
+    if not isinstance(interface, ScaleOffset) or interface.axis is None:
+        return interface
+    channels = view(_probe(tensor.layout, interface.axis))
+    moving = [d for d in range(channels.rank) if channels.extents[d] > 1 and _moves(channels, d)]
+    if len(moving) > 1:
+        raise _no_channels("this view")
+    axis = moving[0] if moving else None
+    if axis is None:
+        kept = [d for d in range(channels.rank) if any(channels._mode(d).strides)]
+        axis = kept[0] if kept else None
+    if axis is None:
+        return interface.channel(channels(0)) if channels.size else interface.channel(0)
+    return interface.take(_line(channels, axis)).with_axis(axis)
+
+
+def _moves(channels: Layout, d: int) -> bool:
+    return any(simplified(channels._mode(d))[1].strides)
+
+
+def _line(channels: Layout, axis: int) -> list[int]:
+    """The channel at every index along one dimension."""
+    zeros = [0] * channels.rank
+    return [channels((*zeros[:axis], k, *zeros[axis + 1 :])) for k in range(channels.extents[axis])]
+
+
+def _no_channels(what: str) -> NotExpressible:
+    return NotExpressible(
+        f"after {what} the channels of the quantisation no longer follow one dimension.",
+        hint="take t.numpy(), the real values, or view t.stored()",
+    )

@@ -121,6 +121,40 @@ class LimitExceeded(LayoutError):
     way_out = "ask about a smaller or simpler layout; `compare` takes a larger limit"
 
 
+class Undetermined(LayoutError):
+    """Data that leave the layout open: ``missing`` would settle it, ``candidates`` are layouts that fit so far."""
+
+    candidates: Any
+    missing: Any
+    counterexample: Any
+    code = "RL009"
+    meaning = "the data do not say which layout they have: several fit, or elements were never seen"
+    way_out = "give the entries named in `missing`, or send `rl.probes(shape, dtype)` through the converter"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        hint: str = "",
+        candidates: Any = (),
+        missing: Any = (),
+        counterexample: Any = None,
+        **operands: Any,
+    ) -> None:
+        words = {"candidates": candidates, "missing": missing, "counterexample": counterexample}
+        super().__init__(message, hint=hint, **words, **operands)
+
+
 def error_classes() -> tuple[type[LayoutError], ...]:
     """Every error class, in the order of its code."""
-    return (ParseError, ShapeError, OutOfBounds, WindowError, Overlap, NotExpressible, LayoutMismatch, LimitExceeded)
+    return (
+        ParseError,
+        ShapeError,
+        OutOfBounds,
+        WindowError,
+        Overlap,
+        NotExpressible,
+        LayoutMismatch,
+        LimitExceeded,
+        Undetermined,
+    )

@@ -209,7 +209,7 @@ def render(x: Layout | Format, dtype: Any = None) -> str:
         tiled = [f.dim for f in x.blocks]
         usual = all(len(p) == 2 for p in x.pairs)
         return _pack_text(x) if tiled and usual and len(set(tiled)) == len(tiled) else _map_text(x)
-    kind = "!T" if dtype is None else element(dtype).mlir
+    kind = "!T" if dtype is None else element(dtype).word("mlir")
     if x.swizzle is not None or x.has_basis:
         raise cannot(x, "mlir", "an affine map has no XOR and one number per result", "drop the swizzle")
     text = f"memref<{''.join([f'{n}x' for n in x.extents])}{kind}, {_attribute(x)}>"

@@ -17,7 +17,7 @@ from ..layout import Layout
 from .blocked import plain_format
 from .scan import Scanner
 
-_TYPES = {e.xla for e in ELEMENTS.values()}
+_TYPES = {e.xla for e in ELEMENTS.values() if e.xla}
 _TYPE = re.compile(r"[a-z][a-z0-9]*")
 
 
@@ -109,7 +109,7 @@ def render(x: Layout | Format, dtype: Any = None) -> str:
     if isinstance(x, Format):
         bits = "" if x.element_bits is None else f"E({x.element_bits})"
         return layout if not bits else f"{layout[:-1]}{'' if tiles else ':'}{bits}}}"
-    kind = "" if dtype is None else element(dtype).xla
+    kind = "" if dtype is None else element(dtype).word("xla")
     return f"{kind}[{','.join(map(str, x.extents))}]{layout}"
 
 

@@ -102,6 +102,27 @@ class Versioned(Capsule):
         return self.x.__dlpack__(max_version=(1, 0))
 
 
+class Compact(Capsule):
+    """DLPack without strides, as older libraries give row-major arrays."""
+
+    def __dlpack__(self, **words: Any) -> Any:
+        self.shape = (ctypes.c_int64 * self.x.ndim)(*self.x.shape)
+        data_and_device, strides_and_offset, manager = bytes(16), bytes(16), bytes(16)
+        kind = self.x.ndim.to_bytes(4, "little") + bytes([2, 32, 1, 0])
+        shape = ctypes.addressof(self.shape).to_bytes(8, "little")
+        self.tensor = ctypes.create_string_buffer(data_and_device + kind + shape + strides_and_offset + manager)
+        new = ctypes.pythonapi.PyCapsule_New
+        new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+        return new(ctypes.addressof(self.tensor), b"dltensor", None)
+
+
+class Elsewhere:
+    """An array that no host memory holds."""
+
+    def __array__(self, *words: Any, **more: Any) -> Any:
+        raise TypeError("the memory is on a device")
+
+
 class Interface:
     """Nothing but an array interface, of the host or of a GPU whose memory is never touched."""
 
@@ -115,6 +136,9 @@ def test_any_library() -> None:
     assert infer(grid).layout == expected
     assert infer(Capsule(grid)).layout == infer(Versioned(grid)).layout == expected
     assert infer(memoryview(grid)).layout == expected
+    assert infer(Compact(np.zeros((2, 3, 4), np.float32))).layout == Layout.row_major(2, 3, 4)
+    with pytest.raises(ShapeError, match="copy it to the host"):
+        infer(Elsewhere(), [1])
     words = {"shape": (4, 6), "typestr": "<f4", "strides": (4, 16)}
     for name in ("__array_interface__", "__cuda_array_interface__"):
         assert infer(Interface(name, **words)).layout == Layout((4, 6), (1, 4))
@@ -262,6 +286,16 @@ def test_kinds_of_unknown_entries() -> None:
     assert error.value.missing == ((0, 0), (1, 0), (0, 1))
 
 
+def test_swizzled_tables_with_unknown_entries() -> None:
+    truth = np.arange(4096).reshape(64, 64) ^ ((np.arange(64) & 7) << 3)[:, None]
+    random = np.random.default_rng(0)
+    for keep in (0.99, 0.5):
+        known = random.random(truth.shape) < keep
+        known[np.arange(64), np.arange(64)] = False
+        found = infer(offsets=np.where(known, truth, -1))
+        assert (found.layout.offsets() == truth).all()
+
+
 @settings(max_examples=200)
 @given(st.data())
 def test_corrupted_tables(data: Any) -> None:
@@ -288,7 +322,9 @@ def test_corrupted_lines_blocks_and_swizzles() -> None:
     swizzled = np.arange(4096).reshape(64, 64) ^ ((np.arange(64) & 7) << 3)[:, None]
     assert infer(offsets=swizzled).layout.swizzle == Swizzle(3, 3, 3)
     swizzled[20, 30] += 2
-    for wrong, where in ((line, (17,)), (crouton, (9, 0)), (swizzled, (20, 30))):
+    wide = numbered((40, 41, 42), np.int64)
+    wide[7, 8, 9] = 0
+    for wrong, where in ((line, (17,)), (crouton, (9, 0)), (wide, (7, 8, 9)), (swizzled, (20, 30))):
         with pytest.raises(NotExpressible) as error:
             infer(offsets=wrong)
         assert error.value.counterexample == where
@@ -333,6 +369,8 @@ def test_every_named_format(name: str, data: Any) -> None:
     assert found.fill == (fill if found.padding else None)
     if not any(left):
         assert name.rpartition("/")[0] in found.names
+        assert found.format is not None
+        assert (dump[found.format.layout(shape).offsets()] == reference).all()
 
 
 @settings(max_examples=150)
@@ -359,6 +397,14 @@ def test_padding_around_blocks() -> None:
     found = infer(reference, dump)
     assert found.layout == Layout((16, (16, 3)), (16, (1, 256)), extents=(10, 40), origin=(4, 6))
     assert (found.padding, found.fill) == (16 * 48 - 400, -7)
+    short = reference[:, :14].copy()
+    once = np.pad(short, ((4, 2), (6, 12)), constant_values=-7).reshape(1, 16, 2, 16).transpose(0, 2, 1, 3).copy()
+    known = infer(short, once)
+    assert known.layout == Layout((16, (16, 2)), (16, (1, 256)), extents=(10, 14), origin=(4, 6))
+    assert (known.names, known.format) == (("ascend:FRACTAL_NZ",), Format(2, [(1, 0), (0, 0), (0, 16), (1, 16)]))
+    short = reference[:, :18].copy()
+    once = np.pad(short, ((4, 2), (6, 16)), constant_values=-7).reshape(1, 16, 2, 20).transpose(0, 2, 1, 3).copy()
+    assert infer(short, once).layout == Layout((16, (20, 2)), (20, (1, 320)), extents=(10, 18), origin=(4, 6))
     header = infer(reference, np.concatenate([[9, 9, 9], reference.T.reshape(-1)]).astype(np.int32))
     assert (header.layout, header.padding, header.fill) == (Layout((10, 40), (1, 10), offset=3), 3, 9)
     mixed = infer(reference, np.concatenate([[8, 8, -9], reference.reshape(-1), [-1]]).astype(np.int32))
@@ -379,6 +425,14 @@ def test_the_value_of_the_padding_is_an_element_too() -> None:
     with pytest.raises(Undetermined) as error:
         infer(numbered(8), np.concatenate([numbered(8), numbered(8)[4:]]))
     assert error.value.missing == ((4,), (5,), (6,), (7,))
+
+
+def test_limits() -> None:
+    many = np.broadcast_to(np.uint8(1), (1 << 25,))
+    with pytest.raises(LimitExceeded):
+        infer(many, many)
+    with pytest.raises(LimitExceeded):
+        infer(np.arange(4, dtype="u1"), np.broadcast_to(np.uint8(1), (1 << 26,)))
 
 
 def test_bits_are_compared() -> None:
@@ -419,6 +473,8 @@ def test_empty_and_single() -> None:
     with pytest.raises(Undetermined) as error:
         infer(np.array([[1]]), [1, 1, 1])
     assert error.value.missing == ((0, 0),)
+    with pytest.raises(Undetermined):
+        infer(np.array(1), [1, 1])
 
 
 def test_a_dump_that_ends_early() -> None:
@@ -583,6 +639,11 @@ def test_the_answer_in_words() -> None:
         "padding   1598, all 31",
     ]
     assert found.texts["mojo"] == str(found.layout)
+    assert found.texts["htp"] == catalog.get("htp:R4Crouton").to("htp")
+    assert isinstance(found.texts["candle"], NotExpressible)
+    moved = infer(reference, stored(FORMATS["htp:R4Crouton/any"], reference, [0, 1, 0, 0], [0] * 4, 31))
+    assert (moved.names, moved.layout.origin) == (("htp:R4Crouton",), (0, 1, 0, 0))
+    assert isinstance(moved.texts["htp"], NotExpressible)
     with pytest.raises(AttributeError):
         found.layout = None  # type: ignore[misc]
     assert "7 of them seen" in str(infer(offsets=[[0, 1, 2, 3], [4, 5, 6, -1]]))

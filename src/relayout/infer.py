@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .errors import LayoutError, LimitExceeded, ShapeError, Undetermined, shown
@@ -39,11 +38,19 @@ class Inference(NamedTuple):
     fill: Any = None
 
     @property
-    def texts(self) -> Mapping[str, str | LayoutError]:
-        """The layout in every dialect, or the refusal of a dialect that cannot hold it."""
+    def texts(self) -> dict[str, str | LayoutError]:
+        """The layout in every dialect, or the refusal of a dialect that cannot hold it.
+
+        A dialect that cannot hold the layout has the format instead, if that gives the layout for its extents.
+        """
         from .rosetta import rosetta
 
-        return rosetta(self.layout)
+        texts = dict(rosetta(self.layout))
+        if self.format is not None and self.format.layout(self.layout.extents).equivalent(self.layout):
+            for dialect, text in rosetta(self.format).items():
+                if isinstance(text, str) and not isinstance(texts[dialect], str):
+                    texts[dialect] = text
+        return texts
 
     def __str__(self) -> str:
         lines = [f"layout    {self.layout}"]
@@ -88,12 +95,10 @@ def infer(x: Any = None, dump: Any = None, *, offsets: Any = None) -> Inference:
 
 
 def _inference(layout: Layout, exact: bool = False, seen: int | None = None, **words: Any) -> Inference:
-    from .inference.boxes import format_named, names
+    from .inference.boxes import names
 
-    named = names(layout, exact)
-    return Inference(
-        layout, format_named(layout, named), named, layout.size, layout.size if seen is None else seen, **words
-    )
+    named, fmt = names(layout, exact)
+    return Inference(layout, fmt, named, layout.size, layout.size if seen is None else seen, **words)
 
 
 # ---- a table of offsets --------------------------------------------------------------------------------------

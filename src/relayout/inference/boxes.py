@@ -28,46 +28,55 @@ def explained(fit: Fit, length: int) -> Layout:
     least = fit.layout()
     if fit.swizzle is not None or (least.offset == 0 and least.storage_size == length):
         return least
-    for _, layout in _named(least):
+    for _, _, layout in _named(least):
         if layout.storage_size == length:
             return lean(layout)
     if least.storage_size == length:
         return least
-    return next(_filled(fit, length), least)
+    return next((box for box in _filled(fit, length) if box.equivalent(least)), least)
 
 
-def names(layout: Layout, exact: bool) -> tuple[str, ...]:
-    """The catalog's names for a layout; ``exact`` demands the same storage too.
+def names(layout: Layout, exact: bool) -> tuple[tuple[str, ...], Format | None]:
+    """The catalog's names for a layout, and the plainest format that gives it; ``exact`` demands the same storage.
 
-    Where there are none, the names it has apart from its offset; then those it has with more padding behind.
+    Where there are no names, those it has apart from its offset; then those it has with more padding behind. The format
+    is without what data do not tell (axes, fill); without names it is that of the layout itself, if it is one.
     """
-    if layout.swizzle is not None:
-        return tuple(catalog.find(layout))
-    for same in (layout, layout.with_offset(0)):
-        found = catalog.find(same) or [n for n, named in _named(same) if not exact]
+    bare = layout if layout.swizzle is not None else layout.with_offset(0)
+    for same in dict.fromkeys((layout, bare)):
+        found = catalog.find(same)
         if found:
-            return tuple(dict.fromkeys(found))
-    return tuple(dict.fromkeys(_with_more_behind(layout.with_offset(0)))) if exact else ()
+            given = [fmt for name, fmt, _ in _named(same) if name in found]
+            return tuple(found), _plainest(given or [fmt for _, fmt in _with_more_behind(same)])
+        if not exact:
+            same_function = [(name, fmt) for name, fmt, _ in _named(same)]
+            if same_function:
+                return _split(same_function)
+    padded = list(_with_more_behind(bare)) if exact else []
+    if padded:
+        return _split(padded)
+    try:
+        return (), format_of(layout)
+    except LayoutError:
+        return (), None
 
 
-def _with_more_behind(layout: Layout) -> Iterator[str]:
+def _split(found: list[tuple[str, Format]]) -> tuple[tuple[str, ...], Format | None]:
+    return tuple(dict.fromkeys([name for name, _ in found])), _plainest([fmt for _, fmt in found])
+
+
+def _plainest(found: list[Format]) -> Format | None:
+    plainest = min(found, key=lambda fmt: len(fmt.factors), default=None)
+    return None if plainest is None else Format(plainest.rank, plainest.pairs, align=plainest.align)
+
+
+def _with_more_behind(layout: Layout) -> Iterator[tuple[str, Format]]:
+    """Named formats that give the layout with its window where it is in its box."""
     behind = [b - o - n for b, o, n in zip(layout.padded_shape, layout.origin, layout.extents)]
     for name, fmt in formats(layout.rank):
         same = fmt.layout(layout.extents, left_pad=layout.origin, right_pad=behind)
         if same.storage_size == layout.storage_size and same.equivalent(layout):
-            yield name
-
-
-def format_named(layout: Layout, named: tuple[str, ...]) -> Format | None:
-    """The plainest of the named formats, without what data do not tell (axes, fill), else that of the layout itself."""
-    found = [fmt for name, fmt in formats(layout.rank) if name in named]
-    if found:
-        plainest = min(found, key=lambda fmt: len(fmt.factors))
-        return Format(plainest.rank, plainest.pairs, align=plainest.align)
-    try:
-        return format_of(layout)
-    except LayoutError:
-        return None
+            yield name, fmt
 
 
 def formats(rank: int) -> Iterator[tuple[str, Format]]:
@@ -78,7 +87,7 @@ def formats(rank: int) -> Iterator[tuple[str, Format]]:
                 yield entry.name, form
 
 
-def _named(layout: Layout) -> Iterator[tuple[str, Layout]]:
+def _named(layout: Layout) -> Iterator[tuple[str, Format, Layout]]:
     """Named formats with the same function; the first element may lie anywhere inside the first block."""
     if not layout.size or layout.min_offset < 0:
         return
@@ -91,7 +100,7 @@ def _named(layout: Layout) -> Iterator[tuple[str, Layout]]:
             running *= f.size
         same = fmt.layout(layout.extents, left_pad=inner)
         if same.equivalent(layout):
-            yield name, same
+            yield name, fmt, same
 
 
 def lean(layout: Layout) -> Layout:

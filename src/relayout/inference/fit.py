@@ -58,7 +58,12 @@ def fit(table: NDArray[np.int64], known: NDArray[np.bool_]) -> Fit | Open:
     if isinstance(found, Open):
         return found
     plain = fit_lines(found, table, known)
-    return plain if plain is not None else _swizzled(table, known)
+    return plain if plain is not None and _holds(plain, table, known) else _swizzled(table, known)
+
+
+def _holds(found: Fit, table: NDArray[np.int64], known: NDArray[np.bool_]) -> bool:
+    """Whether the layout itself has every known entry."""
+    return bool((found.layout().offsets() == table)[known].all())
 
 
 def fit_lines(found: Lines, table: NDArray[np.int64], known: NDArray[np.bool_]) -> Fit | None:
@@ -90,7 +95,9 @@ def _swizzled(table: NDArray[np.int64], known: NDArray[np.bool_]) -> Fit:
         found = solve(inner, known)
         plain = fit_lines(found, inner, known) if isinstance(found, Lines) else None
         if plain is not None:
-            return Fit(plain.start, plain.modes, swizzle)
+            swizzled = Fit(plain.start, plain.modes, swizzle)
+            if _holds(swizzled, table, known):
+                return swizzled
     raise _no_layout(table, known, sample.nearest)
 
 

@@ -78,12 +78,14 @@ def _guessed(
     shape: tuple[int, ...], length: int, some: list[NDArray[np.int64]]
 ) -> Iterator[tuple[NDArray[np.int64], Callable[[], Layout]]]:
     """Where ``some`` coordinates lie in each guess, and the guess itself."""
+    import numpy as np
+
     for fmt, sizes in _boxed(shape, length):
         box = fmt.layout(sizes)
         lines = [extended(box._mode(d), 0, n) for d, n in enumerate(sizes)]
         for left in cartesian(*[range(min(s - n, PADDING) + 1) for s, n in zip(sizes, shape)]):
             behind = [s - n - a for s, n, a in zip(sizes, shape, left)]
-            offsets = sum((line[x + a] for line, x, a in zip(lines, some, left)), 0 * some[0])
+            offsets = sum((line[x + a] for line, x, a in zip(lines, some, left)), np.zeros(LOOKED_AT, np.int64))
             yield offsets, partial(_padded, fmt, shape, left, behind)
 
 

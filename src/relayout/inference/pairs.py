@@ -36,13 +36,7 @@ class Pair(NamedTuple):
         where = np.zeros(count, np.int64)
         where[self.memory] = np.arange(self.memory.size)
         alone = (here == 1) & (there == 1)
-        return where[self.elements], alone[self.elements]
-
-    def unique(self) -> bool:
-        """Whether no two elements have the same value."""
-        import numpy as np
-
-        return bool(np.bincount(self.elements.reshape(-1), minlength=1).max() <= 1)
+        return np.asarray(where[self.elements]), np.asarray(alone[self.elements])
 
     def check(self, layout: Layout) -> NDArray[np.bool_]:
         """Which positions of the dump the layout uses; refused where it finds another value than the element's."""

@@ -121,7 +121,7 @@ def _connected(table: NDArray[np.int64], known: NDArray[np.bool_]) -> Lines | Op
     """Groups of places merged, dimension after dimension, until nothing more follows."""
     import numpy as np
 
-    labels = [np.asarray(x) for x in np.nonzero(known)]
+    labels = list(np.nonzero(known)) if known.ndim else []
     values = table[known]
     places = [_Places(n) for n in table.shape]
     merged = True

@@ -57,10 +57,12 @@ from .errors import (
     Overlap,
     ParseError,
     ShapeError,
+    Undetermined,
     WindowError,
 )
 from .explain import explain
 from .format import Format
+from .infer import Inference, infer
 from .inttuple import (
     IntTuple,
     compact_order,
@@ -82,6 +84,7 @@ from .layout import Layout
 from .linear import LinearLayout
 from .measures import cosize, depth, rank, size
 from .native import native_available
+from .probes import probes
 from .recast import downcast, recast_layout, upcast
 from .rosetta import rosetta
 from .swizzle import Swizzle
@@ -93,6 +96,7 @@ __all__ = [
     "ComposedLayout",
     "E",
     "Format",
+    "Inference",
     "IntTuple",
     "Layout",
     "LayoutError",
@@ -107,6 +111,7 @@ __all__ = [
     "ShapeError",
     "SingleBlock",
     "Swizzle",
+    "Undetermined",
     "UniformBlocks",
     "WindowError",
     "append",
@@ -136,6 +141,7 @@ __all__ = [
     "format_layout",
     "group",
     "idx2crd",
+    "infer",
     "inner_product",
     "left_inverse",
     "logical_divide",
@@ -153,6 +159,7 @@ __all__ = [
     "prefix_product",
     "prepend",
     "print_layout",
+    "probes",
     "product",
     "product_each",
     "raked_product",

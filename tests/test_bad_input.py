@@ -28,6 +28,7 @@ from relayout import (
     ParseError,
     ShapeError,
     Swizzle,
+    Undetermined,
     WindowError,
     parse,
 )
@@ -967,6 +968,7 @@ CODES = {
     NotExpressible: "RL006",
     LayoutMismatch: "RL007",
     LimitExceeded: "RL008",
+    Undetermined: "RL009",
 }
 
 

@@ -296,7 +296,10 @@ class Format(Immutable):
             options["align"] = [int(a) for a in found["align"].split(",")]
         if "fill" in found:
             options["fill"] = _as_fill(found["fill"])
-        return cls(len(order.split()), factors, **options)
+        try:
+            return cls(len(order.split()), factors, **options)
+        except ShapeError as error:
+            raise ParseError(error.message, text=text, position=start, hint=error.hint) from None
 
 
 _INT = r"\d{1,4000}"

@@ -167,7 +167,7 @@ def render(x: Layout | Format, dialect: str, *, padded: bool = False, dtype: Any
     from ..format import Format
     from ..layout import as_layout
 
-    name, _, style = dialect.partition(":")
+    name, _, style = str(dialect).partition(":")
     module = named(name)
     if style:
         try:

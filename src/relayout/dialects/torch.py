@@ -33,6 +33,8 @@ def parse(text: str) -> Layout | Format:
         if name in MEMORY_FORMATS:
             return catalog.get(f"torch:{name}")
         scan.fail(f"one of the memory formats {', '.join(MEMORY_FORMATS)}", 0)
+    if positional and not callee:
+        scan.fail("size=(...) and stride=(...), by name or in a call", 0)
     words: dict[str, Any] = dict(zip(_ORDER, [v for v in positional if not isinstance(v, str)]))
     for key, value in named.items():
         name = _SYNONYMS.get(key, key)

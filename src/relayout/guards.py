@@ -5,18 +5,20 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Callable
-from functools import wraps
-from typing import Any, TypeVar
+from functools import lru_cache, wraps
+from typing import Any, NamedTuple, TypeVar
 
 from . import catalog
-from .align import aligned
 from .compare import compare
-from .dialects import parse, with_shape
+from .dialects import with_shape
+from .elements import Element, element
 from .errors import LayoutMismatch, ShapeError, shown
 from .format import Format
 from .layout import Layout
-from .making import tensor
+from .making import named, placement
+from .nested import product
 from .tensor import Tensor
+from .transfer import in_one_piece
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -37,116 +39,186 @@ def guard(on: bool | None) -> None:
 def check(x: Any, expects: Layout | Format | str, *, axes: str | None = None) -> Any:
     """``x`` itself, if its elements are placed as ``expects`` says; else ``LayoutMismatch``.
 
-    ``x`` is a ``Tensor`` or an array. Letters alone, such as ``"nhwc"``, expect row-major dimensions in that order;
-    ``axes`` names the dimensions of ``x``. A tensor may start anywhere in its memory. A format that is made for
-    elements of one width refuses others.
+    ``x`` is a ``Tensor`` or an array of any library, on any device. Letters alone, such as ``"nhwc"``, expect
+    row-major dimensions in that order; ``axes`` names the dimensions of ``x``, which otherwise has those of the
+    expected format in their order. A tensor may start anywhere in its memory. A format that is made for elements of
+    one width refuses others.
     """
-    return _checked(x, _expected(expects), expects, axes)
-
-
-def _checked(x: Any, wanted: Layout | Format, expects: Any, axes: str | None = None) -> Any:
-    found = tensor(x)
+    found = _seen(x)
     names = axes or found.axes
+    wanted = _expected(expects, None if found.kind is None else found.kind.bits)
     if isinstance(wanted, Format):
-        _check_width(x, found, wanted, expects)
-        if names is not None and wanted.axes is not None:
-            wanted = aligned(wanted, None, names)[0]
-        if wanted.rank != found.ndim:
-            raise _mismatch(x, found, expects, f"which has rank {wanted.rank}")
-    if isinstance(wanted, Layout) and wanted.extents != found.shape:
-        raise _mismatch(x, found, expects, f"which has the shape {wanted.extents}")
-    layout = with_shape(wanted, found.shape)
-    if found.blocks is not None and not (isinstance(wanted, Format) and wanted.indirect is not None):
-        raise _mismatch(x, found, expects, "and its blocks lie anywhere, behind a table")
-    if found.size:
-        verdict = compare(_from_start(found.layout), _from_start(layout))
-        if not verdict:
-            first, second = verdict.offsets or (None, None)
-            why = f"at {verdict.coordinate} it is {first} from the start, expected {second}"
-            raise _mismatch(x, found, expects, why, verdict.coordinate)
+        wanted = _fitting(x, found, names, wanted, expects)
+    elif wanted.extents != found.layout.extents:
+        raise _mismatch(x, found, expects, f"which has the shape {wanted.extents}", "give it a tensor of that shape")
+    elif found.scattered is not None:
+        raise _mismatch(x, found, expects, _blocks_behind(found), _repack(expects, wanted, names))
+    verdict = compare(_from_start(found.layout), _from_start(wanted))
+    if not verdict:
+        first, second = verdict.offsets or (None, None)
+        why = f"at {verdict.coordinate} it is {first} from the start, expected {second}"
+        raise _mismatch(x, found, expects, why, _repack(expects, wanted, names), verdict.coordinate)
     return x
 
 
 def expects(**expected: Layout | Format | str) -> Callable[[Function], Function]:
-    """A decorator that checks arguments by name before every call: ``@expects(x="nhwc", w="htp:weights")``."""
+    """A decorator that checks arguments by name before every call: ``@expects(x="nhwc", w="htp:weights")``.
+
+    ``out`` is what the function returns, unless it has a parameter of that name. An argument that is None is left out.
+    """
 
     def decorate(function: Function) -> Function:
         signature = inspect.signature(function)
-        unknown = sorted(set(expected) - set(signature.parameters))
+        unknown = sorted(set(expected) - set(signature.parameters) - {"out"})
         if unknown:
             raise ShapeError(
                 f"{function.__name__} has no parameter {', '.join(unknown)}.",
-                hint=f"it has {', '.join(signature.parameters)}",
+                hint=f"it has {', '.join(signature.parameters)}, and out is what it returns",
                 expected=expected,
             )
-        wanted = {name: _expected(value) for name, value in expected.items()}
+        for wanted in expected.values():
+            _check_name(wanted)
+        returned = "out" in expected and "out" not in signature.parameters
 
         @wraps(function)
         def guarded(*args: Any, **words: Any) -> Any:
-            if guards_on():
-                given = signature.bind(*args, **words).arguments
-                for name, value in given.items():
-                    if name in wanted and value is not None:
-                        _check_argument(function.__name__, name, value, wanted[name], expected[name])
-            return function(*args, **words)
+            if not guards_on():
+                return function(*args, **words)
+            for name, value in signature.bind(*args, **words).arguments.items():
+                if name in expected and value is not None:
+                    _check_one(function.__name__, name, value, expected[name])
+            result = function(*args, **words)
+            if returned:
+                _check_one(function.__name__, "out", result, expected["out"])
+            return result
 
         return guarded  # type: ignore[return-value]
 
     return decorate
 
 
-def _check_argument(function: str, name: str, value: Any, wanted: Layout | Format, said: Any) -> None:
+def _check_one(function: str, name: str, value: Any, wanted: Any) -> None:
     try:
-        _checked(value, wanted, said)
+        check(value, wanted)
     except LayoutMismatch as error:
         raise LayoutMismatch(f"{function}({name}=...): {error.message}", hint=error.hint, **error.operands) from None
 
 
-def _expected(x: Any) -> Layout | Format:
-    if _is_letters(x):
-        return Format(len(x), [(d, 0) for d in range(len(x))], axes=x)
-    found = parse(x) if isinstance(x, str) else x
-    if not isinstance(found, Layout | Format):
-        raise ShapeError(f"expected a layout, a format or a text, got {shown(x)}.", hint="rl.parse makes one", got=x)
-    return found
+# ---- what is expected ------------------------------------------------------------------------------------
+
+
+def _expected(x: Any, bits: int | None) -> Layout | Format:
+    return _read(x, bits) if isinstance(x, str) else placement(x, bits)
+
+
+@lru_cache(maxsize=1024)
+def _read(text: str, bits: int | None) -> Layout | Format:
+    if _is_letters(text):
+        return Format(len(text), [(d, 0) for d in range(len(text))], axes=text)
+    return placement(text, bits)
+
+
+def _check_name(wanted: Any) -> None:
+    """Refuse what can be no layout of anything; a name may still need the width of the elements."""
+    if not isinstance(wanted, str) or named(wanted) is None:
+        _expected(wanted, None)
 
 
 def _is_letters(x: Any) -> bool:
-    return isinstance(x, str) and x.isalpha() and x.islower() and len(set(x)) == len(x)
+    """Whether a text is names of axes. Tags of the first letters, such as ``acdb``, are oneDNN's."""
+    if not isinstance(x, str) or not x.isalpha() or not x.islower() or len(set(x)) != len(x):
+        return False
+    return "".join(sorted(x)) != "abcdefghijklmnopqrstuvwxyz"[: len(x)]
+
+
+def _fitting(x: Any, found: Seen, names: str | None, wanted: Format, said: Any) -> Layout:
+    """The layout of a format for what was found; refused where it is for other data."""
+    if wanted.rank != found.layout.rank:
+        raise _mismatch(x, found, said, f"which has {wanted.rank} dimensions", "give it a tensor of that rank")
+    if found.kind is not None and wanted.element_bits not in (None, found.kind.bits):
+        why = f"which is for elements of {wanted.element_bits} bits, not {found.kind.bits}"
+        raise _mismatch(x, found, said, why, "rl.from_logical(x, ..., interface) converts elements")
+    if names is not None and wanted.axes is not None:
+        if set(names) != set(wanted.axes):
+            why = f"whose axes are {wanted.axes}"
+            raise _mismatch(x, found, said, why, f"say which is which: axes={wanted.axes!r} in the order of x")
+        wanted = wanted.aligned(names)
+    layout = with_shape(wanted, found.layout.extents)
+    if found.scattered is not None and _block_elements(wanted, layout) != found.scattered:
+        raise _mismatch(x, found, said, _blocks_behind(found), _repack(said, layout, names))
+    return layout
+
+
+def _block_elements(fmt: Format, layout: Layout) -> int | None:
+    if fmt.indirect is None:
+        return None
+    return product(fmt.physical_shape(layout.extents)[fmt.indirect :])
+
+
+def _blocks_behind(found: Seen) -> str:
+    return f"and its elements lie in blocks of {found.scattered}, behind a table"
+
+
+# ---- what came -------------------------------------------------------------------------------------------
+
+
+class Seen(NamedTuple):
+    """What is known of data without reading it; ``scattered`` is the size of blocks that a table puts anywhere."""
+
+    layout: Layout
+    kind: Element | None
+    axes: str | None
+    scattered: int | None
+
+
+def _seen(x: Any) -> Seen:
+    if isinstance(x, Tensor):
+        whole = in_one_piece(x.layout, x.blocks)[1] is not None
+        scattered = None if whole or x.blocks is None else x.blocks.elements
+        return Seen(x.layout, x.interface.element, x.axes, scattered)
+    from .inference.live import array_layout, is_array
+
+    if not is_array(x):
+        raise ShapeError(f"{shown(x)} is no array.", hint="check arrays and tensors", got=type(x))
+    dtype = getattr(x, "dtype", None)
+    return Seen(array_layout(x), None if dtype is None else element(dtype), None, None)
 
 
 def _from_start(layout: Layout) -> Layout:
     """The layout as seen from its first element; a swizzle counts from the start of the memory."""
-    return layout if layout.swizzle is not None else layout.with_offset(layout.offset - layout(0))
+    return layout if layout.swizzle is not None or not layout.size else layout.with_offset(layout.offset - layout(0))
 
 
-def _check_width(x: Any, found: Tensor, wanted: Format, said: Any) -> None:
-    bits = found.interface.element.bits
-    if wanted.element_bits not in (None, bits):
-        raise _mismatch(x, found, said, f"which is for elements of {wanted.element_bits} bits, not {bits}")
+def describe(x: Any) -> str:
+    """What ``x`` is, in a line: ``torch tensor 1x224x224x64 float32, strides (...) = htp:R4Flat``."""
+    return _described(x, _seen(x))
 
 
-def _mismatch(x: Any, found: Tensor, said: Any, why: str, coordinate: Any = None) -> LayoutMismatch:
-    text = said if isinstance(said, str) else str(said)
+def _described(x: Any, found: Seen) -> str:
+    library = type(x).__module__.partition(".")[0]
+    kind = {"numpy": "numpy array", "relayout": "tensor"}.get(library, f"{library} {type(x).__name__.lower()}")
+    layout = _from_start(found.layout)
+    words = [kind, "x".join(map(str, layout.extents)) or "scalar"]
+    words += [f"({found.axes})"] if found.axes else []
+    words += [found.kind.name] if found.kind else []
+    placed = str(layout) if layout.depth > 1 or layout.swizzle is not None else f"strides {layout.stride}"
+    names = catalog.find(layout)[:3] if layout.size else []
+    return f"{' '.join(words)}, {placed}" + f" = {', '.join(names)}" * bool(names)
+
+
+def _repack(said: Any, layout: Layout, names: str | None) -> str:
+    """What to write to get the data as expected."""
+    letters = _is_letters(said)
+    target = repr(said) if isinstance(said, str) and not letters else f"rl.{layout!r}"
+    other = f"; if its dimensions are {said} in another order, name them with axes=" if letters and not names else ""
+    return f"rl.from_logical(x, {target}{f', axes={names!r}' if names else ''}) repacks it{other}"
+
+
+def _mismatch(x: Any, found: Seen, said: Any, why: str, hint: str, coordinate: Any = None) -> LayoutMismatch:
     return LayoutMismatch(
-        f"got {describe(x, found)}; expected {text}, {why}.",
-        hint="numpy.ascontiguousarray(x) copies it"
-        if _is_letters(said)
-        else f"rl.from_logical(x, {text!r}) repacks it",
+        f"got {_described(x, found)}; expected {said}, {why}.",
+        hint=hint,
         got=found.layout,
         expected=said,
         coordinate=coordinate,
     )
-
-
-def describe(x: Any, found: Tensor | None = None) -> str:
-    """What ``x`` is, in a line: ``torch tensor 1x224x224x64 float32, strides (...) = htp:R4Flat``."""
-    found = tensor(x) if found is None else found
-    library = type(x).__module__.partition(".")[0]
-    kind = {"numpy": "numpy array", "relayout": "tensor"}.get(library, f"{library} {type(x).__name__.lower()}")
-    size = "x".join(map(str, found.shape)) or "scalar"
-    named = catalog.find(_from_start(found.layout)) if found.size else []
-    placed = f"strides {found.layout.stride}" if found.layout.depth <= 1 else str(found.layout)
-    axes = f" ({found.axes})" if found.axes else ""
-    names = f" = {', '.join(named[:3])}" if named else ""
-    return f"{kind} {size}{axes} {found.dtype}, {placed}{names}"

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
+from . import catalog
 from .block_table import BlockTable
 from .dialects import parse
+from .elements import element
 from .errors import ShapeError, shown
 from .format import Format
-from .interface import Interface, Plain, as_interface
+from .interface import Plain, as_interface
 from .layout import Layout
 from .memory import Memory, as_array, fresh, own_element
-from .nested import product
-from .tensor import Padding, Tensor
+from .tensor import Padding, Tensor, new_tensor
+from .tensor_data import values_of
 
 
 def tensor(x: Any, interface: Any = None, *, axes: str | None = None) -> Tensor:
@@ -35,20 +38,20 @@ def tensor(x: Any, interface: Any = None, *, axes: str | None = None) -> Tensor:
             expected=means.element,
         )
     size = array.dtype.itemsize
-    if any(s % size for s, n in zip(array.strides, array.shape) if n > 1):
+    moving = [n > 1 and array.size > 0 for n in array.shape]
+    if any(s % size for s, moves in zip(array.strides, moving) if moves):
         raise ShapeError(
             f"strides of {array.strides} bytes are no whole numbers of elements of {size} bytes.",
             hint="copy the array",
             strides=array.strides,
         )
-    strides = [s // size if n > 1 else 0 for s, n in zip(array.strides, array.shape)]
-    rising = array[tuple([slice(None, None, -1) if s < 0 else slice(None) for s in strides])]
-    span = 1 + sum([(n - 1) * abs(s) for n, s in zip(array.shape, strides)]) if array.size else 0
-    flat = np.lib.stride_tricks.as_strided(rising, (span,), (size,), writeable=array.flags.writeable)
-    start = sum([(n - 1) * -s for n, s in zip(array.shape, strides) if s < 0]) if array.size else 0
-    made = Tensor.__new__(Tensor)
-    made._set((Memory(flat.view(np.uint8), kind),), Layout(array.shape, strides, offset=start), means, axes, None)
-    return made
+    strides = [s // size for s in array.strides]
+    reach = [(n - 1) * s if moves else 0 for n, s, moves in zip(array.shape, strides, moving)]
+    lowest = array[(..., *[slice(None, None, -1) if r < 0 else slice(None) for r in reach])]
+    span = 1 + sum([abs(r) for r in reach]) if array.size else 0
+    flat = np.lib.stride_tricks.as_strided(lowest, (span,), (size,), writeable=array.flags.writeable)
+    layout = Layout(array.shape, strides, offset=-sum([r for r in reach if r < 0]))
+    return new_tensor()._set((Memory(flat.view(np.uint8), kind),), layout, means, axes, None)
 
 
 def empty(
@@ -56,22 +59,66 @@ def empty(
     dtype: Any,
     shape: Any = None,
     *,
+    fill: Any = None,
     axes: str | None = None,
     left_pad: Any = None,
     right_pad: Any = None,
 ) -> Tensor:
-    """A tensor of its own memory, zeroed; a format needs the ``shape``. ``dtype`` is a type or an interface.
+    """A tensor of its own memory; a format needs the ``shape``. ``dtype`` is a type or an interface.
 
-    The padding of a format, if it names a fill, is filled with it.
+    All of the memory holds ``fill``, a stored value or ``"qzero"``; by default that of the format, else 0, and
+    ``"qzero"`` in the padding that was asked for.
     """
     means = as_interface(dtype)
-    made, fill = _allocated(layout, means, shape, axes, left_pad, right_pad)
-    return made if fill is None else made.fill_padding(user=None, auto=fill)
+    found = placement(layout, means.element.bits)
+    table = None
+    if isinstance(found, Format):
+        if shape is None:
+            raise ShapeError(f"{found} has no shape yet.", hint="pass shape=(...)", format=found)
+        if found.element_bits not in (None, means.element.bits):
+            what = f"{found} is made for elements of {found.element_bits} bits, not for {means.element.name}."
+            warnings.warn(what, stacklevel=2)
+        found = found if axes is None else found.aligned(axes)
+        placed = found.layout(shape, left_pad=left_pad, right_pad=right_pad)
+        table = _blocks(found, placed, left_pad, right_pad)
+        axes = found.axes
+    else:
+        placed = found
+        if (shape is not None and tuple(shape) != placed.extents) or left_pad is not None or right_pad is not None:
+            raise ShapeError(
+                f"{found} has its shape {found.extents} and padding already.",
+                hint="leave shape and padding out",
+                layout=found,
+            )
+    if placed.has_basis or (placed.padded_size and placed.box.min_offset < 0):
+        raise ShapeError(f"{placed} goes below 0, or has no places in memory.", hint="add to its offset", layout=placed)
+    memory = fresh(means.element, placed.storage_size if table is None else table.count * table.elements)
+    zeros = (0,) * placed.rank
+    padding = Padding(tuple(left_pad or zeros), tuple(right_pad or zeros))
+    bound = None if table is None else table.bound([memory])
+    made = new_tensor()._set((memory,), placed, means, axes, bound, padding)
+    value = getattr(found, "fill", None) if fill is None else fill
+    if value is not None:
+        memory.fill(made._code(value))
+    if fill is None and any(padding.left + padding.right):
+        made.fill_padding(user="qzero")
+    return made
 
 
-def full(layout: Layout | Format | str, value: Any, dtype: Any, shape: Any = None, **words: Any) -> Tensor:
+def full(
+    layout: Layout | Format | str,
+    value: Any,
+    dtype: Any,
+    shape: Any = None,
+    *,
+    fill: Any = None,
+    axes: str | None = None,
+    left_pad: Any = None,
+    right_pad: Any = None,
+) -> Tensor:
     """The same with ``value`` at every element."""
-    return empty(layout, dtype, shape, **words).fill(value)
+    made = empty(layout, dtype, shape, fill=fill, axes=axes, left_pad=left_pad, right_pad=right_pad)
+    return made.fill(value)
 
 
 def from_logical(
@@ -84,54 +131,45 @@ def from_logical(
     left_pad: Any = None,
     right_pad: Any = None,
 ) -> Tensor:
-    """A copy of ``array`` in another layout; ``axes`` names the array's dimensions, in their order.
+    """A copy of an array or a tensor in another layout; ``axes`` names its dimensions, in their order.
 
-    Everything beside the data gets ``fill``, a stored value or ``"qzero"``; by default that of the format, else 0.
+    Everything beside the data gets ``fill``, as in ``empty``. Without an ``interface`` elements keep their type.
     """
-    import numpy as np
-
-    source = (
-        array.numpy() if isinstance(array, Tensor) else as_array(array) if not np.isscalar(array) else np.asarray(array)
-    )
-    axes = axes or (array.axes if isinstance(array, Tensor) else None)
-    means = Plain(own_element(source)) if interface is None else as_interface(interface)
-    made, usual = _allocated(layout, means, source.shape, axes, left_pad, right_pad)
-    value = usual if fill is None else fill
-    if value is not None:
-        made.fill_padding(user=value, auto=value)
-    made._assign(source)
-    return made
+    source = array if isinstance(array, Tensor) else values_of(array)
+    means = interface
+    if isinstance(source, Tensor):
+        axes = axes or source.axes
+        means = source.interface if interface is None else interface
+    elif interface is None:
+        means = Plain(element(source.dtype))
+    made = empty(layout, means, source.shape, fill=fill, axes=axes, left_pad=left_pad, right_pad=right_pad)
+    return made.copy_from(source)
 
 
-def _allocated(
-    layout: Layout | Format | str, means: Interface, shape: Any, axes: str | None, left_pad: Any, right_pad: Any
-) -> tuple[Tensor, Any]:
-    """A zeroed tensor that owns its padding, and the fill that the format names."""
-    found = parse(layout) if isinstance(layout, str) else layout
-    fill = table = None
-    if isinstance(found, Format):
-        if shape is None:
-            raise ShapeError(f"{found} has no shape yet.", hint="pass shape=(...)", format=found)
-        fmt = found if axes is None else found.aligned(axes)
-        made = fmt.layout(shape, left_pad=left_pad, right_pad=right_pad)
-        axes, fill = fmt.axes, fmt.fill
-        room = made.storage_size
-        if fmt.indirect is not None and room:
-            physical = fmt.physical_shape(shape, left_pad=left_pad, right_pad=right_pad)
-            table = BlockTable.consecutive(product(physical[: fmt.indirect]), physical[fmt.indirect :])
-    elif isinstance(found, Layout):
-        made, room = found, found.storage_size
-        if (shape is not None and tuple(shape) != made.extents) or left_pad is not None or right_pad is not None:
-            raise ShapeError(
-                f"{found} has its shape and padding already.", hint="leave shape and padding out", layout=found
-            )
-    else:
-        raise ShapeError(f"expected a layout, a format or a text, got {shown(layout)}.", hint="rl.parse makes one")
-    if made.size and made.min_offset < 0:
-        raise ShapeError(f"{made} goes down to {made.min_offset}.", hint="add to its offset", layout=made)
-    zeros = (0,) * made.rank
-    padding = Padding(tuple(left_pad or zeros), tuple(right_pad or zeros))
-    result = Tensor.__new__(Tensor)
-    memory = fresh(means.element, room)
-    result._set((memory,), made, means, axes, table, padding)
-    return result, fill
+def placement(x: Layout | Format | str, bits: int | None = None) -> Layout | Format:
+    """A layout or a format. A name whose format depends on the width of the elements means the one for ``bits``."""
+    found = x
+    if isinstance(x, str):
+        entry = named(x)
+        found = parse(x) if entry is None else entry.at(bits)
+    if not isinstance(found, Layout | Format):
+        raise ShapeError(f"expected a layout, a format or a text, got {shown(x)}.", hint="rl.parse makes one", got=x)
+    return found
+
+
+def named(text: str) -> catalog.Entry | None:
+    """What the catalog knows by that name."""
+    try:
+        return catalog.entry(text.strip())
+    except ShapeError:
+        return None
+
+
+def _blocks(fmt: Format, layout: Layout, left_pad: Any, right_pad: Any) -> BlockTable | None:
+    """A table of fresh blocks, if the format has them and the layout is not empty."""
+    if fmt.indirect is None or not layout.storage_size:
+        return None
+    fmt.split(layout.extents, left_pad=left_pad, right_pad=right_pad)
+    shape = fmt.physical_shape(layout.extents, left_pad=left_pad, right_pad=right_pad)[fmt.indirect :]
+    one = Layout.row_major(shape).size
+    return BlockTable.consecutive(-(-layout.storage_size // one), shape)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .elements import Element, element, storage_dtype
-from .errors import LayoutError, ShapeError, shown
+from .errors import LayoutError, LimitExceeded, ShapeError, shown
 from .nested import product
 
 if TYPE_CHECKING:
@@ -17,9 +17,10 @@ ALIGNMENT = 64
 
 
 class Memory:
-    """Bytes, the type of the elements in them, and whether they may be written.
+    """Bytes, and the type of the elements in them.
 
-    Element ``i`` has the bits ``i * element.bits`` and on, the least significant bit of a byte first.
+    Element ``i`` has the bits ``i * element.bits`` and on, the least significant bit of a byte first. ``typed`` is the
+    same memory as an array of the stored type, or None where elements share bytes.
     """
 
     __slots__ = ("bytes", "count", "element", "typed")
@@ -37,10 +38,13 @@ class Memory:
             if data.size and data.ctypes.data % storage_dtype(kind).alignment:
                 raise ShapeError(
                     f"the memory starts at an address that {kind.name} is not aligned to.",
-                    hint="copy it: an array of that type, or bytes(...) of it, is aligned",
+                    hint="copy it: a new array, or bytes(...) of it, is aligned",
                     element=kind,
                 )
             self.typed = data[: self.count * kind.bytes].view(storage_dtype(kind))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Memory, (self.bytes, self.element)
 
     @property
     def writable(self) -> bool:
@@ -63,13 +67,27 @@ class Memory:
 
             subbyte.put(self.bytes, self.element, where, values)
 
+    def fill(self, value: Any) -> None:
+        """Put one stored value everywhere."""
+        if self.typed is not None:
+            self.typed.fill(value)
+        else:
+            import numpy as np
+
+            from . import subbyte
+
+            self.bytes[:] = np.resize(subbyte.pack([value] * 8, self.element), self.bytes.size)
+
 
 def fresh(kind: Element, count: int) -> Memory:
     """Zeroed memory for ``count`` elements that starts at a multiple of 64 bytes."""
     import numpy as np
 
     size = -(-count * kind.bits // 8)
-    room = np.zeros(size + ALIGNMENT, np.uint8)
+    try:
+        room = np.zeros(size + ALIGNMENT, np.uint8)
+    except (MemoryError, OverflowError, ValueError):
+        raise LimitExceeded(f"there is no memory for {size} bytes.", hint="take a part of it", limit=size) from None
     start = -room.ctypes.data % ALIGNMENT
     return Memory(room[start : start + size], kind)
 
@@ -78,28 +96,22 @@ def memory_of(x: Any, dtype: Any = None) -> Memory:
     """The memory of ``x`` itself, never a copy.
 
     Arrays of numpy and of libraries with DLPack have a type of their own, which ``dtype`` must agree with, and lie
-    together in memory, in row-major order. Everything else is bytes, and needs the type.
+    together in memory, in row-major order. Everything else is bytes, and needs the type. Elements below a byte are
+    packed, in bytes or in an array of uint8.
     """
     import numpy as np
 
+    wanted = None if dtype is None else element(dtype)
     array = _array(x)
     if array is None:
-        if dtype is None:
+        if wanted is None:
             raise ShapeError(
                 f"{type(x).__name__} is bytes: of which elements is not known.", hint="pass the dtype", got=type(x)
             )
-        try:
-            data = np.frombuffer(x, np.uint8)
-        except (TypeError, ValueError, BufferError) as error:
-            raise ShapeError(
-                f"{shown(x)} has no memory that can be read: {error}.",
-                hint="pass an array, bytes, a bytearray, a memoryview or an mmap",
-                got=type(x),
-            ) from None
-        return Memory(data, element(dtype))
-    kind = own_element(array)
-    wanted = kind if dtype is None else element(dtype)
-    if wanted.bits != kind.bits or storage_dtype(wanted) != array.dtype:
+        return Memory(_bytes(x), wanted)
+    packed = wanted is not None and wanted.bits < 8 and array.dtype == np.uint8
+    kind = wanted if wanted is not None and packed else own_element(array)
+    if wanted is not None and (wanted.bits != kind.bits or storage_dtype(wanted) != storage_dtype(kind)):
         raise ShapeError(
             f"the array holds {array.dtype}, not {wanted.name}.",
             hint=f"view it as {wanted.underlying.name}, or pass memoryview(x).cast('B') for its bytes",
@@ -112,7 +124,7 @@ def memory_of(x: Any, dtype: Any = None) -> Memory:
             hint="rl.tensor(x) wraps an array as it is",
             shape=array.shape,
         )
-    return Memory(array.reshape(-1).view(np.uint8), wanted)
+    return Memory(array.reshape(-1).view(np.uint8), wanted or kind)
 
 
 def own_element(array: NDArray[Any]) -> Element:
@@ -127,7 +139,7 @@ def own_element(array: NDArray[Any]) -> Element:
     if kind.bits < 8:
         raise ShapeError(
             f"the array keeps each {kind.name} in a byte of its own.",
-            hint="x.view('int8') is what is stored; relayout.subbyte.pack(x, kind) packs it",
+            hint="rl.from_logical packs it; x.astype('int8') is a byte for each",
             got=array.dtype,
         )
     return kind
@@ -135,11 +147,13 @@ def own_element(array: NDArray[Any]) -> Element:
 
 def as_array(x: Any) -> NDArray[Any]:
     """``x`` as a numpy array over the same memory; refused where there is none."""
-    array = _array(x)
+    import numpy as np
+
+    array = np.asarray(x) if isinstance(x, memoryview) else _array(x)
     if array is None:
         raise ShapeError(
             f"{shown(x)} is no array: it has no shape and strides.",
-            hint="Tensor(x, layout, dtype) takes bytes",
+            hint="Tensor(x, layout, dtype) takes bytes, numpy.asarray(x) lists",
             got=type(x),
         )
     return array
@@ -149,60 +163,50 @@ def _array(x: Any) -> NDArray[Any] | None:
     """``x`` as a numpy array over the same memory, or None if it is bytes."""
     import numpy as np
 
-    if isinstance(x, np.ndarray):
-        return x
-    if not hasattr(x, "__dlpack__"):
-        if not isinstance(x, bytes | bytearray | memoryview) and hasattr(x, "__array_interface__"):
-            return _from_interface(x)
-        return None
-    device = getattr(x, "__dlpack_device__", lambda: (1, 0))()
-    if device[0] != 1:
+    if isinstance(x, np.ma.MaskedArray):
         raise ShapeError(
-            f"the memory is on another device (DLPack {device}).", hint="copy it to the host first", device=device
+            "a masked array has elements that do not count.", hint="fill them: x.filled(value)", got=type(x)
         )
-    special = _bits_of_torch(x)
-    if special is not None:
-        return special
+    if isinstance(x, np.ndarray):
+        return np.asarray(x)
+    if hasattr(x, "__dlpack__"):
+        from .dlpack import from_dlpack
+
+        return from_dlpack(x)
+    if isinstance(getattr(x, "__array_interface__", None), dict):
+        return _from_interface(x, x.__array_interface__)
+    return None
+
+
+def _bytes(x: Any) -> NDArray[np.uint8]:
+    import numpy as np
+
     try:
-        return np.from_dlpack(x)
-    except (BufferError, RuntimeError, TypeError, ValueError) as error:
+        return np.frombuffer(x, np.uint8)
+    except (TypeError, ValueError, BufferError) as error:
         raise ShapeError(
-            f"{type(x).__name__} hands out no memory: {error}.", hint="detach it, or copy it into numpy", got=type(x)
+            f"{shown(x)} has no memory that can be read: {error}.",
+            hint="pass an array, bytes, a bytearray, a memoryview or an mmap",
+            got=type(x),
         ) from None
 
 
-def _bits_of_torch(x: Any) -> NDArray[Any] | None:
-    """A torch tensor of a type that numpy lacks, as the same bits of an integer type seen as that type."""
-    import numpy as np
-
-    name = str(getattr(x, "dtype", ""))
-    if not name.startswith("torch."):
-        return None
-    kind = element(name)
-    if storage_dtype(kind).type.__module__.split(".")[0] == "numpy":
-        return None
-    import torch  # type: ignore[import-not-found]
-
-    return np.from_dlpack(x.view({8: torch.uint8, 16: torch.int16}[kind.bits])).view(storage_dtype(kind))
-
-
-def _from_interface(x: Any) -> NDArray[Any]:
+def _from_interface(x: Any, description: dict[str, Any]) -> NDArray[Any]:
     """An array over a buffer that ``__array_interface__`` names; a bare address cannot be proven and is refused."""
     import numpy as np
 
-    description = x.__array_interface__
-    data = description.get("data") if isinstance(description, dict) else None
-    if data is None or isinstance(data, tuple):
+    data = description.get("data")
+    if data is None or isinstance(data, tuple) or description.get("mask") is not None:
         raise ShapeError(
-            f"{type(x).__name__} gives the address of its memory, and not how long that is.",
+            f"{type(x).__name__} gives the address of its memory, and not how long that is, or masks some of it.",
             hint="numpy.asarray(x), if you trust it; or pass a buffer",
             got=type(x),
         )
+    flat = _bytes(data)
     try:
-        flat = np.frombuffer(data, np.uint8)
         shape, kind = tuple(description["shape"]), np.dtype(description["typestr"])
-        strides, start = description.get("strides"), description.get("offset", 0)
-        return _inside(flat, shape, kind, strides, start)
+        element(kind)
+        return _inside(flat, shape, kind, description.get("strides"), description.get("offset", 0))
     except LayoutError:
         raise
     except (KeyError, TypeError, ValueError, OverflowError) as error:
@@ -218,13 +222,11 @@ def _inside(flat: NDArray[np.uint8], shape: Any, kind: Any, strides: Any, start:
     import numpy as np
 
     if strides is None:
-        strides, step = [0] * len(shape), kind.itemsize
-        for d in range(len(shape) - 1, -1, -1):
-            strides[d] = step
-            step *= shape[d]
-    if product(tuple(shape)):
-        low = start + sum([min(0, (n - 1) * s) for n, s in zip(shape, strides, strict=True)])
-        high = start + sum([max(0, (n - 1) * s) for n, s in zip(shape, strides, strict=True)]) + kind.itemsize
+        strides = [product(shape[d + 1 :]) * kind.itemsize for d in range(len(shape))]
+    if product(shape):
+        reach = [(n - 1) * s for n, s in zip(shape, strides, strict=True)]
+        low = start + sum([r for r in reach if r < 0])
+        high = start + sum([r for r in reach if r > 0]) + kind.itemsize
         if low < 0 or high > flat.size:
             raise ShapeError(
                 f"the array would use the bytes {low} to {high} of a buffer of {flat.size}.",
@@ -232,4 +234,4 @@ def _inside(flat: NDArray[np.uint8], shape: Any, kind: Any, strides: Any, start:
                 shape=shape,
                 strides=strides,
             )
-    return np.ndarray(shape, kind, buffer=flat, offset=start, strides=strides)
+    return np.ndarray(shape, kind, buffer=flat, offset=start if product(shape) else 0, strides=strides)

@@ -1,4 +1,4 @@
-"""A pytest plugin: guards are on in every test run, and ``assert_layout`` is a fixture."""
+"""A pytest plugin: the guards are on while tests run, and ``assert_layout`` is a fixture."""
 
 from __future__ import annotations
 
@@ -9,14 +9,28 @@ import pytest
 
 
 def pytest_configure() -> None:
-    import os
+    from relayout.guards import guard
 
-    os.environ["RELAYOUT_GUARDS"] = "1"
+    guard(True)
+
+
+def pytest_unconfigure() -> None:
+    from relayout.guards import guard
+
+    guard(None)
 
 
 @pytest.fixture
 def assert_layout() -> Callable[..., Any]:
     """``assert_layout(x, "htp:R4Crouton")`` fails the test unless ``x`` has that layout, and says what it has."""
+    from relayout.errors import LayoutMismatch
     from relayout.guards import check
 
-    return check
+    def assert_layout(x: Any, expects: Any, *, axes: str | None = None) -> None:
+        __tracebackhide__ = True
+        try:
+            check(x, expects, axes=axes)
+        except LayoutMismatch as mismatch:
+            pytest.fail(str(mismatch), pytrace=False)
+
+    return assert_layout

@@ -9,13 +9,17 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from .composition import composition
-from .errors import NotExpressible, ShapeError
+from .errors import LimitExceeded, NotExpressible, OutOfBounds, ShapeError
+from .indexing import completed
 from .interface import Interface, ScaleOffset
 from .inttuple import as_int
 from .layout import Layout, as_layout
-from .modes import simplified
+from .modes import digit_sum, simplified
+from .transfer import in_one_piece
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from .tensor import Tensor
 
 View = Callable[[Layout], Layout]
@@ -28,7 +32,8 @@ class TensorViews:
 
     def _viewed(self: Tensor, view: View) -> Tensor:
         """The tensor under ``view``, with the channels and the names of its dimensions where they led."""
-        return self._like(view(self.layout), _interface(self, view), _axes(self, view))
+        layout = view(self.layout)
+        return self._like(layout, _interface(self, view), _axes(self, view, layout.rank))
 
     def slice(self: Tensor, *items: Any) -> Tensor:
         """Basic indexing as in numpy: integers, slices with any step, ``...`` and None."""
@@ -36,7 +41,20 @@ class TensorViews:
 
     def slice_at(self: Tensor, *items: Any) -> Tensor:
         """Core AI's ``slice(at:)``: the rank stays, an integer keeps its dimension with size 1."""
-        kept = [slice(i, i + 1 or None) if _is_index(i) else i for i in items]
+        kept, dim = [], 0
+        for key in completed(items, self.layout.rank):
+            if _is_index(key):
+                n, i = self.layout.extents[dim], as_int(key, "an index")
+                if not -n <= i < n:
+                    raise OutOfBounds(
+                        f"index {i} is outside dimension {dim}, which has size {n}.",
+                        hint=f"use {-n} <= index < {n}" if n else "the dimension is empty",
+                        dim=dim,
+                        index=i,
+                    )
+                key = slice(i % n, i % n + 1)
+            dim += key is not None
+            kept.append(key)
         return self.slice(*kept)
 
     def narrow(self: Tensor, dim: int, start: int, length: int) -> Tensor:
@@ -99,11 +117,11 @@ class TensorViews:
 
     def tiled_iterator(self: Tensor, sizes: Any, dim: int = 0, start: Any = None) -> Iterator[Tensor]:
         """The tiles of these sizes along one dimension, from ``start`` on (the first tile by default)."""
-        d = range(self.layout.rank)[dim]
-        counts = self.layout.tile(sizes).extents[: self.layout.rank]
-        at = [0] * len(counts) if start is None else [as_int(x, "a tile") for x in start]
-        for k in range(at[d], counts[d]):
-            yield self.tile(sizes, (*at[:d], k, *at[d + 1 :]))
+        d = self.layout._dim(dim)
+        at = [0] * self.layout.rank if start is None else [as_int(x, "a tile number") for x in start]
+        self.layout.tile(sizes, at)
+        count = -(-self.layout.extents[d] // sizes[d])
+        return (self.tile(sizes, (*at[:d], k, *at[d + 1 :])) for k in range(at[d], count))
 
     def distribute(self: Tensor, thread_layout: Layout, thread_id: int) -> Tensor:
         """The elements of one thread: every ``n``-th along each dimension, where the threads have the shape ``n``.
@@ -147,39 +165,48 @@ class TensorViews:
     # ---- what holds --------------------------------------------------------------------------------------
 
     def is_contiguous(self: Tensor) -> bool:
-        """Whether the elements follow each other in row-major order, without holes; a table makes no promise."""
-        return self._table is None and self.layout.is_contiguous()
+        """Whether the elements follow each other in row-major order, without holes, in one piece of memory."""
+        layout = in_one_piece(self.layout, self._table)[1]
+        return layout is not None and layout.is_contiguous()
 
-    def contiguous_elements(self: Tensor) -> Any:
+    def contiguous_elements(self: Tensor) -> NDArray[Any]:
         """The stored elements as one flat array over the same memory, as in Core AI; refused unless contiguous."""
-        if not self.is_contiguous():
+        if not self.is_contiguous() or self.interface.element.bits < 8:
             raise NotExpressible(
-                f"{self.layout} is not contiguous in row-major order.", hint="t.numpy() copies", tensor=self
+                f"{self!r} is not contiguous in row-major order, or has elements that share bytes.",
+                hint="t.stored() copies",
+                tensor=self,
             )
-        return self.raw[self.layout.min_offset :][: self.layout.size] if self.layout.size else self.raw[:0]
+        return self.stored().reshape(-1)
 
 
 def _is_index(key: Any) -> bool:
-    return key is not None and key is not Ellipsis and not isinstance(key, slice)
+    return key is not None and not isinstance(key, slice)
 
 
-def _probe(layout: Layout, dim: int) -> Layout:
-    """The layout over the same extents whose value is the coordinate along ``dim``."""
-    return Layout(layout.extents, tuple([int(d == dim) for d in range(layout.rank)]))
-
-
-def _axes(tensor: Tensor, view: View) -> str | None:
-    """The names of the dimensions after ``view``: None unless each still comes from one of the old ones."""
-    if tensor.axes is None:
+def _probe(layout: Layout, dim: int, view: View) -> Layout | None:
+    """The coordinate along ``dim`` that each element had before ``view``, as a layout; None where none says it."""
+    try:
+        return view(Layout(layout.extents, tuple([int(d == dim) for d in range(layout.rank)])))
+    except (NotExpressible, LimitExceeded):
         return None
-    found: list[str] = []
-    for d, name in enumerate(tensor.axes):
-        probe = view(_probe(tensor.layout, d))
-        found = found or [""] * probe.rank
-        for e in range(probe.rank):
+
+
+def _axes(tensor: Tensor, view: View, rank: int) -> str | None:
+    """The names of the dimensions after ``view``: None unless each comes from one of the old ones, and no two from one.
+
+    A dimension of size 1 comes from those along which one more step would move.
+    """
+    names = [""] * rank
+    for d, name in enumerate(tensor.axes or ""):
+        probe = _probe(tensor.layout, d, view)
+        if probe is None:
+            return None
+        for e in range(rank):
             if any(probe._mode(e).strides):
-                found[e] += name
-    return "".join(found) if all(len(name) == 1 for name in found) and len(set(found)) == len(found) else None
+                names[e] += name
+    known = tensor.axes is not None and all(len(name) == 1 for name in names) and len(set(names)) == rank
+    return "".join(names) if known else None
 
 
 def _interface(tensor: Tensor, view: View) -> Interface:
@@ -187,27 +214,25 @@ def _interface(tensor: Tensor, view: View) -> Interface:
     interface = tensor.interface
     if not isinstance(interface, ScaleOffset) or interface.axis is None:
         return interface
-    channels = view(_probe(tensor.layout, interface.axis))
-    moving = [d for d in range(channels.rank) if channels.extents[d] > 1 and _moves(channels, d)]
+    channels = _probe(tensor.layout, interface.axis, view)
+    if channels is None:
+        raise _no_channels("this view")
+    modes = [channels._mode(d) for d in range(channels.rank)]
+    moving = [d for d, mode in enumerate(modes) if any(simplified(mode)[1].strides)]
     if len(moving) > 1:
         raise _no_channels("this view")
-    axis = moving[0] if moving else None
-    if axis is None:
-        kept = [d for d in range(channels.rank) if any(channels._mode(d).strides)]
-        axis = kept[0] if kept else None
-    if axis is None:
-        return interface.channel(channels(0)) if channels.size else interface.channel(0)
-    return interface.take(_line(channels, axis)).with_axis(axis)
-
-
-def _moves(channels: Layout, d: int) -> bool:
-    return any(simplified(channels._mode(d))[1].strides)
-
-
-def _line(channels: Layout, axis: int) -> list[int]:
-    """The channel at every index along one dimension."""
-    zeros = [0] * channels.rank
-    return [channels((*zeros[:axis], k, *zeros[axis + 1 :])) for k in range(channels.extents[axis])]
+    # Along a dimension of one channel nothing moves, but a single scale is still told from one for all dimensions.
+    kept = moving or [d for d, mode in enumerate(modes) if any(mode.strides)]
+    others = sum(
+        [digit_sum(m.sizes, m.strides, m.origin) for d, m in enumerate(modes) if d not in kept[:1] and m.extent]
+    )
+    if not kept:
+        return interface.channel(channels.offset + others)
+    mode = modes[kept[0]]
+    line = [channels.offset + others + digit_sum(mode.sizes, mode.strides, mode.origin + k) for k in range(mode.extent)]
+    if line == list(range(len(interface.scale))):  # type: ignore[arg-type]
+        return interface if kept[0] == interface.axis else interface.with_axis(kept[0])
+    return interface.take(line).with_axis(kept[0])
 
 
 def _no_channels(what: str) -> NotExpressible:

@@ -1,0 +1,130 @@
+"""All elements of a layout at once, in and out of memory: by strided views where it has some, else by their offsets.
+
+Nothing is proven here: every offset is inside the memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import product as cartesian
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+from .block_table import BlockTable
+from .elements import storage_dtype
+from .layout import Layout
+from .memory import Memory
+from .modes import boxes
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+SLAB = 1 << 22
+"""How many offsets are looked up at once."""
+
+MAX_VIEWS = 512
+"""Into how many strided views a layout may fall apart before it is copied by its offsets."""
+
+MAX_DIMS = 64
+"""numpy's limit."""
+
+
+def gather(memories: Sequence[Memory], layout: Layout, table: BlockTable | None) -> NDArray[Any]:
+    """A new array of the stored values, in logical order."""
+    import numpy as np
+
+    out = np.empty(layout.extents, storage_dtype(memories[0].element))
+    buffer, flat = in_one_piece(layout, table)
+    typed = memories[buffer].typed
+    if flat is not None and typed is not None and fits_views(flat):
+        for stored, values in views(flat, typed, out):
+            values[...] = stored
+        return out
+    for index, part in slabs(layout):
+        for k, mine, where in _places(memories, part, table):
+            out[index][mine] = memories[k].read(where)
+    return out
+
+
+def scatter(memories: Sequence[Memory], layout: Layout, table: BlockTable | None, values: NDArray[Any]) -> None:
+    """Write stored values of the layout's shape, which are no part of the memory."""
+    buffer, flat = in_one_piece(layout, table)
+    typed = memories[buffer].typed
+    if flat is not None and typed is not None and fits_views(flat):
+        for stored, part_values in views(flat, typed, values):
+            stored[...] = part_values
+        return
+    for index, part in slabs(layout):
+        for k, mine, where in _places(memories, part, table):
+            memories[k].write(where, values[index][mine])
+
+
+def in_one_piece(layout: Layout, table: BlockTable | None) -> tuple[int, Layout | None]:
+    """A buffer, and the layout that has its offsets there; None where a table scatters it."""
+    if table is None:
+        return 0, layout
+    if table.start is None or layout.swizzle is not None:
+        return 0, None
+    buffer, start = table.start
+    return buffer, layout.with_offset(layout.offset + start)
+
+
+def fits_views(layout: Layout) -> bool:
+    """Whether few strided views hold all elements."""
+    if layout.swizzle is not None:
+        return False
+    modes = [layout._mode(d) for d in range(layout.rank)]
+    digits = sum([sum([n > 1 for n in mode.sizes]) for mode in modes])
+    return digits <= MAX_DIMS and prod([len(boxes(mode)) for mode in modes]) <= MAX_VIEWS
+
+
+def views(layout: Layout, flat: NDArray[Any], array: NDArray[Any]) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
+    """Pairs of views, one of the memory and one of an array of the layout's shape, of the same elements.
+
+    A window is cut into full boxes of digits, so that no view reaches beside it.
+    """
+    import numpy as np
+
+    item = flat.itemsize
+    for combination in cartesian(*[boxes(layout._mode(d)) for d in range(layout.rank)]):
+        start = layout.offset + sum([box.base for box in combination])
+        firsts = [box.start - o for box, o in zip(combination, layout.origin)]
+        digits = []
+        for box, step in zip(combination, array.strides):
+            for n, stride in zip(box.sizes, box.strides):
+                if n > 1:
+                    digits.append((n, stride * item, step))
+                step *= n
+        shape = [n for n, _, _ in digits]
+        stored = np.ndarray(shape, flat.dtype, flat, start * item, [s for _, s, _ in digits])
+        index: Any = (..., *[slice(first, first + 1) for first in firsts])
+        corner = array[index]
+        yield stored, np.lib.stride_tricks.as_strided(corner, shape, [step for _, _, step in digits])
+
+
+def slabs(layout: Layout) -> Iterator[tuple[tuple[Any, ...], Layout]]:
+    """The layout cut into parts of at most ``SLAB`` elements, each with its place."""
+    todo = [((0,) * layout.rank, layout)]
+    while todo:
+        at, part = todo.pop()
+        if part.size <= SLAB:
+            yield (..., *[slice(a, a + n) for a, n in zip(at, part.extents)]), part
+            continue
+        d = part.extents.index(max(part.extents))
+        half = part.extents[d] // 2
+        todo.append((at, part.narrow(d, 0, half)))
+        todo.append(((*at[:d], at[d] + half, *at[d + 1 :]), part.narrow(d, half, part.extents[d] - half)))
+
+
+def _places(memories: Sequence[Memory], layout: Layout, table: BlockTable | None) -> Iterator[tuple[int, Any, Any]]:
+    """For each buffer which of the elements are in it, and their numbers there."""
+    import numpy as np
+
+    if table is None:
+        yield 0, ..., layout.offsets()
+        return
+    buffers, where = map(np.asarray, table.address(layout.offsets()))
+    for k in range(len(memories)):
+        mine = buffers == k
+        if mine.any():
+            yield k, mine, where[mine]

@@ -47,7 +47,8 @@ def tensor(x: Any, interface: Any = None, *, axes: str | None = None) -> Tensor:
         )
     strides = [s // size for s in array.strides]
     reach = [(n - 1) * s if moves else 0 for n, s, moves in zip(array.shape, strides, moving)]
-    lowest = array[(..., *[slice(None, None, -1) if r < 0 else slice(None) for r in reach])]
+    index: Any = (..., *[slice(None, None, -1) if r < 0 else slice(None) for r in reach])
+    lowest = array.view(f"V{size}")[index]
     span = 1 + sum([abs(r) for r in reach]) if array.size else 0
     flat = np.lib.stride_tricks.as_strided(lowest, (span,), (size,), writeable=array.flags.writeable)
     layout = Layout(array.shape, strides, offset=-sum([r for r in reach if r < 0]))

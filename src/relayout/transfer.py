@@ -88,18 +88,13 @@ def views(layout: Layout, flat: NDArray[Any], array: NDArray[Any]) -> Iterator[t
     item = flat.itemsize
     for combination in cartesian(*[boxes(layout._mode(d)) for d in range(layout.rank)]):
         start = layout.offset + sum([box.base for box in combination])
+        digits = [digit for box in combination for digit in zip(box.sizes[::-1], box.strides[::-1]) if digit[0] > 1]
+        shape = [n for n, _ in digits]
+        stored: NDArray[Any] = np.ndarray(shape, flat.dtype, flat, start * item, [s * item for _, s in digits])
         firsts = [box.start - o for box, o in zip(combination, layout.origin)]
-        digits = []
-        for box, step in zip(combination, array.strides):
-            for n, stride in zip(box.sizes, box.strides):
-                if n > 1:
-                    digits.append((n, stride * item, step))
-                step *= n
-        shape = [n for n, _, _ in digits]
-        stored = np.ndarray(shape, flat.dtype, flat, start * item, [s for _, s, _ in digits])
-        index: Any = (..., *[slice(first, first + 1) for first in firsts])
-        corner = array[index]
-        yield stored, np.lib.stride_tricks.as_strided(corner, shape, [step for _, _, step in digits])
+        index: Any = (..., *[slice(a, a + prod(box.sizes)) for a, box in zip(firsts, combination)])
+        # To cut dimensions into digits never takes a copy.
+        yield stored, array[index].reshape(shape)
 
 
 def slabs(layout: Layout) -> Iterator[tuple[tuple[Any, ...], Layout]]:

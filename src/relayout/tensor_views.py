@@ -148,11 +148,18 @@ class TensorViews:
         """Vectors of these sizes: the dimensions count vectors, and as many more are the places inside one."""
         return self.tile(sizes[0] if len(sizes) == 1 and isinstance(sizes[0], tuple | list) else sizes)
 
-    def composition(self: Tensor, layout: Any) -> Tensor:
-        """The tensor whose coordinates are those of ``layout``, fed through this one's layout, colexicographically."""
+    def composition(self: Tensor, layout: Layout) -> Tensor:
+        """The elements that ``layout`` names, by their number in colexicographic order, under its coordinates."""
+        inner = as_layout(layout, "composition")
         if self.interface.axis is not None:
             raise _no_channels("a composition")
-        return self._like(composition(self.layout, layout), self.interface, None)
+        if inner.size and not 0 <= inner.min_offset <= inner.max_offset < self.layout.size:
+            raise OutOfBounds(
+                f"{inner} goes from {inner.min_offset} to {inner.max_offset}, outside {self.layout.size} elements.",
+                hint="name elements of the tensor",
+                layout=inner,
+            )
+        return self._like(composition(self.layout, inner), self.interface, None)
 
     def coalesce(self: Tensor) -> Tensor:
         """The same elements under the simplest layout with the same integer coordinates."""
@@ -217,6 +224,8 @@ def _interface(tensor: Tensor, view: View) -> Interface:
     channels = _probe(tensor.layout, interface.axis, view)
     if channels is None:
         raise _no_channels("this view")
+    if not interface.scale:
+        return interface.with_axis(channels.extents.index(0))
     modes = [channels._mode(d) for d in range(channels.rank)]
     moving = [d for d, mode in enumerate(modes) if any(simplified(mode)[1].strides)]
     if len(moving) > 1:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -67,10 +68,26 @@ def test_compare_takes_texts_and_formats() -> None:
     assert not verdict
     assert verdict.coordinate == (0, 1, 0, 0)
     assert verdict.offsets == (1, 3)
-    with pytest.raises(rl.ShapeError, match="one shape"):
+    with pytest.raises(rl.ShapeError, match="for one shape"):
         rl.compare("htp:R4NCHW", "htp:NCHW")
     with pytest.raises(rl.ShapeError, match="extents"):
         rl.compare(Layout((3, 4)), Layout((3, 4)), shape=(4, 3))
+
+
+def test_a_shape_reaches_every_text() -> None:
+    assert rl.compare("strided<[4, 1]>", "(3,4):(4,1)", shape=(3, 4))
+    assert rl.rosetta("strided<[4, 1]>", (3, 4))["cute"] == "(3,4):(4,1)"
+    assert "row-major" in rl.explain("strided<[4, 1]>", (3, 4))
+    for ask in (rl.rosetta, rl.explain):
+        with pytest.raises(rl.ShapeError, match="shape"):
+            ask("strided<[4, 1]>")
+    assert not rl.compare("tvm:AB", "tvm:BA", shape=(2, 3)), "letters are names"
+
+
+def test_names_of_formats_follow_the_axes() -> None:
+    assert "cudnn:NCHW" not in catalog.find(rl.parse("tvm:NHWC"))
+    assert "torch:channels_last" in catalog.find(rl.parse("tvm:NHWC"))
+    assert "cudnn:NCHW" not in rl.explain("htp:R4Flat", (1, 8, 4, 4), axes="nchw")
 
 
 # ---- tiles -----------------------------------------------------------------------------------------------
@@ -158,7 +175,7 @@ def test_rosetta_of_the_pages_crouton() -> None:
             [
                 "Axes by position: 0 is n, 1 is h, 2 is w, 3 is c",
                 "450 are data, 1598 (78.0%)",
-                "runs of up to 30 elements",
+                "All 30 along dimension 3 (c) lie together",
             ],
         ),
         ("htp:R4Crouton", {"shape": (2, 9, 20, 50)}, ["49152 elements: 18000 are data, 31152 (63.4%)"]),
@@ -178,10 +195,14 @@ def test_rosetta_of_the_pages_crouton() -> None:
         (
             "((4, 2):(2, 8))",
             {"dtype": "float32"},
-            ["no two neighbours", "15 elements (60 bytes): 8 are data, 7 (46.7%)"],
+            ["are 8 apart", "15 elements (60 bytes): 8 are data, 7 (46.7%)"],
         ),
         ("Layout { shape: [2, 3], stride: [1, 2], start_offset: 4 }", {}, ["column-major", "It starts 4 into"]),
-        (Layout((3, 4), (0, 1)), {}, ["Broadcast: dimension 0", "Elements share places: 12 of them need 4"]),
+        (
+            Layout((3, 4), (0, 1)),
+            {},
+            ["Broadcast: dimension 0", "It needs 4 elements; some of its"],
+        ),
         (Layout((8, 64), (64, 1), swizzle=(3, 3, 3)), {}, ["bits 3 to 5 of an offset are XORed with its bits 6 to 8"]),
         (Layout((8, 64), (64, 1), swizzle=(3, 3, -3)), {}, ["bits 6 to 8 of an offset are XORed with its bits 3 to 5"]),
         (CROUTON.layout((1, 3, 5, 30), left_pad=(0, 1, 0, 0)), {}, ["starts at (0, 1, 0, 0) inside its box"]),
@@ -200,11 +221,20 @@ def test_explain_says(x: Any, words: dict[str, Any], said: list[str]) -> None:
 def test_explain_counts_truly(layout: Layout) -> None:
     text = rl.explain(layout)
     assert f": {layout.size} element" in text.splitlines()[0]
-    steps = np.diff(layout.offsets().reshape(-1))
-    assert ("row-major without holes" in text) == (steps == 1).all()
-    if layout.swizzle is None and not any(layout.origin) and not (steps == 1).all():
-        run = int(np.argmax(steps != 1)) + 1
-        assert (f"runs of up to {run} elements" if run > 1 else "no two neighbours") in text
+    places = layout.offsets().reshape(-1)
+    assert ("row-major without holes" in text) == (np.diff(places) == 1).all()
+    assert ("share a place" in text) == (len(set(places.tolist())) < places.size and places.min() >= 0)
+    if found := re.search(r"It needs (\d+) elements?: (\d+) are data, (\d+) ", text):
+        room, used, rest = map(int, found.groups())
+        assert room == layout.storage_size
+        assert used == len(set(places.tolist()))
+        assert room == used + rest
+    if found := re.search(r"All (\d+) along dimension (\d+) lie together", text):
+        line = np.moveaxis(layout.offsets(), int(found[2]), -1)
+        assert line.shape[-1] == int(found[1])
+        assert (abs(np.diff(line)) == 1).all()
+    if found := re.search(r"^Neighbours along dimension (\d+) are (\d+) apart", text, re.MULTILINE):
+        assert (abs(np.diff(layout.offsets(), axis=int(found[1]))) == int(found[2])).all()
 
 
 def test_explain_refuses_what_is_no_layout() -> None:

@@ -6,6 +6,7 @@ import random
 import time
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -315,3 +316,123 @@ def test_refusals(make: Any, words: str) -> None:
     with pytest.raises(rl.LayoutError) as caught:
         make()
     assert words in str(caught.value)
+
+
+# ---- by the vendors' definitions -------------------------------------------------------------------------
+
+
+def tiled_by_xla(shape: list[int], order: list[int], tiles: list[list[int]]) -> tuple[np.ndarray[Any, Any], int]:
+    """The offset of every element, and the storage: each tile pads and splits the fastest dimensions stored so far."""
+    stored = np.arange(int(np.prod(shape))).reshape(shape).transpose(order[::-1])
+    for tile in tiles:
+        keep = stored.ndim - len(tile)
+        pads = [(0, 0)] * keep + [(0, -n % t) for n, t in zip(stored.shape[keep:], tile, strict=True)]
+        stored = np.pad(stored, pads, constant_values=-1)
+        split = [x for n, t in zip(stored.shape[keep:], tile, strict=True) for x in (n // t, t)]
+        places = [keep + 2 * k for k in range(len(tile))] + [keep + 2 * k + 1 for k in range(len(tile))]
+        stored = stored.reshape(*stored.shape[:keep], *split).transpose(*range(keep), *places)
+    flat = stored.reshape(-1)
+    offsets = np.zeros(int(np.prod(shape)), int)
+    for k, value in enumerate(flat.tolist()):
+        if value >= 0:
+            offsets[value] = k
+    return offsets.reshape(shape), flat.size
+
+
+@settings(max_examples=300)
+@given(st.data())
+def test_xlas_tiles_by_definition(data: Any) -> None:
+    rank = data.draw(st.integers(1, 3))
+    shape = [data.draw(st.integers(1, 9)) for _ in range(rank)]
+    order = list(data.draw(st.permutations(range(rank))))
+    tiles: list[list[int]] = []
+    stored = rank
+    for _ in range(data.draw(st.integers(0, 3))):
+        count = data.draw(st.integers(1, stored))
+        tiles.append([data.draw(st.sampled_from([1, 2, 2, 3, 4])) for _ in range(count)])
+        stored += count
+    texts = "".join([f"({','.join(map(str, t))})" for t in tiles])
+    text = f"f32[{','.join(map(str, shape))}]{{{','.join(map(str, order))}{':T' if tiles else ''}{texts}}}"
+    offsets, storage = tiled_by_xla(shape, order, tiles)
+    try:
+        layout = rl.parse(text)
+    except rl.ParseError as error:
+        assert "divides" in error.message, "padding inside a tile is the only thing that is refused"
+        return
+    assert (layout.offsets() == offsets).all()
+    assert layout.storage_size == storage
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("s32[]{:T(128)}", "scalar"),
+        ("f32[4]{0:E(4)E(8)}", "each once"),
+        ("memref<4x4xf32, #map>", "alias"),
+        ("memref<4x4xf32, stride<[1,4]>>", "expected one strided"),
+        ("memref<4x4xf32, strided<[4,1]>, affine_map<(d0, d1) -> (d1, d0)>>", "expected one strided"),
+        ("float a[3][4]", "no dialect"),
+        ("size=(2,3,4,5), torch.channels_last", "by name"),
+        ("shape=[8, 6], strides=[24, 4] interleaveLayout", "expected"),
+        ("torch.empty_strided((2,3),(3,1),5,7)", "by name"),
+        ("torch.empty_strided((2, 3), (1, 2)", "expected"),
+        ("np.ndarray(shape=(3,4), itemsize=4", "expected"),
+        ("shape=(3, 4), strides=(32, 8)", "item size"),
+        ("shape=(3, 4), itemsize=4, dtype='float64'", "one item size"),
+        ("shape=(3,), dtype='f" + "9" * 5000 + "'", "dtype"),
+        ("(3, 4)", "expected"),
+        ("f32[8,128]{0,1,2}", "in xla"),
+        ("shape=(3,4), itemsize=0", "in numpy"),
+    ],
+)
+def test_texts_that_are_almost_right_are_refused(text: str, words: str) -> None:
+    with pytest.raises(rl.ParseError, match=words):
+        rl.parse(text)
+
+
+def test_numpys_short_names_of_types() -> None:
+    for name in ("float", "'d'", "'<f8'", "np.float64", "float64"):
+        assert rl.parse(f"shape=(3, 4), strides=(32, 8), dtype={name}") == Layout((3, 4), (4, 1))
+
+
+def test_packs_know_the_rank_of_their_source() -> None:
+    text = """
+    %0 = linalg.pack %a inner_dims_pos = [0] inner_tiles = [8] into %b : tensor<128x256xi8> -> tensor<16x256x8xi8>
+    %1 = linalg.pack %0 inner_dims_pos = [1] inner_tiles = [4] into %c : tensor<16x256x8xi8> -> tensor<16x64x8x4xi8>
+    """
+    assert str(rl.parse(text)) == "0 1 / 0,8 1,4"
+
+
+def test_room_that_core_ai_cannot_say_is_refused() -> None:
+    packed = rl.coreai.packed([3], alignments=[8, 1])
+    with pytest.raises(rl.NotExpressible, match="reserved"):
+        rl.render(packed, "coreai")
+    assert rl.parse(rl.render(packed, "coreai:strict"), "coreai").storage_size == 8
+    with pytest.raises(rl.NotExpressible):
+        rl.render(Layout(((0, 1),), ((1, 1),)), "coreai:strict")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "FlatMemoryLayout<1000000000>",
+        "ChunkedMemoryLayout<1000000000, 0,0>",
+        f"ChunkedMemoryLayout<{10**30}, 0,0>",
+        "/* " * 20000,
+        "memref<" + "1x" * 30000 + "f32>",
+        "memref<f32" + ",x" * 30000,
+        "affine_map<(d0) -> (" + "+".join(f"d0 floordiv {k}" for k in range(1, 3000)) + ")>",
+        "{0:T" + "(1)" * 20000 + "}",
+        "f32[" + "1," * 30000 + "1]",
+        "A" + "2a" * 30000,
+        "0 / " + "0,8 " * 12000,
+        "size=(" + "9," * 30000 + "), stride=()",
+        "Layout.row_major(" + "9," * 30000 + "9)",
+        "4:" + "+".join(f"1@{k}@0" for k in range(9000)),
+    ],
+)
+def test_large_texts_are_answered_quickly(text: str) -> None:
+    start = time.perf_counter()
+    with pytest.raises(rl.LayoutError):
+        rl.parse(text, shape=(2,))
+    assert time.perf_counter() - start < 5

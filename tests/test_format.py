@@ -230,4 +230,60 @@ def test_junk_is_no_format(text: str, position: int) -> None:
 
 def test_a_cut_through_an_alignment_is_refused() -> None:
     with pytest.raises(rl.NotExpressible, match="divide"):
-        Format(2, [(0, 0), (1, 0), (1, 3)], align=[1, 1, 4, 1]).split((4, 6))
+        Format(2, [(0, 0), (1, 0), (1, 3)], align=[1, 10, 4, 1]).split((4, 6))
+    with pytest.raises(rl.NotExpressible, match="scalar"):
+        Format(0, [], align=[8]).layout(())
+
+
+@given(formats(), st.data())
+def test_alignments_round_every_stride_and_the_total(fmt: Format, data: Any) -> None:
+    align = data.draw(st.lists(st.sampled_from([1, 1, 2, 3, 4, 7]), min_size=len(fmt.factors) + 1, max_size=99))
+    align = align[: len(fmt.factors) + 1]
+    indirect = data.draw(st.one_of(st.none(), st.integers(0, len(fmt.factors))))
+    fmt = Format(fmt.rank, fmt.pairs, align=align, indirect=indirect)
+    shape = [data.draw(st.integers(1, 6)) for _ in range(fmt.rank)]
+    sizes = [n or -(-shape[d] // fmt.block_shape[d]) for d, n, _ in fmt.factors]
+    strides, end = [0] * len(sizes), 1
+    for k in reversed(range(len(sizes))):
+        strides[k] = -(-end // align[k + 1]) * align[k + 1]
+        end = strides[k] * sizes[k]
+    total = -(-end // align[0]) * align[0]
+    expected = np.zeros(shape, int)
+    for c in np.ndindex(*shape):
+        rest = list(c)
+        for k in reversed(range(fmt.rank, len(sizes))):
+            d = fmt.factors[k].dim
+            rest[d], digit = divmod(rest[d], sizes[k])
+            expected[c] += digit * strides[k]
+        expected[c] += sum(rest[fmt.factors[k].dim] * strides[k] for k in range(fmt.rank))
+    layout = fmt.layout(shape)
+    assert (layout.offsets() == expected).all()
+    assert layout.storage_size == total if align[0] > 1 else layout.storage_size <= total
+    try:
+        number, place = fmt.split(shape)
+    except rl.NotExpressible:
+        assert any(s % strides[(indirect or fmt.rank) - 1] for s in strides)
+        return
+    cut = fmt.rank if indirect is None else indirect
+    elements = strides[cut - 1] if cut else total
+    assert (number.offsets() * elements + place.offsets() == expected).all()
+    assert place.max_offset < elements
+
+
+def test_limits_and_odd_words() -> None:
+    with pytest.raises(rl.LimitExceeded):
+        Format(10**9, [])
+    with pytest.raises(rl.ShapeError, match="place values"):
+        Format(1, [(0, 0)]).tile((0, 2, 1))
+    with pytest.raises(rl.ShapeError, match="no number"):
+        Format(1, [(0, 0)], fill=True)
+    with pytest.raises(rl.ShapeError, match="name 1 dim"):
+        Format(1, [(0, 0)], axes="\u03b1")
+    with pytest.raises(rl.ParseError, match="twice"):
+        Format.parse("0 fill 3 fill 4")
+    assert Format.parse("()") == Format(0, []) == Format.parse(str(Format(0, [])))
+    assert Format.parse("0 fill -inf").fill == float("-inf")
+    with pytest.raises(rl.NotExpressible, match="empty"):
+        rl.render(rl.Layout(((0, 1),), ((1, 1),)), "htp")
+    odd = rl.Layout(((), 3), ((), 1))
+    assert Format.parse(rl.render(odd, "format")).layout((1, 3)).equivalent(odd)

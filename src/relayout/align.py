@@ -6,8 +6,8 @@ from typing import Any
 
 from .compare import Comparison
 from .compare import compare as compare_layouts
-from .dialects import parse, with_shape
-from .errors import ShapeError
+from .dialects import read, with_shape
+from .errors import ShapeError, shown
 from .format import Format
 from .image import ENUMERATION_LIMIT
 from .layout import Layout, as_layout
@@ -32,11 +32,11 @@ def compare(
     the same function
     """
     one, other = aligned(_operand(a), _operand(b), axes)
-    if shape is None and (isinstance(one, Format) or isinstance(other, Format)):
+    if shape is None and not (isinstance(one, Layout) and isinstance(other, Layout)):
         shape = next((x.extents for x in (one, other) if isinstance(x, Layout)), None)
         if shape is None:
             raise ShapeError(
-                "two formats are compared for one shape.",
+                "formats are compared for one shape.",
                 hint="pass shape=(...), or ask a.equivalent(b) for every shape",
                 a=a,
                 b=b,
@@ -55,5 +55,7 @@ def aligned(a: Any, b: Any, axes: str | None = None) -> tuple[Any, Any]:
     return tuple([x.aligned(axes) if isinstance(x, Format) else x for x in (a, b)])  # type: ignore[return-value]
 
 
-def _operand(x: Layout | Format | str) -> Any:
-    return parse(x) if isinstance(x, str) else x
+def _operand(x: Any) -> Any:
+    if not isinstance(x, Layout | Format | str):
+        raise ShapeError(f"compare takes layouts, formats and texts, got {shown(x)}.", hint="rl.parse makes one", got=x)
+    return read(x) if isinstance(x, str) else x

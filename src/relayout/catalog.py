@@ -327,15 +327,23 @@ def entry(name: str) -> Entry:
 def find(layout: Layout | Format) -> list[str]:
     """The names of the formats that give this layout; of a layout of few elements there may be many.
 
-    A format has the names of all equivalent ones. A layout has the names whose layout for its extents is the same
-    function and needs the same storage, and of the tiles that are the same function.
+    A format has the names of all equivalent ones, dimensions matched by name where it has names. A layout has the names
+    whose layout for its extents is the same function and needs the same storage, and of the tiles that are the same.
     """
     if isinstance(layout, Format):
-        fits = [form.names for form in _distinct() if isinstance(form.what, Format) and form.what.equivalent(layout)]
-    else:
-        layout = as_layout(layout, "find")
-        fits = [] if layout.has_basis else list(_fits(layout))
+        return [entry.name for entry in ENTRIES.values() if any(_alike(layout, what) for what in entry.forms.values())]
+    layout = as_layout(layout, "find")
+    fits = [] if layout.has_basis else list(_fits(layout))
     return list(dict.fromkeys([name for group in fits for name in group]))
+
+
+def _alike(fmt: Format, what: Format | Layout) -> bool:
+    """Whether both are the same format, dimensions matched by name where both have names."""
+    if not isinstance(what, Format) or what.rank != fmt.rank:
+        return False
+    if fmt.axes is None or what.axes is None:
+        return what.equivalent(fmt)
+    return set(what.axes) == set(fmt.axes) and what.aligned(fmt.axes).equivalent(fmt)
 
 
 def _fits(layout: Layout) -> Iterator[list[str]]:

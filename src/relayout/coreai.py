@@ -171,7 +171,7 @@ def describe(x: Layout) -> Description:
     interleave = None
     for d in range(x.rank):
         sizes, digits, _, extent = x._mode(d)
-        kept = 2 if len(sizes) > 1 and digits[0] == 1 else 1
+        kept = 2 if len(sizes) > 1 and digits[0] == 1 and sizes[0] else 1
         if len(sizes) == kept + 1 and extent <= product(sizes[:kept]):
             sizes = sizes[:kept]
         if len(sizes) != kept or (kept == 2 and interleave is not None):

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from . import catalog
-from .dialects import parse, with_shape
+from .dialects import parse, read, with_shape
 from .elements import element
-from .errors import ShapeError, shown
+from .errors import LimitExceeded, ShapeError, shown
 from .format import Format
 from .layout import Layout
-from .modes import coalesced
+from .modes import coalesced, simplified
 from .nested import product
 
 
@@ -26,17 +26,20 @@ def explain(x: Layout | Format | str, shape: Any = None, *, axes: str | None = N
     From the fastest: 4 of dimension 1 (stride 1), 3 of dimension 0 (stride 4).
     Contiguous: row-major without holes, one run of 12 elements.
     """
-    subject: Any = parse(x) if isinstance(x, str) else x
-    if not isinstance(subject, Layout | Format):
+    subject: Any = read(x) if isinstance(x, str) else x
+    if not isinstance(x, Layout | Format | str):
         raise ShapeError(f"explain takes a layout, a format or a text, got {shown(x)}.", hint="rl.parse makes one")
+    if not isinstance(subject, Layout | Format):
+        subject = with_shape(subject, shape) if shape is not None else parse(x)  # type: ignore[arg-type]
     lines: list[str] = []
     names = catalog.find(subject)
     if isinstance(subject, Format):
         lines += _axes_lines(subject, axes, shape)
         subject = subject if axes is None else subject.aligned(axes)
         axes = subject.axes
-        if shape is None or subject.blocks:
-            lines += _format_lines(subject)
+        lines += _format_lines(subject, shape is None)
+    elif axes is not None:
+        axes = Format(subject.rank, [(d, 0) for d in range(subject.rank)]).renamed(axes).axes
     if shape is not None:
         subject = with_shape(subject, shape)
     if isinstance(subject, Layout):
@@ -78,22 +81,28 @@ def _axes_lines(fmt: Format, axes: str | None, shape: Any) -> Iterator[str]:
     yield f"Axes by name: {', '.join(pairs)}."
 
 
-def _format_lines(fmt: Format) -> Iterator[str]:
+def _format_lines(fmt: Format, alone: bool) -> Iterator[str]:
     order = ", ".join([_named(d, fmt.axes) for d in fmt.order])
-    if not fmt.blocks:
-        yield f"No blocks: the dimensions from the slowest to the fastest are {order}."
-        return
-    inner = ", ".join([f"{f.size} of {_named(f.dim, fmt.axes)}" for f in reversed(fmt.blocks)])
-    size = product(fmt.block_shape)
-    width = "" if fmt.element_bits is None else f" ({size * fmt.element_bits // 8} bytes)"
-    yield f"Blocks of {_sizes(fmt.block_shape)} = {_elements(size)}{width}; every size is padded to whole blocks."
-    yield f"Inside a block, from the fastest: {inner}."
-    yield f"The blocks, from the slowest: {order}."
+    if fmt.blocks:
+        inner = ", ".join([f"{f.size} of {_named(f.dim, fmt.axes)}" for f in reversed(fmt.blocks)])
+        size = product(fmt.block_shape)
+        width = "" if fmt.element_bits is None else f" ({_bytes(size * fmt.element_bits)})"
+        yield f"Blocks of {_sizes(fmt.block_shape)} = {_elements(size)}{width}; every size is padded to whole blocks."
+        yield f"Inside a block, from the fastest: {inner}."
+        yield f"The blocks, from the slowest: {order}."
+    elif alone:
+        yield f"No blocks: the dimensions from the slowest to the fastest are {order or 'none'}."
+    if not fmt._unaligned and fmt.align is not None:
+        yield f"Aligned: the whole to {_elements(fmt.align[0])}, the strides to {', '.join(map(str, fmt.align[1:]))}."
     if fmt.fill is not None:
         yield f"Padding is filled with {fmt.fill}."
-    if fmt.indirect is not None:
+    if fmt.indirect:
         picked = ", ".join([_named(f.dim, fmt.axes) for f in fmt.factors[: fmt.indirect]])
         yield f"Blocks lie anywhere: a table, indexed by {picked}, says where each one is."
+
+
+def _bytes(bits: int) -> str:
+    return f"{bits} bits" if bits % 8 else f"{bits // 8} bytes" if bits > 8 else "1 byte"
 
 
 def _layout_lines(layout: Layout, axes: str | None, dtype: Any) -> Iterator[str]:
@@ -111,7 +120,7 @@ def _layout_lines(layout: Layout, axes: str | None, dtype: Any) -> Iterator[str]
             f"Swizzled: bits {target} to {target + bits - 1} of an offset are XORed with its bits "
             f"{source} to {source + bits - 1}."
         )
-    yield from _run_lines(layout)
+    yield from _run_lines(layout, axes)
     if layout.offset:
         yield f"It starts {layout.offset} into the buffer."
     if any(layout.origin):
@@ -134,44 +143,45 @@ def _order_line(layout: Layout, axes: str | None) -> str:
     return line + (f" Broadcast: {', '.join(still)} repeats the same elements." if still else "")
 
 
-def _run_lines(layout: Layout) -> Iterator[str]:
-    if layout.is_contiguous():
-        yield f"Contiguous: row-major without holes, one run of {_elements(layout.size)}."
+def _run_lines(layout: Layout, axes: str | None) -> Iterator[str]:
+    try:
+        if layout.is_contiguous():
+            yield f"Contiguous: row-major without holes, one run of {_elements(layout.size)}."
+            return
+        if layout.is_fortran_contiguous():
+            yield "Contiguous: column-major without holes."
+    except LimitExceeded:
         return
-    if layout.is_fortran_contiguous():
-        yield "Contiguous: column-major without holes."
-    run = _run(layout)
-    if run > 1:
-        yield f"In row-major order, runs of up to {_elements(run)} lie together."
+    last = next((d for d in reversed(range(layout.rank)) if layout.extents[d] > 1), None)
+    if last is None or layout.swizzle is not None:
+        return
+    _, mode = simplified(layout._mode(last))
+    step, whole = abs(mode.strides[0]), len(mode.sizes) == 1
+    if step != 1:
+        inside = "Neighbours" if whole else "Inside a block, neighbours"
+        yield f"{inside} along {_named(last, axes)} are {step} apart."
+    elif whole:
+        yield f"All {mode.extent} along {_named(last, axes)} lie together."
     else:
-        yield "In row-major order, no two neighbours lie together."
-
-
-def _run(layout: Layout) -> int:
-    """How many elements from the start of a block on follow each other in memory, in row-major order."""
-    run = 1
-    for d in reversed(range(layout.rank)):
-        mode = layout._mode(d)
-        if mode.extent == 1:
-            continue
-        sizes, strides = coalesced(mode.sizes, mode.strides)
-        if strides[0] != run:
-            break
-        run *= min(sizes[0], mode.extent)
-        if sizes[0] < mode.extent:
-            break
-    return run if layout.swizzle is None else min(run, 1 << layout.swizzle.base)
+        yield f"Along {_named(last, axes)}, blocks of {_elements(mode.sizes[0])} lie together."
 
 
 def _room_lines(layout: Layout, dtype: Any) -> Iterator[str]:
+    if layout.min_offset < 0:
+        yield f"It reaches {-layout.min_offset} below the start of the buffer."
+        return
     room, used = layout.storage_size, layout.size
-    width = None if dtype is None else element(dtype).bits
-    in_bytes = "" if width is None else f" ({-(-room * width // 8)} bytes)"
+    in_bytes = "" if dtype is None else f" ({_bytes(room * element(dtype).bits)})"
     box = f"The box is {_sizes(layout.padded_shape)}. " if layout.windowed else ""
-    if room > used:
+    try:
+        own = layout.is_injective()
+    except LimitExceeded:
+        own = None
+    if own and room > used:
         wasted = room - used
         yield f"{box}It needs {_elements(room)}{in_bytes}: {used} are data, {wasted} ({wasted / room:.1%}) are not."
-    elif room < used:
-        yield f"Elements share places: {used} of them need {room}{in_bytes}."
-    elif width is not None:
+    elif own and dtype is not None:
         yield f"It needs {_elements(room)}{in_bytes}, and wastes none."
+    elif not own:
+        shared = "; some of its elements share a place" if own is False else ""
+        yield f"{box}It needs {_elements(room)}{in_bytes}{shared}."

@@ -6,11 +6,14 @@ import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from .errors import NotExpressible, ParseError, ShapeError, shown
+from .errors import LimitExceeded, NotExpressible, ParseError, ShapeError, shown
 from .immutable import Immutable
 from .inttuple import as_int
 from .layout import Layout
 from .nested import product
+
+MAX_FACTORS = 1024
+"""The most factors a format may have."""
 
 
 class Factor(NamedTuple):
@@ -59,7 +62,7 @@ class Format(Immutable):
             "rank": rank,
             "factors": checked,
             "axes": _checked_axes(axes, rank),
-            "fill": fill,
+            "fill": _checked_fill(fill),
             "indirect": None if indirect is None else _in_range(indirect, "indirect", 0, len(checked)),
             "align": None if align is None else _checked_align(align, len(checked)),
             "element_bits": None if element_bits is None else _in_range(element_bits, "element_bits", 1, 4096),
@@ -109,6 +112,8 @@ class Format(Immutable):
                 hint="tile first, or write out all factors",
                 format=self,
             )
+        if any(len(size) != 2 for size in sizes):
+            raise ShapeError(f"tiles are pairs (dim, size), got {shown(sizes)}.", hint="no place values", tiles=sizes)
         factors = [[f.dim, f.size] for f in self.factors]
         tiles = _checked_factors(self.rank, [*self.pairs[: self.rank], *sizes])[self.rank :]
         for dim, size, _ in tiles:
@@ -136,7 +141,7 @@ class Format(Immutable):
         if self.axes is None:
             return self.renamed(axes)
         wanted = _checked_axes(axes, self.rank)
-        if set(axes) != set(self.axes):
+        if wanted is None or set(axes) != set(self.axes):
             raise ShapeError(
                 f"the axes {axes!r} are not the axes {self.axes!r} of the format.",
                 hint=f"give the same letters in your order, or name them by position: x.renamed({axes!r})",
@@ -159,7 +164,16 @@ class Format(Immutable):
     def layout(self, shape: Any, *, left_pad: Any = None, right_pad: Any = None) -> Layout:
         """The layout of a tensor of that shape: the window is the tensor, the rest of the box is padding."""
         physical, strides = self._stored(shape, left_pad, right_pad)
-        return self._assembled(physical, strides, shape, left_pad)
+        made = self._assembled(physical, strides, shape, left_pad)
+        total = self._aligned_total(physical, strides)
+        return made if made.padded_size == 0 or total <= made.storage_size else _in_box_of(total, made)
+
+    def _aligned_total(self, physical: list[int], strides: list[int]) -> int:
+        """The elements that the alignment of the whole asks for."""
+        if self._unaligned or self.align is None:
+            return 0
+        end = physical[0] * strides[0] if physical else 1
+        return -(-end // self.align[0]) * self.align[0]
 
     def padded_shape(self, shape: Any, *, left_pad: Any = None, right_pad: Any = None) -> tuple[int, ...]:
         """The shape of the box: padding in front and behind included, rounded up to whole blocks and alignments."""
@@ -179,8 +193,8 @@ class Format(Immutable):
         """
         physical, strides = self._stored(shape, left_pad, right_pad)
         cut = self.rank if self.indirect is None else self.indirect
-        elements = product(tuple(physical[cut:]))
-        if any(d % elements for d in strides[:cut]) if elements else False:
+        elements = strides[cut - 1] if cut else max(self._aligned_total(physical, strides), product(tuple(physical)))
+        if elements and any(d % elements for d in strides[:cut]):
             raise NotExpressible(
                 f"blocks of {elements} elements do not divide the aligned strides {strides[:cut]}.",
                 hint="align to whole blocks",
@@ -227,7 +241,10 @@ class Format(Immutable):
     # ---- as a value --------------------------------------------------------------------------------------
 
     def equivalent(self, other: Format) -> bool:
-        """Whether both give the same layout for every shape; names, fill, tables and widths do not count."""
+        """Whether both give the same layout for every shape; names, fill, tables and widths do not count.
+
+        Formats with alignments are equivalent only if they are written alike.
+        """
         return self._essence() == other._essence()
 
     def _essence(self) -> tuple[Any, ...]:
@@ -259,7 +276,7 @@ class Format(Immutable):
 
     def __str__(self) -> str:
         """The order of the rests, a slash, the blocks, then words: ``0 1 2 3 / 1,8 2,8 3,32 axes nhwc fill 31``."""
-        parts = [" ".join(map(str, self.order))]
+        parts = [" ".join(map(str, self.order)) or "()"]
         written = [",".join(map(str, p[:2])) + "".join(f"@{step}" for step in p[2:]) for p in self.pairs[self.rank :]]
         if written:
             parts.append(f"/ {' '.join(written)}")
@@ -286,9 +303,12 @@ class Format(Immutable):
                 hint="write it as in 0 1 / 0,8 1,4 fill 31",
             )
         order, blocks, words = match.groups()
-        factors = [(int(d), 0) for d in order.split()]
-        factors += [tuple(map(int, re.split("[,@]", b))) for b in (blocks or "").split()]  # type: ignore[misc]
+        rests = [] if order == "()" else [int(d) for d in order.split()]
+        factors: list[tuple[int, ...]] = [(d, 0) for d in rests]
+        factors += [tuple(map(int, re.split("[,@]", b))) for b in (blocks or "").split()]
         found = dict(zip(words.split()[::2], words.split()[1::2]))
+        if len(found) < len(words.split()) // 2:
+            raise ParseError("a word is there twice.", text=text, position=start, hint="say each once")
         options: dict[str, Any] = {name: int(found[name]) for name in ("indirect", "element_bits") if name in found}
         if "axes" in found:
             options["axes"] = found["axes"]
@@ -297,16 +317,16 @@ class Format(Immutable):
         if "fill" in found:
             options["fill"] = _as_fill(found["fill"])
         try:
-            return cls(len(order.split()), factors, **options)
+            return cls(len(rests), factors, **options)
         except ShapeError as error:
             raise ParseError(error.message, text=text, position=start, hint=error.hint) from None
 
 
 _INT = r"\d{1,4000}"
-_FILL = rf"-?{_INT}(?:\.{_INT})?(?:e[+-]?\d{{1,9}})?|[a-z]+"
+_FILL = rf"-?{_INT}(?:\.{_INT})?(?:e[+-]?\d{{1,9}})?|-?inf|[a-z]+"
 _WORD = rf"(?:axes [A-Za-z]+|fill (?:{_FILL})|indirect {_INT}|align {_INT}(?:,{_INT})*|element_bits {_INT})"
 _BLOCK = rf"{_INT},{_INT}(?:@{_INT})?"
-_TEXT = re.compile(rf"({_INT}(?: +{_INT})*)(?: */ *({_BLOCK}(?: +{_BLOCK})*))?((?: +{_WORD})*)")
+_TEXT = re.compile(rf"(\(\)|{_INT}(?: +{_INT})*)(?: */ *({_BLOCK}(?: +{_BLOCK})*))?((?: +{_WORD})*)")
 
 
 def _as_fill(text: str) -> int | float | str:
@@ -325,6 +345,12 @@ def _remade(rank: int, pairs: Any, words: dict[str, Any]) -> Format:
 def _checked_factors(rank: int, factors: Sequence[Sequence[int]]) -> tuple[Factor, ...]:
     if rank < 0:
         raise ShapeError(f"rank {rank} is negative.", hint="a format has a rank >= 0", rank=rank)
+    if max(rank, len(factors)) > MAX_FACTORS:
+        raise LimitExceeded(
+            f"a format of rank {rank} with {len(factors)} factors is over the limit of {MAX_FACTORS}.",
+            hint="no format has that many",
+            limit=MAX_FACTORS,
+        )
     pairs = [tuple([as_int(x, "a factor") for x in f]) for f in factors]
     for p in pairs:
         if len(p) not in (2, 3) or not 0 <= p[0] < rank or p[1] < 0 or (len(p) == 3 and (p[2] < 1 or not p[1])):
@@ -368,10 +394,23 @@ def _with_steps(rank: int, pairs: Sequence[tuple[int, ...]]) -> tuple[Factor, ..
 
 def _checked_axes(axes: str | None, rank: int) -> str | None:
     if axes is not None and (
-        not isinstance(axes, str) or len(axes) != rank or len(set(axes)) != rank or not axes.isalpha()
+        not isinstance(axes, str)
+        or len(axes) != rank
+        or len(set(axes)) != rank
+        or not ((axes.isalpha() and axes.isascii()) or not axes)
     ):
         raise ShapeError(f"axes {axes!r} do not name {rank} dimensions.", hint="one different letter each", axes=axes)
     return axes
+
+
+def _checked_fill(fill: Any) -> int | float | str | None:
+    """A number, or a word such as ``qzero``."""
+    if fill is None or (isinstance(fill, str) and re.fullmatch("[a-z]+", fill)):
+        return fill
+    number = fill.item() if hasattr(fill, "item") else fill
+    if isinstance(number, int | float) and not isinstance(number, bool):
+        return number
+    raise ShapeError(f"fill {shown(fill)} is no number.", hint="a stored value, or 'qzero'", fill=fill)
 
 
 def _checked_align(align: Sequence[int], factors: int) -> tuple[int, ...]:
@@ -418,7 +457,11 @@ def format_of(layout: Layout) -> Format:
     digits = []
     for d in range(layout.rank):
         mode = layout._mode(d)
+        if 0 in mode.sizes[:-1]:
+            raise NotExpressible(f"{layout} is no format: its blocks are empty.", hint="use its extents", layout=layout)
         step = 1
+        if not mode.sizes:
+            digits.append((0, False, True, (d, 0, 1)))
         for k, (n, stride) in enumerate(zip(mode.sizes, mode.strides)):
             last = k == len(mode.sizes) - 1
             digits.append((-abs(stride), not last, n == 1, (d, 0 if last else n, step)))
@@ -437,3 +480,15 @@ def format_of(layout: Layout) -> Format:
             layout=layout,
         )
     return fmt
+
+
+def _in_box_of(total: int, layout: Layout) -> Layout:
+    """``layout`` in a box of ``total`` elements: one more digit of its first dimension, outside the window."""
+    if layout.rank == 0:
+        raise NotExpressible(
+            f"a scalar has one element, not {total}.", hint="give it a dimension of size 1", total=total
+        )
+    first = layout._mode(0)
+    shape = ((*first.sizes, 2), *layout.shape[1:])
+    stride = ((*first.strides, total - layout.storage_size), *layout.stride[1:])
+    return Layout(shape, stride, extents=layout.extents, origin=layout.origin)

@@ -66,11 +66,14 @@ def rosetta(x: Layout | Format | str, shape: Any = None, *, dtype: Any = None) -
     >>> rosetta(Layout((3, 4), (4, 1)))["candle"]
     'Layout { shape: [3, 4], stride: [4, 1], start_offset: 0 }'
     """
-    if isinstance(x, str):
-        x = dialects.parse(x)
-    if not isinstance(x, Layout | Format):
+    found: Any = dialects.read(x) if isinstance(x, str) else x
+    if not isinstance(x, Layout | Format | str):
         raise ShapeError(f"rosetta takes a layout, a format or a text, got {shown(x)}.", hint="rl.parse makes one")
-    subject = x if shape is None else dialects.with_shape(x, shape)
+    if shape is not None:
+        found = dialects.with_shape(found, shape)
+    if not isinstance(found, Layout | Format):
+        raise ShapeError(f"{shown(x)} says nothing about the shape.", hint="pass shape=(...)", text=x)
+    subject: Layout | Format = found
     entries: dict[str, str | LayoutError] = {}
     for name in dialects.names():
         try:

@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from ..errors import LayoutError, ParseError, ShapeError, shown
+from ..inttuple import as_int
 
 if TYPE_CHECKING:
     from ..format import Format
@@ -77,13 +78,7 @@ def parse(text: str, dialect: str | None = None, shape: Any = None) -> Layout | 
     from ..format import Format
     from ..layout import Layout
 
-    if not isinstance(text, str):
-        raise ShapeError(f"parse takes a text, got {shown(text)}.", hint="pass a str", got=text)
-    prefix = _PREFIX.match(text)
-    if prefix and dialect in (None, prefix.group(1)):
-        found = _prefixed(text, prefix.group(1), prefix.end())
-    else:
-        found = _recognised(text) if dialect is None else named(dialect).parse(text)
+    found = read(text, dialect)
     if shape is not None:
         return with_shape(found, shape)
     if not isinstance(found, Layout | Format):
@@ -91,13 +86,24 @@ def parse(text: str, dialect: str | None = None, shape: Any = None) -> Layout | 
     return found
 
 
+def read(text: str, dialect: str | None = None) -> Layout | Shapeless:
+    """What ``text`` writes down, as far as it goes: a layout, or something that makes one of a shape."""
+    if not isinstance(text, str):
+        raise ShapeError(f"parse takes a text, got {shown(text)}.", hint="pass a str", got=text)
+    prefix = _PREFIX.match(text)
+    if prefix and dialect in (None, prefix.group(1)):
+        return _prefixed(text, prefix.group(1), prefix.end())
+    return _recognised(text) if dialect is None else named(dialect).parse(text)
+
+
 def with_shape(x: Layout | Shapeless, shape: Any) -> Layout:
     """The layout of ``x`` for a tensor of that shape; a layout must have it already."""
     from ..layout import Layout
 
+    sizes = tuple([as_int(n, "shape") for n in (shape if hasattr(shape, "__iter__") else (shape,))])
     if not isinstance(x, Layout):
-        return x.layout(shape)
-    if x.extents != tuple(shape if isinstance(shape, tuple | list) else (shape,)):
+        return x.layout(sizes)
+    if x.extents != sizes:
         raise ShapeError(
             f"{x} has the extents {x.extents}, not {shown(shape)}.", hint="leave the shape out", layout=x, shape=shape
         )

@@ -10,7 +10,7 @@ import re
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from ..errors import NotExpressible
+from ..errors import LimitExceeded, NotExpressible
 from ..layout import Layout
 from .scan import Scanner
 
@@ -18,6 +18,7 @@ _DIMENSION = re.compile(r"d(\d{1,4})\b")
 _SYMBOL = re.compile(r"s\d+\b")
 _OPERATOR = re.compile(r"\*|floordiv\b|ceildiv\b|mod\b")
 _MAX_LEVEL = 64
+_MAX_TERMS = 1024
 
 
 class Digit(NamedTuple):
@@ -37,6 +38,8 @@ class Affine(NamedTuple):
 
     def plus(self, other: Affine, factor: int = 1) -> Affine:
         terms = dict(self.terms)
+        if len(terms) > _MAX_TERMS:
+            raise LimitExceeded(f"more than {_MAX_TERMS} terms.", hint="no layout has that many", limit=_MAX_TERMS)
         for digit, coefficient in other.terms.items():
             terms[digit] = terms.get(digit, 0) + coefficient * factor
         return Affine(self.constant + other.constant * factor, {d: c for d, c in terms.items() if c})
@@ -156,5 +159,5 @@ def layout_of(x: Affine, shape: tuple[int, ...]) -> Layout:
         ]
         shapes.append(tuple(sizes) if len(sizes) > 1 else sizes[0])
         strides.append(tuple(steps) if len(sizes) > 1 else steps[0])
-        origin.append(start)
+        origin.append(start if n else 0)
     return Layout(tuple(shapes), tuple(strides), offset=offset, extents=shape, origin=tuple(origin))

@@ -72,7 +72,9 @@ def _interleave_layout(scan: Scanner) -> coreai.InterleaveLayout | None:
 
 
 def render(x: Layout | Format, dtype: Any = None) -> str:
-    shape, strides, interleave = coreai.describe(shaped(x, "coreai"))
+    layout = shaped(x, "coreai")
+    shape, strides, interleave = coreai.describe(layout)
+    _check_room(layout, coreai.layout(shape, strides, interleave), "coreai")
     words = "nil" if interleave is None else f"InterleaveLayout(dimension: {interleave[0]}, factor: {interleave[1]})"
     return f"shape={list(shape)}, strides={list(strides)} interleaveLayout={words}"
 
@@ -92,13 +94,22 @@ def _strict(x: Layout | Format, dtype: Any = None) -> str:
     if description.reserved > running:
         alignments[0] = description.reserved
     try:
-        same = coreai.describe(coreai.packed(shape, factors, alignments)) == description
+        packed = coreai.packed(shape, factors, alignments)
+        same = coreai.describe(packed) == description
     except ShapeError as error:
         raise cannot(x, "coreai:strict", error.message.rstrip("."), "use coreai, which has explicit strides") from None
     if not same:
         why = "its strides grow towards the first dimension, and leave room for what is inside"
         raise cannot(x, "coreai:strict", why, "use coreai, which has explicit strides")
+    _check_room(shaped(x, "coreai:strict"), packed, "coreai:strict")
     return f"shape={list(shape)}, interleave={factors}, alignments={alignments}"
+
+
+def _check_room(layout: Layout, written: Layout, dialect: str) -> None:
+    room = layout.storage_size - written.storage_size
+    if room:
+        why = f"its shape and strides do not say that {room} more elements are reserved"
+        raise cannot(layout, dialect, why, "alignments may: coreai:strict; or keep the mojo form")
 
 
 STYLES = {"strict": _strict}

@@ -36,10 +36,10 @@ def fields(scan: Scanner) -> Fields:
             closing = "}"
     positional: list[Any] = []
     by_name: dict[str, Any] = {}
-    while scan.peek() and not (closing and scan.accept(closing)):
+    while scan.peek() != closing:
         if positional or by_name:
-            scan.accept(",")
-            if closing and scan.accept(closing):
+            scan.expect(",")
+            if scan.peek() == closing:
                 break
         at = scan.position
         key = _matched(scan, _STRING) or _matched(scan, _DOTTED)
@@ -50,6 +50,8 @@ def fields(scan: Scanner) -> Fields:
         else:
             scan.position = at
             positional.append(_value(scan))
+    if closing:
+        scan.expect(closing)
     scan.end()
     return Fields(callee, positional, by_name)
 

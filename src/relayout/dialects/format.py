@@ -7,10 +7,11 @@ from typing import Any
 from ..format import Format, format_of
 from ..layout import Layout
 from .refusal import cannot
+from .scan import Scanner
 
 
 def parse(text: str) -> Format:
-    return Format.parse(text)
+    return Format.parse(Scanner(text, "format", "0 1 / 0,8 1,4").text)
 
 
 def render(x: Layout | Format, dtype: Any = None) -> str:

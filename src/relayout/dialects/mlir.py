@@ -12,10 +12,11 @@ import re
 from typing import Any, NamedTuple
 
 from ..elements import element
-from ..errors import NotExpressible, ShapeError
-from ..format import Factor, Format, format_of
+from ..errors import LayoutError, NotExpressible, ShapeError
+from ..format import MAX_FACTORS, Factor, Format, format_of
 from ..layout import Layout
 from .affine import Affine, expression, layout_of
+from .blocked import Stored, cut, stored_format
 from .refusal import cannot
 from .scan import Scanner
 from .strided import strided
@@ -23,7 +24,8 @@ from .strided import strided
 _ELEMENT = re.compile(r"complex<\w+>|vector<[\dx]+x\w+>|![\w.]+(?:<[^<>]*>)?|[a-z]\w*", re.ASCII)
 _SIZE = re.compile(r"(\d+|\?)\s*x\s*(?=\S)")
 _PACK_OPERANDS = re.compile(r"\s*(?:%[\w#]+\s*=\s*)?(?:linalg|tensor)\.pack\s+%[\w#]+\s*(?:padding_value\([^()]*\))?")
-_PACK_RESULT = re.compile(r"\s*into\s+%[\w#]+\s*:[^%]*?->\s*tensor<[^<>]*>")
+_PACK_RESULT = re.compile(r"\s*into\s+%[\w#]+\s*:\s*tensor<([^<>]*)>\s*->\s*tensor<[^<>]*>")
+_SPACE = re.compile(r"""\d+(?:\s*:\s*[a-z]\w*)?|"[^"\n]*"|#[a-z]\w*\.\w+(?:<[^<>]*>)?""")
 
 
 class Strides(NamedTuple):
@@ -98,34 +100,18 @@ def _map(scan: Scanner) -> Format | Offsets:
     scan.expect(">")
     if len(results) == 1:
         return Offsets(rank, results[0].constant, tuple(results[0].terms.items()))
-    factors = []
+    stored = []
     for result in results:
         digit = result.digit()
         if digit is None or digit.shift:
-            raise _no_format(scan)
-        factors.append((digit.dim, digit.mod, digit.div))
-    return _format(scan, rank, factors)
-
-
-def _format(scan: Scanner, rank: int, factors: list[tuple[int, int, int]]) -> Format:
-    """The format of these dimensions, sizes (0 for the rest) and place values."""
-    pairs = [(dim, size, place) if size else (dim, 0) for dim, size, place in factors]
-    try:
-        fmt = Format(rank, pairs)
-    except ShapeError:
-        raise _no_format(scan) from None
-    if any(f.step != place for f, (_, _, place) in zip(fmt.factors, factors)):
-        raise _no_format(scan)
-    return fmt
-
-
-def _no_format(scan: Scanner) -> NotExpressible:
-    return NotExpressible(
-        "the results of the map are not the rest of every dimension and then digits that make up blocks.",
-        hint="put the rests first; a map with one result, the offset, may be any sum of digits",
-        dialect="mlir",
-        text=scan.shown,
-    )
+            raise NotExpressible(
+                "a result of the map is no digit of one dimension.",
+                hint="a map with one result, the offset, may be any sum of digits",
+                dialect="mlir",
+                text=scan.shown,
+            )
+        stored.append(Stored(digit.dim, digit.mod, digit.div))
+    return stored_format(rank, stored)
 
 
 def _memref(scan: Scanner) -> Layout:
@@ -140,65 +126,66 @@ def _memref(scan: Scanner) -> Layout:
     if not (match := _ELEMENT.match(scan.text, scan.position)):
         scan.fail("sizes and an element type, as in 3x4xf32")
     scan.position = match.end()
-    found: Format | Strides | Offsets = Format(len(shape), [(d, 0) for d in range(len(shape))])
+    found: Format | Strides | Offsets | None = None
     while scan.accept(","):
-        if scan.accept("strided"):
-            found = _strided(scan)
-        elif scan.accept("affine_map"):
-            found = _map(scan)
-        elif not (space := re.match(r"[^<>,]+(?:<[^<>]*>)?", scan.text[scan.position :])):
-            scan.fail("strided<...>, affine_map<...> or a memory space")
+        scan.peek()
+        at = scan.position
+        named = scan.accept("strided") or scan.accept("affine_map")
+        if named and found is None:
+            found = _strided(scan) if scan.text[at] == "s" else _map(scan)
+        elif named or not (space := _SPACE.match(scan.text, at)):
+            scan.fail("one strided<...> or affine_map<...>, or a memory space; paste what an alias stands for", at)
         else:
-            scan.position += space.end()
+            scan.position = space.end()
     scan.expect(">")
-    return found.layout(tuple(shape))
+    plain = Format(len(shape), [(d, 0) for d in range(len(shape))])
+    return (plain if found is None else found).layout(tuple(shape))
 
 
 def _packs(scan: Scanner) -> Format:
-    """One ``linalg.pack`` or more; only its attributes count."""
-    stored: list[tuple[int, int, int]] | None = None
+    """One ``linalg.pack`` or more; only its attributes, and the rank of its source, count."""
+    stored: list[Stored] = []
     rank = 0
-    while scan.peek() or stored is None:
+    while scan.peek() or not rank:
         _skip(scan, _PACK_OPERANDS)
+        at = scan.position
         words: dict[str, tuple[int, ...]] = {}
         for name in ("outer_dims_perm", "inner_dims_pos", "inner_tiles"):
             if scan.accept(name):
                 scan.expect("=")
                 words[name] = scan.bracketed()
-        at = scan.position
-        _skip(scan, _PACK_RESULT)
         if len(words.get("inner_dims_pos", ())) != len(words.get("inner_tiles", ())) or "inner_tiles" not in words:
             scan.fail("memref, strided, affine_map, or inner_dims_pos = [...] inner_tiles = [...] of one length", at)
-        if stored is None:
-            rank = max([len(words.get("outer_dims_perm", ())), *[d + 1 for d in words["inner_dims_pos"]]])
-            stored = [(d, 0, 1) for d in range(rank)]
+        result = _skip(scan, _PACK_RESULT)
+        if not rank:
+            typed = len(_SIZE.findall(result.group(1))) if result else 0
+            rank = max([1, typed, len(words.get("outer_dims_perm", ())), *[d + 1 for d in words["inner_dims_pos"]]])
+            if rank > MAX_FACTORS:
+                scan.fail(f"at most {MAX_FACTORS} dimensions", at)
+            stored = [Stored(d, 0, 1) for d in range(rank)]
         stored = _packed(scan, stored, words, at)
-    return _format(scan, rank, stored)
+    return stored_format(rank, stored)
 
 
-def _skip(scan: Scanner, pattern: re.Pattern[str]) -> None:
+def _skip(scan: Scanner, pattern: re.Pattern[str]) -> re.Match[str] | None:
     match = pattern.match(scan.text, scan.position)
     if match:
         scan.position = match.end()
+    return match
 
 
-def _packed(
-    scan: Scanner, stored: list[tuple[int, int, int]], words: dict[str, tuple[int, ...]], at: int
-) -> list[tuple[int, int, int]]:
-    """The stored dimensions (dimension, size, place) after one more pack: tiles are cut off, outer ones permuted."""
+def _packed(scan: Scanner, stored: list[Stored], words: dict[str, tuple[int, ...]], at: int) -> list[Stored]:
+    """The stored array after one more pack: tiles are cut off, and the others permuted."""
     order = words.get("outer_dims_perm", tuple(range(len(stored))))
     positions, tiles = words["inner_dims_pos"], words["inner_tiles"]
     if sorted(order) != list(range(len(stored))) or len(set(positions)) != len(positions):
         scan.fail(f"a permutation of {len(stored)} dimensions, and each dimension tiled once", at)
     if min(positions, default=0) < 0 or max(positions, default=0) >= len(stored) or min(tiles, default=1) < 1:
         scan.fail(f"dimensions below {len(stored)} and tiles >= 1", at)
-    outer, inner = list(stored), []
-    for position, tile in zip(positions, tiles):
-        dim, size, place = outer[position]
-        if size % tile:
-            scan.fail(f"a tile that divides the {size} of dimension {position}", at)
-        inner.append((dim, tile, place))
-        outer[position] = (dim, size // tile, place * tile)
+    try:
+        outer, inner = cut(stored, positions, tiles)
+    except ShapeError as error:
+        scan.fail(f"tiles that divide what is there ({error.message.rstrip('.')})", at)
     return [outer[k] for k in order] + inner
 
 
@@ -211,9 +198,12 @@ def render(x: Layout | Format, dtype: Any = None) -> str:
         return _pack_text(x) if tiled and usual and len(set(tiled)) == len(tiled) else _map_text(x)
     kind = "!T" if dtype is None else element(dtype).word("mlir")
     if x.swizzle is not None or x.has_basis:
-        raise cannot(x, "mlir", "an affine map has no XOR and one number per result", "drop the swizzle")
+        raise cannot(x, "mlir", "an affine map has no XOR and no coordinates as strides", "keep the mojo or cute form")
     text = f"memref<{''.join([f'{n}x' for n in x.extents])}{kind}, {_attribute(x)}>"
-    back = parse(text)
+    try:
+        back = parse(text)
+    except LayoutError:
+        back = None
     if isinstance(back, Layout) and back.storage_size == x.storage_size and back.equivalent(x):
         return text
     raise cannot(x, "mlir", "its box has more room than whole blocks of the shape need", "pad the shape itself")

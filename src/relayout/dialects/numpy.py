@@ -10,7 +10,7 @@ import re
 from typing import Any
 
 from ..elements import ELEMENTS, element
-from ..errors import NotExpressible
+from ..errors import NotExpressible, shown
 from ..format import Format
 from ..layout import Layout
 from .fields import fields
@@ -20,7 +20,7 @@ from .strided import strided
 
 _CALLS = ("", "ndarray", "np.ndarray", "numpy.ndarray")
 _NAMES = {"shape", "strides", "itemsize", "dtype", "typestr", "offset"}
-_TYPESTR = re.compile(r"[<>|=]?[biufcV?](\d+)")
+_DTYPE = re.compile(r"[<>|=]?[A-Za-z?][A-Za-z]{0,12}\d{0,4}", re.ASCII)
 
 
 def parse(text: str) -> Layout:
@@ -29,12 +29,12 @@ def parse(text: str) -> Layout:
     if callee not in _CALLS:
         scan.fail("np.ndarray or plain words", 0)
     odd = sorted(set(words) - _NAMES)
-    if positional or odd or "shape" not in words or not {"itemsize", "dtype", "typestr"} & set(words):
-        scan.fail(f"only shape, strides, offset, and itemsize or dtype; not {odd or positional or 'so few'}", 0)
+    if positional or odd or "shape" not in words:
+        scan.fail(f"shape, strides, offset, and itemsize or dtype by name; not {shown(odd or positional or 'so few')}")
     shape, size = scan.sizes(_integers(scan, words, "shape")), _item_size(scan, words)
     offset = words.get("offset", 0)
     if not isinstance(offset, int):
-        scan.fail("an integer for offset", 0)
+        scan.fail("an integer for offset")
     if words.get("strides") is None:
         return Layout(shape, Layout.row_major(shape).stride, offset=_elements([offset], size)[0])
     strides = _integers(scan, words, "strides")
@@ -46,22 +46,31 @@ def _integers(scan: Scanner, words: dict[str, Any], name: str) -> tuple[int, ...
     if isinstance(value, int):
         return (value,)
     if not isinstance(value, tuple):
-        scan.fail(f"integers for {name}", 0)
+        scan.fail(f"integers for {name}")
     return value
 
 
 def _item_size(scan: Scanner, words: dict[str, Any]) -> int:
-    size = words.get("itemsize")
-    if size is None:
-        name = str(words.get("dtype", words.get("typestr")))
-        match = _TYPESTR.fullmatch(name)
-        short = name.rpartition(".")[2]
-        if not match and short not in ELEMENTS:
-            scan.fail("a dtype such as float32 or '<f4'", 0)
-        size = int(match.group(1)) if match else element(short).bytes
-    if not isinstance(size, int) or size < 1:
-        scan.fail("an item size of at least one byte", 0)
-    return size
+    """The bytes of an item, from all the words that tell it."""
+    told = {"itemsize": words["itemsize"]} if "itemsize" in words else {}
+    told |= {name: _size_of(scan, str(words[name])) for name in ("dtype", "typestr") if name in words}
+    sizes = set(told.values())
+    if len(sizes) != 1 or not all(isinstance(size, int) and size > 0 for size in sizes):
+        scan.fail(f"one item size of at least one byte, by itemsize or dtype; not {told or 'none'}")
+    return sizes.pop()  # type: ignore[no-any-return]
+
+
+def _size_of(scan: Scanner, name: str) -> int:
+    """The bytes of numpy's type of that name, or of one that numpy lacks."""
+    import numpy as np
+
+    short = name.rpartition(".")[2]
+    if short in ELEMENTS:
+        return element(short).bytes
+    try:
+        return np.dtype(short if _DTYPE.fullmatch(short) else "").itemsize
+    except (TypeError, ValueError):
+        scan.fail("a dtype such as float32 or '<f4'")
 
 
 def _elements(numbers: Any, size: int) -> tuple[int, ...]:

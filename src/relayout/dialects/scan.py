@@ -12,11 +12,10 @@ from ..nested import MAX_DEPTH, flatten
 _NUMBER = re.compile(r"_?-?[0-9]+|-_[0-9]+")
 _WORD = re.compile(r"[A-Za-z]+")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
-_PYTHON_COMMENT = re.compile(_COMMENT.pattern + r"|#[^\n]*", re.DOTALL)
 _DYNAMIC = re.compile(r"\?|UNKNOWN_VALUE\b|UNKNOWN\b|kDynamic\b")
-MAX_DIGITS = 4300
-MAX_TEXT = 1 << 20
+MAX_DIGITS = 40
+MAX_TEXT = 1 << 16
+MAX_NUMBERS = 1 << 13
 
 
 class Scanner:
@@ -32,11 +31,12 @@ class Scanner:
                 hint="no layout is that long",
                 limit=MAX_TEXT,
             )
-        self.text = (_PYTHON_COMMENT if python else _COMMENT).sub(lambda comment: " " * len(comment.group()), text)
+        self.text = without_comments(text, python)
         self.shown = text
         self.dialect = dialect
         self.example = example
         self.position = 0
+        self.numbers = 0
 
     def fail(self, expected: str, position: int | None = None) -> NoReturn:
         where = self.position if position is None else position
@@ -100,6 +100,11 @@ class Scanner:
             self.fail("an integer")
         if len(match.group()) > MAX_DIGITS:
             self.fail(f"an integer of at most {MAX_DIGITS} digits")
+        self.numbers += 1
+        if self.numbers > MAX_NUMBERS:
+            raise LimitExceeded(
+                f"a text of more than {MAX_NUMBERS} numbers.", hint="no layout has that many", limit=MAX_NUMBERS
+            )
         self.position = match.end()
         return int(match.group().replace("_", ""))
 
@@ -181,6 +186,21 @@ class Scanner:
         shift = self.integer()
         self.expect(">")
         return bits, base, shift
+
+
+def without_comments(text: str, python: bool = False) -> str:
+    """The text with blanks for comments, those of Python too where it says so; an open one ends with the text."""
+    kinds = {"/*": "*/", "//": "\n"} | ({"#": "\n"} if python else {})
+    parts, position = [], 0
+    for start in re.finditer("|".join(map(re.escape, kinds)), text):
+        if start.start() < position:
+            continue
+        closing = kinds[start.group()]
+        end = text.find(closing, start.end())
+        stop = len(text) if end < 0 else end + len(closing)
+        parts += [text[position : start.start()], " " * (stop - start.start())]
+        position = stop
+    return "".join([*parts, text[position:]])
 
 
 def too_deep() -> LimitExceeded:

@@ -1,7 +1,7 @@
 """TVM's layout strings: ``NCHW16c``, ``OIHW16i16o``, ``NHWC8h8w32c``.
 
 Capital letters are the dimensions in logical order; a number and a small letter is a block of that dimension, one each.
-Dimensions without a name are A, B, C and so on.
+Dimensions without a name are written A, B, C and so on.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def parse(text: str) -> Format:
         if letter.upper() not in axes or letter.isupper() or size < 1 or letter in [b[1] for b in blocks[:k]]:
             scan.fail("a small letter of one of the dimensions, each once", at)
     factors = [(d, 0) for d in range(len(axes))] + [(axes.index(letter.upper()), size) for size, letter, _ in blocks]
-    return Format(len(axes), factors, axes=None if axes == _UNNAMED[: len(axes)] else axes.lower())
+    return Format(len(axes), factors, axes=axes.lower())
 
 
 def render(x: Layout | Format, dtype: Any = None) -> str:
@@ -42,4 +42,6 @@ def render(x: Layout | Format, dtype: Any = None) -> str:
     if not 1 <= fmt.rank <= len(_UNNAMED):
         raise cannot(x, "tvm", "it has 1 to 26 dimensions, one letter each", "merge dimensions")
     axes = fmt.axes or _UNNAMED[: fmt.rank]
+    if len(set(axes.lower())) < len(axes):
+        raise cannot(x, "tvm", "two of the names differ in case only", "rename the axes")
     return axes.upper() + "".join([f"{f.size}{axes[f.dim].lower()}" for f in fmt.blocks])

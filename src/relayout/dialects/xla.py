@@ -1,8 +1,8 @@
 """XLA's shapes: ``f32[8,128]{1,0:T(8,128)(2,1)}``; the element type, the layout and the tiles may be left out.
 
-The dimensions in braces run from the fastest to the slowest. ``T`` tiles the fastest dimensions; the tiles after it cut
-the tile before. ``{1,0:T(8,128)}`` alone is a format. ``E(n)`` is the width of the elements in bits. A memory space,
-``S(n)``, says where an array is and not how: it is read over.
+The dimensions in braces run from the fastest to the slowest. ``T`` tiles the fastest dimensions; every further tile
+does so with the array that is stored by then. ``{1,0:T(8,128)}`` alone is a format. ``E(n)`` is the width of an element
+in bits. A memory space, ``S(n)``, says where an array is and not how: it is read over.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Any
 
 from ..elements import ELEMENTS, element
 from ..errors import ShapeError
-from ..format import Factor, Format
+from ..format import MAX_FACTORS, Factor, Format
 from ..layout import Layout
-from .blocked import plain_format
+from .blocked import Stored, cut, plain_format, stored_format
 from .scan import Scanner
 
 _TYPES = {e.xla for e in ELEMENTS.values() if e.xla}
@@ -41,7 +41,7 @@ def parse(text: str) -> Layout | Format:
     if shape is None:
         return fmt
     if len(shape) != fmt.rank:
-        scan.fail(f"{len(shape)} dimensions in braces, as in brackets", 0)
+        scan.fail(f"{len(shape)} dimensions in braces, as in brackets, got {fmt.rank}", len(scan.text.rstrip()) - 1)
     return fmt.layout(shape)
 
 
@@ -59,46 +59,50 @@ def _layout(scan: Scanner) -> Format:
         if order:
             scan.expect(",")
         order.append(scan.integer())
-    if sorted(order) != list(range(len(order))):
+    if len(order) > MAX_FACTORS or sorted(order) != list(range(len(order))):
         scan.fail("every dimension once, the fastest first", at)
-    fmt = Format(len(order), [(d, 0) for d in reversed(order)])
+    stored = [Stored(d, 0, 1) for d in reversed(order)]
+    bits = None
     if scan.accept(":"):
         if scan.accept("T"):
             while scan.peek() == "(":
-                fmt = _tiled(scan, fmt)
-        fmt = _rest(scan, fmt)
+                stored = _tiled(scan, stored)
+        bits = _bits(scan)
     scan.expect("}")
-    return fmt
+    fmt = stored_format(len(order), stored)
+    return fmt if bits is None else Format(fmt.rank, fmt.pairs, element_bits=bits)
 
 
-def _tiled(scan: Scanner, fmt: Format) -> Format:
-    """The format cut by the next tile, whose last size belongs to the fastest dimension."""
-    scan.peek()
+def _tiled(scan: Scanner, stored: list[Stored]) -> list[Stored]:
+    """The stored array cut by the next tile, whose last size belongs to its fastest dimension."""
     at = scan.position
     if "*" in scan.text[at:].partition(")")[0]:
         scan.fail("a size for every dimension of the tile; * merges dimensions, which no format does", at)
     sizes = scan.bracketed("(", ")")
-    dims = fmt.order[fmt.rank - len(sizes) :] if 0 < len(sizes) <= fmt.rank else ()
-    if not dims or min(sizes) < 1:
-        scan.fail(f"1 to {fmt.rank} sizes >= 1, one for each of the fastest dimensions", at)
+    if not stored:
+        scan.fail("no tile: a scalar has no dimension to be tiled", at)
+    if not 0 < len(sizes) <= len(stored) <= MAX_FACTORS or min(sizes) < 1:
+        scan.fail(f"1 to {len(stored)} sizes >= 1, for the fastest dimensions of what is stored", at)
     try:
-        return fmt.tile(*zip(dims, sizes))
+        outer, inner = cut(stored, range(len(stored) - len(sizes), len(stored)), sizes)
     except ShapeError as error:
         scan.fail(f"a tile that divides the one before it ({error.message.rstrip('.')})", at)
+    return outer + inner
 
 
-def _rest(scan: Scanner, fmt: Format) -> Format:
-    """The words after the tiles, each once at most."""
-    while (word := scan.word()) in ("E", "S"):
+def _bits(scan: Scanner) -> int | None:
+    """The width of the elements, ``E(n)``; a memory space, ``S(n)``, is read over."""
+    found: dict[str, int] = {}
+    while True:
+        scan.peek()
         at = scan.position
-        numbers = scan.bracketed("(", ")")
-        if len(numbers) != 1:
-            scan.fail("one number", at)
-        if word == "E":
-            fmt = Format(fmt.rank, fmt.pairs, element_bits=numbers[0])
-    if word:
-        scan.fail("tiles T(...), E(bits) or S(space)", scan.position - len(word))
-    return fmt
+        word = scan.word()
+        if not word:
+            return found.get("E")
+        numbers = scan.bracketed("(", ")") if word in ("E", "S") else ()
+        if len(numbers) != 1 or word in found:
+            scan.fail("tiles T(...), E(bits) or S(space), each once", at)
+        found[word] = numbers[0]
 
 
 def render(x: Layout | Format, dtype: Any = None) -> str:
@@ -129,7 +133,7 @@ def _tiles(fmt: Format) -> list[list[int]]:
         cuts[-1][last] = f.size
     tiles = []
     running = [1] * (fmt.rank - first)
-    for cut in reversed(cuts):
-        running = [n * cut.get(first + k, 1) for k, n in enumerate(running)]
+    for sizes in reversed(cuts):
+        running = [n * sizes.get(first + k, 1) for k, n in enumerate(running)]
         tiles.append(running)
     return tiles[::-1]

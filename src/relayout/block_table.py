@@ -222,16 +222,17 @@ def _remade(starts: Any, buffers: Any, shape: tuple[int, ...], bits: int | None,
 
 
 def _integers(x: Any, what: str) -> NDArray[np.int64]:
+    """A copy of one integer for each block."""
     import numpy as np
 
-    array = np.asarray(x)
-    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+    array = x if isinstance(x, np.ndarray) else np.array([as_int(e, what) for e in x], object)
+    if array.ndim != 1 or array.dtype.kind not in "iuO":
         raise ShapeError(
             f"{what} of a block table are integers, one for each block; got {array.dtype} of shape {array.shape}.",
             hint="pass a list of integers",
             got=x,
         )
-    if array.size and not 0 <= int(array.min()) <= int(array.max()) <= LIMIT:
+    if array.size and not 0 <= array.min() <= array.max() <= LIMIT:
         raise OutOfBounds(
             f"{what} of a block table are outside 0 to {LIMIT}: {array.min()} to {array.max()}.",
             hint="starts and buffers count from 0",

@@ -10,7 +10,7 @@ from typing import Any
 
 from .. import catalog
 from ..errors import ShapeError
-from ..format import Format
+from ..format import MAX_FACTORS, Format
 from ..layout import Layout
 from .blocked import plain_format
 from .refusal import cannot
@@ -24,7 +24,10 @@ def parse(text: str) -> Layout | Format:
     name = scan.name()
     if name == "FlatMemoryLayout":
         scan.expect("<")
+        at = scan.position
         rank = scan.integer()
+        if not 0 <= rank <= MAX_FACTORS:
+            scan.fail(f"a rank of 0 to {MAX_FACTORS}", at)
         scan.expect(">")
         _ending(scan)
         return Format(rank, [(d, 0) for d in range(rank)])

@@ -37,6 +37,22 @@ STEPS = [
         ],
     ),
     (
+        "Qualcomm's crouton of a 1x16x16x64 tensor, in every other vendor's words, or why not",
+        ['print(rl.rosetta("htp:R4Crouton", (1, 16, 16, 64)))'],
+    ),
+    (
+        "What does it cost a 1x3x5x30 tensor? In plain words",
+        ['print(rl.explain("htp:R4Crouton", (1, 3, 5, 30)))'],
+    ),
+    (
+        "Which layout is this? Send an arange through somebody's converter, and look at what came out",
+        [
+            "x = np.arange(6 * 10, dtype=np.int16).reshape(6, 10)",
+            "dump = np.pad(x, [(0, 2), (0, 6)]).reshape(2, 4, 2, 8).transpose(0, 2, 1, 3).tobytes()",
+            "print(rl.infer(x, dump))",
+        ],
+    ),
+    (
         "Views never copy: rows 4 to 1, upwards, and every second column",
         ["view = tiled.view[4:0:-1, ::2]", "rl.print_layout(view)"],
     ),
@@ -57,7 +73,9 @@ STEPS = [
 
 def run() -> None:
     """Run all steps."""
-    names: dict[str, Any] = {"rl": rl, "time": time}
+    import numpy as np
+
+    names: dict[str, Any] = {"rl": rl, "np": np, "time": time}
     started = time.perf_counter()
     for title, lines in STEPS:
         click.secho(f"\n# {title}", fg="cyan")

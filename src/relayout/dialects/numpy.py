@@ -88,10 +88,9 @@ def _elements(numbers: Any, size: int) -> tuple[int, ...]:
 
 
 def render(x: Layout | Format, dtype: Any = None) -> str:
-    layout = shaped(x, "numpy")
+    shape, strides, offset = strided(shaped(x, "numpy"), "numpy", negative=True)
     if dtype is None:
         raise cannot(x, "numpy", "its strides count bytes, and the size of an element is not known", "pass dtype=")
-    shape, strides, offset = strided(layout, "numpy", negative=True)
     size = element(dtype).bytes
     if offset < 0:
         raise cannot(x, "numpy", "an array starts inside its buffer, at an offset >= 0", "add to the offset")

@@ -202,8 +202,13 @@ def _described(x: Any, found: Seen) -> str:
     words += [f"({found.axes})"] if found.axes else []
     words += [found.kind.name] if found.kind else []
     placed = str(layout) if layout.depth > 1 or layout.swizzle is not None else f"strides {layout.stride}"
-    names = catalog.find(layout)[:3] if layout.size else []
+    names = sorted(catalog.find(layout), key=_blocks_in)[:3] if layout.size else []
     return f"{' '.join(words)}, {placed}" + f" = {', '.join(names)}" * bool(names)
+
+
+def _blocks_in(name: str) -> int:
+    """How many blocks a named format has: the plainest of several names says most."""
+    return min([len(getattr(form, "blocks", ())) for form in catalog.ENTRIES[name].forms.values()])
 
 
 def _repack(said: Any, layout: Layout, names: str | None) -> str:

@@ -1,0 +1,277 @@
+"""Guards: what passes, what is refused, what the message says, and that the repack it names mends it."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+import relayout as rl
+from relayout import Layout
+from relayout.block_table import BlockTable
+from relayout.guards import check, describe, expects, guard, guards_on
+from relayout.interface import ScaleOffset
+from relayout.making import from_logical, tensor
+from relayout.tensor import Tensor
+from support import coordinates, layouts, value
+
+NHWC = np.zeros((1, 6, 5, 4), np.float32)
+
+
+def mended(mismatch: pytest.ExceptionInfo[rl.LayoutMismatch], x: Any) -> Any:
+    """What the code in the hint makes of ``x``."""
+    code = re.search(r"rl\.from_logical\(.*\)(?= repacks it)", mismatch.value.hint)
+    assert code is not None, mismatch.value.hint
+    call = code.group().replace("rl.from_logical", "from_logical")
+    return eval(call, {"from_logical": from_logical, "rl": rl, "x": x})
+
+
+@pytest.mark.parametrize(
+    ("x", "wanted", "axes"),
+    [
+        (NHWC, "nhwc", None),
+        (NHWC, "nchw", None),
+        (NHWC, "htp:R4Flat", None),
+        (NHWC, Layout.row_major(1, 6, 5, 4), None),
+        (NHWC, rl.Format(4, [(0, 0), (1, 0), (2, 0), (3, 0)]), None),
+        (NHWC, "torch:channels_last", "nhwc"),
+        (NHWC.transpose(0, 3, 1, 2), "torch:channels_last", None),
+        (NHWC.transpose(0, 3, 1, 2), "nhwc", "nchw"),
+        (NHWC[:, 1:, ::1][:, :, :], "numpy:shape=(1, 5, 5, 4), strides=(480, 80, 16, 4), itemsize=4", None),
+        (np.zeros((3, 5)).T, "ba", None),
+        (np.zeros((3, 5)), "ab", None),
+        (np.zeros((0, 5)), "ba", None),
+        (np.float32(3), Layout(()), None),
+        (bytes(12), "numpy:shape=(12,), strides=(1,), itemsize=1", None),
+        (np.zeros((5, 4))[::-1], Layout((5, 4), (-4, 1)), None),
+    ],
+)
+def test_passes(x: Any, wanted: Any, axes: str | None) -> None:
+    assert check(x, wanted, axes=axes) is x
+
+
+def test_tensors_pass() -> None:
+    x = np.arange(1 * 9 * 9 * 40, dtype=np.uint8).reshape(1, 9, 9, 40)
+    t = from_logical(x, "htp:R4Crouton")
+    assert check(t, "htp:R4Crouton") is t
+    assert check(t, "htp:Crouton") is t
+    check(t[:, 8:], "htp:R4Crouton")
+    check(t[:, :, 8:, 32:], "htp:R4Crouton")
+    check(t.permute(0, 3, 1, 2), "htp:R4Crouton")
+    check(from_logical(x, "nhwc", axes="nhwc"), "nhwc")
+    check(from_logical(x, "nhwc", axes="nhwc").permute(0, 3, 1, 2), "nhwc")
+
+
+@pytest.mark.parametrize(
+    ("x", "wanted", "axes", "coordinate", "words"),
+    [
+        (
+            NHWC.transpose(0, 3, 1, 2),
+            "nchw",
+            None,
+            (0, 1, 0, 0),
+            r"numpy array 1x4x6x5 float32, strides \(120, 1, 20, 4\) = .*cudnn:NHWC.*; expected nchw, "
+            r"at \(0, 1, 0, 0\) it is 1 from the start, expected 30",
+        ),
+        (NHWC, "nchw", "nhwc", (0, 1, 0, 0), r"it is 20 from the start, expected 5\."),
+        (NHWC, "torch:channels_last", None, (0, 1, 0, 0), "expected torch:channels_last"),
+        (NHWC, "htp:Crouton", None, (0, 1, 0, 0), r"it is 20 from the start, expected 64\."),
+        (NHWC.astype(np.uint8), "htp:R4Crouton", None, (0, 1, 0, 0), "= htp:R4Flat"),
+        (NHWC[:, ::2], "nhwc", None, (0, 1, 0, 0), "it is 40 from the start, expected 20"),
+        (NHWC, Layout((1, 6, 5, 4), (0, 4, 24, 1)), None, (0, 1, 0, 0), "expected 4"),
+        (np.zeros((4, 4)).T, "ab", None, (1, 0), "it is 1 from the start, expected 4"),
+        (np.zeros((4, 4)), "ba", None, (1, 0), "it is 4 from the start, expected 1"),
+    ],
+)
+def test_a_mismatch_names_what_came_and_the_repack_that_mends_it(
+    x: Any, wanted: Any, axes: str | None, coordinate: Any, words: str
+) -> None:
+    with pytest.raises(rl.LayoutMismatch, match=words) as caught:
+        check(x, wanted, axes=axes)
+    assert caught.value.coordinate == coordinate
+    assert caught.value.expected == wanted
+    repacked = mended(caught, x)
+    assert check(repacked, wanted, axes=axes) is repacked
+    assert (repacked.numpy() == x).all()
+
+
+@given(layouts(tuples_only=True, window=True), layouts(tuples_only=True, window=True))
+def test_the_first_differing_coordinate_is_the_first(a: Layout, b: Layout) -> None:
+    t = Tensor(np.zeros(max(value(a, c) for c in coordinates(a)) + 1, np.int8), a)
+    if a.extents != b.extents:
+        with pytest.raises(rl.LayoutMismatch, match="which has the shape"):
+            check(t, b)
+        return
+    start = (0,) * a.rank
+    order = sorted(coordinates(a), key=lambda c: c[::-1])
+    moved = [(value(a, c) - value(a, start), value(b, c) - value(b, start)) for c in order]
+    where = next((k for k, (x, y) in enumerate(moved) if x != y), None)
+    if where is None:
+        check(t, b)
+    else:
+        with pytest.raises(rl.LayoutMismatch, match=f"it is {moved[where][0]} from the start") as caught:
+            check(t, b)
+        assert caught.value.coordinate == order[where]
+
+
+def test_other_data_than_expected() -> None:
+    for x, wanted, axes, words in (
+        (NHWC, "htp:R4Crouton", None, "for elements of 8 bits, not 32"),
+        (NHWC[0], "nhwc", None, "which has 4 dimensions"),
+        (NHWC, Layout((1, 5, 5, 4)), None, r"which has the shape \(1, 5, 5, 4\)"),
+        (NHWC, "nhwc", "oihw", "whose axes are nhwc"),
+        (tensor(NHWC, axes="abcd"), "nhwc", None, "whose axes are nhwc"),
+    ):
+        with pytest.raises(rl.LayoutMismatch, match=words):
+            check(x, wanted, axes=axes)
+    for x, wanted, words in (
+        ([1, 2], "ab", "no array"),
+        ("ab", "ab", "no array"),
+        (NHWC, 5, "got 5"),
+        (NHWC, "no such thing", "no dialect"),
+        (NHWC.astype(np.int64), "htp:Crouton", "width"),
+    ):
+        with pytest.raises(rl.LayoutError, match=words):
+            check(x, wanted)  # type: ignore[arg-type]
+
+
+def test_letters_of_unnamed_data_are_its_dimensions_in_order() -> None:
+    """For oneDNN ``nhwc`` names the order in memory of n, c, h, w; ``acdb``, of abstract letters, only means that."""
+    nchw = NHWC.transpose(0, 3, 1, 2)
+    with pytest.raises(rl.LayoutMismatch, match="expected nhwc") as caught:
+        check(nchw, "nhwc")
+    assert "name them with axes=" in caught.value.hint
+    check(nchw, "nhwc", axes="nchw")
+    check(nchw, "acdb")
+    check(nchw, rl.parse("nhwc"))
+
+
+def test_blocks_behind_a_table() -> None:
+    crouton = rl.parse("htp:R4Crouton")
+    assert isinstance(crouton, rl.Format)
+    memory = np.zeros(4 * 2048, np.uint8)
+    layout = crouton.layout((1, 16, 16, 32))
+    apart = Tensor(memory, layout, axes="nhwc", blocks=BlockTable([4096, 0, 6144, 2048], 2048))
+    check(apart, "htp:R4Crouton")
+    for wanted in ("nhwc", layout, rl.Format(4, crouton.pairs, axes="nhwc")):
+        with pytest.raises(rl.LayoutMismatch, match="blocks of 2048, behind a table") as caught:
+            check(apart, wanted)
+        repacked = mended(caught, apart)
+        check(repacked, wanted)
+    finer = Tensor(memory, layout, blocks=BlockTable(np.arange(8)[::-1] * 1024, 1024))
+    with pytest.raises(rl.LayoutMismatch, match="blocks of 1024"):
+        check(finer, "htp:R4Crouton")
+    check(Tensor(memory, layout, blocks=BlockTable.consecutive(8, 1024)), rl.Format(4, crouton.pairs))
+
+
+def test_description() -> None:
+    assert describe(NHWC).startswith("numpy array 1x6x5x4 float32, strides (120, 20, 4, 1) = htp:R4Flat")
+    t = from_logical(NHWC, "htp:R4Crouton", ScaleOffset(1, 0, "quint8"))
+    assert describe(t).startswith("tensor 1x6x5x4 (nhwc) quint8, ((1, (8, 1)")
+    assert describe(np.float64(2)).startswith("numpy array scalar float64")
+    assert describe(memoryview(bytes(3))) == "builtins memoryview 3, strides 1"
+
+
+# ---- the decorator -------------------------------------------------------------------------------------------
+
+
+@expects(x="nhwc", w="htp:weights", out="htp:R4Crouton")
+def convolve(x: Any, w: Any = None, *, out: Any = None) -> Any:
+    """A kernel."""
+    return x, w, out
+
+
+def test_arguments_are_checked_before_the_call() -> None:
+    assert convolve.__doc__ == "A kernel."
+    assert convolve(NHWC) == (NHWC, None, None)
+    w = from_logical(np.zeros((3, 3, 32, 32), np.uint8), "htp:weights")
+    out = from_logical(np.zeros((1, 6, 5, 4), np.uint8), "htp:R4Crouton")
+    assert convolve(NHWC, w, out=out)[2] is out
+    with pytest.raises(rl.LayoutMismatch, match=r"convolve\(x=\.\.\.\): got numpy array 1x4x6x5 .* expected nhwc"):
+        convolve(NHWC.transpose(0, 3, 1, 2))
+    with pytest.raises(rl.LayoutMismatch, match=r"convolve\(w=\.\.\.\): got tensor"):
+        convolve(NHWC, from_logical(np.zeros((3, 3, 32, 32), np.uint8), "0 1 2 3"))
+    with pytest.raises(rl.LayoutMismatch, match=r"convolve\(out=\.\.\.\)"):
+        convolve(NHWC, out=np.zeros((1, 6, 5, 4), np.uint8))
+    with pytest.raises(TypeError):
+        convolve(NHWC, w, out)  # type: ignore[misc]
+
+
+def test_what_is_returned_is_checked_as_out() -> None:
+    @expects(out="ab")
+    def transposed(x: Any) -> Any:
+        return x.T
+
+    transposed(np.zeros((3, 4)).T)
+    with pytest.raises(rl.LayoutMismatch, match=r"transposed\(out=\.\.\.\)"):
+        transposed(np.zeros((3, 4)))
+
+
+def test_mistakes_in_the_decorator_show_at_once() -> None:
+    with pytest.raises(rl.ShapeError, match="no parameter y"):
+        expects(y="nhwc")(lambda x: x)
+    with pytest.raises(rl.LayoutError, match="no dialect"):
+        expects(x="what?")(lambda x: x)
+    with pytest.raises(rl.LayoutError, match="got 5"):
+        expects(x=5)(lambda x: x)  # type: ignore[arg-type]
+    assert expects(x="htp:Crouton")(lambda x: x)(from_logical(NHWC, "htp:Crouton")).size == 120
+
+
+def test_guards_may_be_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    bad = NHWC.transpose(0, 3, 1, 2)
+    monkeypatch.setattr("relayout.guards._forced", None)
+    monkeypatch.setenv("RELAYOUT_GUARDS", "0")
+    assert not guards_on()
+    assert convolve(bad)[0] is bad
+    guard(True)
+    with pytest.raises(rl.LayoutMismatch):
+        convolve(bad)
+    guard(None)
+    monkeypatch.delenv("RELAYOUT_GUARDS")
+    assert guards_on()
+    guard(False)
+    assert convolve(bad)[0] is bad
+    guard(None)
+
+
+# ---- the pytest plugin ---------------------------------------------------------------------------------------
+
+SUITE = """
+import numpy as np, pytest
+import relayout as rl
+from relayout.guards import expects, guards_on
+
+@expects(x="nhwc")
+def kernel(x):
+    return x
+
+def test_guards_are_on():
+    assert guards_on()
+    with pytest.raises(rl.LayoutMismatch):
+        kernel(np.zeros((2, 3, 4, 5)).T)
+
+def test_right(assert_layout):
+    assert_layout(np.zeros((2, 3, 4, 5)), "nhwc")
+    assert_layout(np.zeros((2, 3, 4, 5)).transpose(0, 3, 1, 2), "nhwc", axes="nchw")
+
+def test_wrong(assert_layout):
+    assert_layout(np.zeros((2, 3, 4, 5)).T, "nhwc")
+"""
+
+
+def test_the_plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "test_suite.py").write_text(SUITE)
+    monkeypatch.setenv("RELAYOUT_GUARDS", "0")
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    command = [sys.executable, "-m", "pytest", "-p", "relayout.pytest_plugin", "-p", "no:cacheprovider", "-v"]
+    done = subprocess.run([*command, str(tmp_path)], capture_output=True, text=True, timeout=120, check=False)
+    assert "2 passed" in done.stdout, done.stdout + done.stderr
+    assert "1 failed" in done.stdout
+    assert "got numpy array 5x4x3x2 float64, strides (1, 5, 20, 60)" in done.stdout
+    assert "expected nhwc, at (1, 0, 0, 0) it is 1 from the start, expected 24" in done.stdout

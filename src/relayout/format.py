@@ -284,11 +284,11 @@ class Format(Immutable):
             parts.append(f"{name} {','.join(map(str, value)) if name == 'align' else value}")
         return " ".join(parts)
 
-    def to(self, dialect: str) -> str:
-        """This format in the words of ``dialect``."""
+    def to(self, dialect: str, *, padded: bool = False, dtype: Any = None) -> str:
+        """This format in the words of ``dialect``; see ``render``."""
         from .dialects import render
 
-        return render(self, dialect)
+        return render(self, dialect, padded=padded, dtype=dtype)
 
     @classmethod
     def parse(cls, text: str) -> Format:

@@ -145,11 +145,11 @@ class Layout(Views, Immutable):
 
         return as_layout(parse(text, dialect, shape), "Layout.parse without a shape")
 
-    def to(self, dialect: str) -> str:
-        """This layout in the words of ``dialect``."""
+    def to(self, dialect: str, *, padded: bool = False, dtype: Any = None) -> str:
+        """This layout in the words of ``dialect``; see ``render``."""
         from .dialects import render
 
-        return render(self, dialect)
+        return render(self, dialect, padded=padded, dtype=dtype)
 
     # ---- parts -------------------------------------------------------------------------------------------
 

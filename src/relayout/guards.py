@@ -137,7 +137,7 @@ def _fitting(x: Any, found: Seen, names: str | None, wanted: Format, said: Any) 
         raise _mismatch(x, found, said, f"which has {wanted.rank} dimensions", "give it a tensor of that rank")
     if found.kind is not None and wanted.element_bits not in (None, found.kind.bits):
         why = f"which is for elements of {wanted.element_bits} bits, not {found.kind.bits}"
-        raise _mismatch(x, found, said, why, "rl.from_logical(x, ..., interface) converts elements")
+        raise _mismatch(x, found, said, why, f"rl.from_logical(x, {said!r}, interface) converts its elements")
     if names is not None and wanted.axes is not None:
         if set(names) != set(wanted.axes):
             why = f"whose axes are {wanted.axes}"

@@ -1,0 +1,109 @@
+"""Arrays of torch and jax: wrapped, written and handed over without a copy, or refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import relayout as rl
+from relayout import Layout
+from relayout.guards import check, describe
+from relayout.interface import ScaleOffset
+from relayout.making import from_logical, tensor
+from relayout.tensor import Tensor
+
+TYPES = ["float32", "float64", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2", "int8", "int64"]
+TYPES += ["uint8", "bool", "complex64"]
+
+
+@pytest.fixture(scope="module")
+def torch() -> Any:
+    return pytest.importorskip("torch")
+
+
+@pytest.fixture(scope="module")
+def jax() -> Any:
+    return pytest.importorskip("jax")
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_torch_there_and_back(torch: Any, name: str) -> None:
+    x = torch.arange(24).reshape(4, 6).to(getattr(torch, name)).t()[1:]
+    t = tensor(x)
+    assert (t.dtype, t.shape, t.layout.stride) == (name, (5, 4), (1, 6))
+    assert t.numpy().ctypes.data == x.data_ptr()
+    assert complex(t[2, 3]) == complex(x[2, 3].to(torch.complex128))
+    if t.writable:
+        t[0, 0] = 1
+        assert complex(x[0, 0].to(torch.complex128)) == 1
+    back = torch.from_dlpack(t)
+    assert (back.dtype, back.data_ptr(), back.stride()) == (x.dtype, x.data_ptr(), x.stride())
+
+
+def test_torch_memory_as_storage(torch: Any) -> None:
+    x = torch.zeros(2048, dtype=torch.uint8)
+    crouton = Tensor(x, rl.parse("htp:R4Crouton", shape=(1, 3, 5, 30)), ScaleOffset(0.5, 10, "quint8"))
+    if crouton.writable:
+        crouton[0, 2, 4, 29] = 3
+        assert int(x[(2 * 8 + 4) * 32 + 29]) == 16
+    with pytest.raises(rl.ShapeError, match="does not lie together"):
+        Tensor(torch.zeros(4, 4).t(), Layout(16))
+
+
+def test_what_torch_does_not_hand_out(torch: Any) -> None:
+    for x in (
+        torch.zeros(3, requires_grad=True),
+        torch.zeros(3, dtype=torch.complex64).conj(),
+        torch.zeros(3).to_sparse(),
+        torch.zeros(3, device="meta"),
+    ):
+        with pytest.raises(rl.ShapeError, match="hands out no memory"):
+            tensor(x)
+
+
+def test_what_torch_must_not_get(torch: Any) -> None:
+    """torch ends the process on negative strides, and writes through read-only memory."""
+    frozen = np.arange(4.0)
+    frozen.setflags(write=False)
+    for t in (tensor(np.arange(4.0)[::-1]), tensor(frozen), tensor(np.zeros(3)).broadcast_to(2, 3)):
+        with pytest.raises(rl.NotExpressible):
+            torch.from_dlpack(t)
+
+
+def test_torch_guards(torch: Any) -> None:
+    x = torch.zeros(1, 8, 6, 4).to(memory_format=torch.channels_last)
+    check(x, "torch:channels_last")
+    check(x, "nhwc", axes="nchw")
+    check(torch.zeros(1, 6, 4, 8), "nhwc")
+    assert describe(x).startswith("torch tensor 1x8x6x4 float32, strides (192, 1, 32, 8) = ")
+    with pytest.raises(rl.LayoutMismatch, match=r"got torch tensor 1x8x6x4 float32, strides \(192, 1, 32, 8\)"):
+        check(x, "torch:contiguous_format")
+    check(torch.zeros(5, 6, device="meta"), "ab")
+    check(torch.zeros(5, 6, requires_grad=True)[1:], "ab")
+
+
+def test_values_from_torch(torch: Any) -> None:
+    x = torch.arange(6, dtype=torch.bfloat16).reshape(2, 3)
+    t = from_logical(x, "0 1 / 1,2")
+    assert t.dtype == "bfloat16"
+    assert t.numpy().tolist() == [[0, 1, 2], [3, 4, 5]]
+    t[...] = torch.ones(2, 3)
+    t[0] = torch.tensor([7, 8, 9])
+    assert t.numpy().tolist() == [[7, 8, 9], [1, 1, 1]]
+
+
+@pytest.mark.parametrize("name", ["float32", "bfloat16", "int8"])
+def test_jax_there_and_back(jax: Any, name: str) -> None:
+    x = jax.numpy.arange(6, dtype=name).reshape(2, 3)
+    t = tensor(x)
+    assert (t.dtype, t.numpy().ctypes.data, t[1, 2]) == (name, x.unsafe_buffer_pointer(), 5)
+    assert not t.writable
+    with pytest.raises(rl.ShapeError, match="read-only"):
+        t[0, 0] = 1
+    ours = from_logical(np.arange(6).reshape(2, 3), Layout.row_major(2, 3), name)
+    theirs = jax.dlpack.from_dlpack(ours)
+    assert str(theirs.dtype) == name
+    assert theirs.unsafe_buffer_pointer() == ours.raw.ctypes.data, "memory on a multiple of 64 bytes is not copied"
+    check(x, "ab")

@@ -117,6 +117,14 @@ def test_trimming_keeps_every_address(case: Any) -> None:
         assert tuple(map(int, before)) == tuple(map(int, after))
 
 
+def test_a_view_that_would_need_a_longer_table_keeps_the_old_one() -> None:
+    memory = np.arange(8, dtype=np.int16)
+    t = Tensor(memory, Layout(8), blocks=BlockTable(np.arange(8)[::-1], 1))
+    windows = t.unfold(0, 4, 1)
+    assert windows.blocks is t.blocks
+    assert windows.numpy().tolist() == [[7 - k - j for j in range(4)] for k in range(5)]
+
+
 def blocks_of(fmt: Format, shape: Any) -> tuple[int, int]:
     """How many blocks a tensor has, and how large they are."""
     physical = fmt.physical_shape(shape)
@@ -329,6 +337,7 @@ def test_padding_of_scattered_blocks() -> None:
         (lambda: Tensor(bytes(8), Layout(9), "uint8", blocks=BlockTable([0, 4], 4)), "elements 0 to 8"),
         (lambda: Tensor(bytes(8), Layout(2, -1), "uint8", blocks=BlockTable([0, 4], 4)), "elements -1 to 0"),
         (lambda: Tensor([bytes(8)], Layout(8), "uint8"), "block table"),
+        (lambda: Tensor(bytes(8), Layout(8), "uint8", blocks=[0, 4]), "blocks are a table"),  # type: ignore[arg-type]
         (lambda: Tensor([], Layout(0), "uint8", blocks=BlockTable([], 4)), "no memory"),
         (
             lambda: Tensor([np.zeros(4), np.zeros(4, np.int8)], Layout(8), blocks=BlockTable([0, 0], 4, [0, 1])),

@@ -18,6 +18,35 @@ TYPES = ["float32", "float64", "float16", "bfloat16", "float8_e4m3fn", "float8_e
 TYPES += ["uint8", "bool", "complex64"]
 
 
+class Foreign:
+    """A library that only has DLPack, over a numpy array or a tensor."""
+
+    def __init__(self, x: Any, copies: bool = False) -> None:
+        self.x, self.copies = x, copies
+
+    def __dlpack_device__(self) -> Any:
+        return self.x.__dlpack_device__()
+
+    def __dlpack__(self, **words: Any) -> Any:
+        return self.x.__dlpack__(**{**words, "copy": True} if self.copies else words)
+
+
+@pytest.mark.parametrize("name", ["float32", "int8", "complex128", "bfloat16", "float8_e5m2", "float8_e8m0fnu"])
+def test_any_library_with_dlpack(name: str) -> None:
+    ours = from_logical(np.array([[1, 2, 4], [8, 16, 32]]), Layout((2, 3), (1, 4)), name)
+    t = tensor(Foreign(ours))
+    assert (t.dtype, t.layout.stride) == (name, (1, 4))
+    assert t.numpy().ctypes.data == ours.raw.ctypes.data
+    assert [t[c] for c in np.ndindex(2, 3)] == [1, 2, 4, 8, 16, 32]
+
+
+@pytest.mark.skipif(np.lib.NumpyVersion(np.__version__) < "2.1.0", reason="copies are not told by older capsules")
+def test_a_library_that_hands_out_copies_is_refused() -> None:
+    assert np.from_dlpack(Foreign(np.zeros(3), copies=True)).shape == (3,)
+    with pytest.raises(rl.ShapeError, match="hands out a copy"):
+        tensor(Foreign(np.zeros(3), copies=True))
+
+
 @pytest.fixture(scope="module")
 def torch() -> Any:
     return pytest.importorskip("torch")

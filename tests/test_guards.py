@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 
 import relayout as rl
-from relayout import Layout
+from relayout import Layout, guards, pytest_plugin
 from relayout.block_table import BlockTable
 from relayout.guards import check, describe, expects, guard, guards_on
 from relayout.interface import ScaleOffset
@@ -275,3 +275,14 @@ def test_the_plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "1 failed" in done.stdout
     assert "got numpy array 5x4x3x2 float64, strides (1, 5, 20, 60)" in done.stdout
     assert "expected nhwc, at (1, 0, 0, 0) it is 1 from the start, expected 24" in done.stdout
+
+
+def test_what_the_plugin_does() -> None:
+    guard(False)
+    pytest_plugin.pytest_configure()
+    assert guards_on()
+    pytest_plugin.pytest_unconfigure()
+    assert guards._forced is None
+    pytest_plugin.fail_unless(NHWC, "nhwc")
+    with pytest.raises(pytest.fail.Exception, match="expected torch:channels_last"):
+        pytest_plugin.fail_unless(NHWC, "torch:channels_last")

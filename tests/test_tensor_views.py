@@ -230,6 +230,8 @@ def test_channels_that_no_dimension_follows() -> None:
         (t.flatten(), tuple(range(6)) * 4),
         (t[:0], tuple(range(6))),
         (t[:, :0], ()),
+        (t[:, :0].transpose(), ()),
+        (t[:, :0].reshape(3, 0), ()),
         (t[1:1, 2], 2),
     ):
         assert isinstance(allowed.interface, ScaleOffset)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 from collections.abc import Callable
 from functools import lru_cache, wraps
@@ -67,8 +66,10 @@ def expects(**expected: Layout | Format | str) -> Callable[[Function], Function]
     ``out`` is what the function returns, unless it has a parameter of that name. An argument that is None is left out.
     """
 
+    from inspect import signature as signature_of
+
     def decorate(function: Function) -> Function:
-        signature = inspect.signature(function)
+        signature = signature_of(function)
         unknown = sorted(set(expected) - set(signature.parameters) - {"out"})
         if unknown:
             raise ShapeError(

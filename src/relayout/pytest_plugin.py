@@ -21,16 +21,17 @@ def pytest_unconfigure() -> None:
 
 
 @pytest.fixture
-def assert_layout() -> Callable[..., Any]:
+def assert_layout() -> Callable[..., None]:
     """``assert_layout(x, "htp:R4Crouton")`` fails the test unless ``x`` has that layout, and says what it has."""
+    return fail_unless
+
+
+def fail_unless(x: Any, expects: Any, *, axes: str | None = None) -> None:
+    """Fail the test unless ``x`` has the layout."""
     from relayout.errors import LayoutMismatch
     from relayout.guards import check
 
-    def assert_layout(x: Any, expects: Any, *, axes: str | None = None) -> None:
-        __tracebackhide__ = True
-        try:
-            check(x, expects, axes=axes)
-        except LayoutMismatch as mismatch:
-            pytest.fail(str(mismatch), pytrace=False)
-
-    return assert_layout
+    try:
+        check(x, expects, axes=axes)
+    except LayoutMismatch as mismatch:
+        pytest.fail(str(mismatch), pytrace=False)

@@ -76,6 +76,8 @@ class Tensor(TensorData, TensorViews):
             raise ShapeError(
                 f"a tensor has a layout, got {shown(layout)}.", hint="a format makes one: format.layout(shape)"
             )
+        if blocks is not None and not isinstance(blocks, BlockTable):
+            raise ShapeError(f"blocks are a table, got {shown(blocks)}.", hint="BlockTable(starts, shape)", got=blocks)
         means = None if interface is None else as_interface(interface)
         several = isinstance(storage, tuple | list)
         if several and (blocks is None or not storage):

@@ -1,0 +1,1 @@
+"""From one layout to another: planned once, exactly, then run."""

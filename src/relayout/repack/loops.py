@@ -1,0 +1,165 @@
+"""Two layouts over the same coordinates as loop nests: one step of a loop moves both by a constant.
+
+A dimension is cut where either layout carries. Where the cuts of both divide each other, its digits are common to both;
+a window is cut further, into full boxes of those digits. Dimensions whose cuts do not divide each other, or that start
+at different places of their blocks, become tables of offsets, one entry per coordinate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from itertools import product as cartesian
+from math import prod
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..errors import LimitExceeded, ShapeError
+from ..layout import Layout
+from ..modes import Mode, boxes, digit_sum, simplified
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+MAX_TABLE = 1 << 26
+"""The longest dimension that may become a table."""
+
+
+class Loop(NamedTuple):
+    """So many ``steps``; each moves ``source`` elements in the one layout and ``target`` in the other."""
+
+    steps: int
+    source: int
+    target: int
+
+
+class Piece(NamedTuple):
+    """A full box: from these offsets on, all combinations of the loops, the slowest first."""
+
+    source: int
+    target: int
+    loops: tuple[Loop, ...]
+
+    @property
+    def size(self) -> int:
+        return prod([loop.steps for loop in self.loops])
+
+
+class Table(NamedTuple):
+    """A dimension whose offsets follow no common digits: they are looked up."""
+
+    source: NDArray[np.int64]
+    target: NDArray[np.int64]
+
+
+class Nest(NamedTuple):
+    """Pieces over the dimensions with common digits, for every combination of the tables' entries."""
+
+    pieces: tuple[Piece, ...]
+    tables: tuple[Table, ...]
+
+
+def nest(source: Layout, target: Layout) -> Nest:
+    """Both layouts, without their swizzles, as loops; every coordinate is in exactly one piece."""
+    if source.extents != target.extents:
+        raise ShapeError(
+            f"the layouts have the extents {source.extents} and {target.extents}.",
+            hint="repack between layouts of one shape",
+            source=source,
+            target=target,
+        )
+    if source.size == 0:
+        return Nest((), ())
+    start = [source.offset, target.offset]
+    cuts: list[list[Piece]] = []
+    tables: list[Table] = []
+    for d in range(source.rank):
+        (a, mode), (b, other) = simplified(source._mode(d)), simplified(target._mode(d))
+        start[0] += a
+        start[1] += b
+        digits = _common(mode, other)
+        if digits is None:
+            tables.append(_table(mode, other))
+        else:
+            cuts.append(digits)
+    return Nest(tuple(_joined(start[0], start[1], cuts)), tuple(tables))
+
+
+def _common(a: Mode, b: Mode) -> list[Piece] | None:
+    """The dimension as full boxes of digits that both modes have; None where they have none in common."""
+    if not a.sizes or not b.sizes:
+        return [Piece(0, 0, ())]
+    straight, other = len(a.sizes) == 1, len(b.sizes) == 1
+    origin = b.origin if straight else a.origin
+    if not straight and not other and a.origin != b.origin:
+        return None
+    places = sorted({*_places(a), *_places(b)})
+    if any(high % low for low, high in pairwise(places)):
+        return None
+    sizes = [high // low for low, high in pairwise(places)]
+    sizes.append(-(-(origin + a.extent) // places[-1]))
+    first = [_stride(a, p) for p in places]
+    second = [_stride(b, p) for p in places]
+    moved = [m.origin * m.strides[0] - origin * m.strides[0] if len(m.sizes) == 1 else 0 for m in (a, b)]
+    found = []
+    cut = Mode(tuple(sizes), tuple(first), origin, a.extent)
+    for box, same in zip(boxes(cut), boxes(cut._replace(strides=tuple(second))), strict=True):
+        loops = [Loop(*step) for step in zip(box.sizes, box.strides, same.strides)]
+        found.append(Piece(box.base + moved[0], same.base + moved[1], tuple(loops[::-1])))
+    return found
+
+
+def _places(mode: Mode) -> Iterator[int]:
+    """Where the digits of a mode begin, as far as its window goes."""
+    place = 1
+    for n in mode.sizes:
+        yield place
+        place *= n
+
+
+def _stride(mode: Mode, place: int) -> int:
+    """How far a step of ``place`` coordinates moves, as long as it carries into no further digit."""
+    weight = 1
+    for k, (n, stride) in enumerate(zip(mode.sizes, mode.strides)):
+        if place < weight * n or k == len(mode.sizes) - 1:
+            return int(stride * (place // weight))
+        weight *= n
+    return 0
+
+
+def _table(a: Mode, b: Mode) -> Table:
+    import numpy as np
+
+    if a.extent > MAX_TABLE:
+        raise LimitExceeded(
+            f"a dimension of {a.extent}, whose blocks do not divide each other, is over the limit of {MAX_TABLE}.",
+            hint="repack it in parts (narrow)",
+            limit=MAX_TABLE,
+        )
+    return Table(
+        *[np.array([digit_sum(m.sizes, m.strides, m.origin + x) for x in range(m.extent)], np.int64) for m in (a, b)]
+    )
+
+
+def _joined(source: int, target: int, cuts: list[list[Piece]]) -> Iterator[Piece]:
+    """One piece for every combination of the dimensions' boxes, its loops merged and put in order."""
+    for combination in cartesian(*cuts):
+        loops = [loop for piece in combination for loop in piece.loops if loop.steps > 1]
+        yield Piece(
+            source + sum([piece.source for piece in combination]),
+            target + sum([piece.target for piece in combination]),
+            merged(loops),
+        )
+
+
+def merged(loops: list[Loop]) -> tuple[Loop, ...]:
+    """The loops in the order of the target, slowest first, those that step as one in both merged."""
+    ordered = sorted(loops, key=lambda loop: (-abs(loop.target), -abs(loop.source)))
+    out: list[Loop] = []
+    for loop in ordered:
+        last = out[-1] if out else None
+        if last and last.source == loop.source * loop.steps and last.target == loop.target * loop.steps:
+            out[-1] = Loop(last.steps * loop.steps, loop.source, loop.target)
+        else:
+            out.append(loop)
+    return tuple(out)

@@ -300,6 +300,22 @@ def test_arrays_are_wrapped_as_they_are() -> None:
     assert tensor(memoryview(base)).layout == tensor(base).layout
 
 
+def test_the_same_memory_with_another_meaning() -> None:
+    x = np.array([[10, 20], [30, 40]], np.uint8)
+    t = tensor(x, axes="hw")
+    assert tensor(t).axes == "hw"
+    q = tensor(t, ScaleOffset(0.5, 20, "quint8"))
+    assert (q.axes, q.numpy().tolist()) == ("hw", [[-5, 0], [5, 10]])
+    q[0, 0] = 1
+    assert x[0, 0] == 22
+    assert tensor(q, "uint8", axes="ab").numpy().tolist() == x.tolist()
+    with pytest.raises(rl.ShapeError, match="holds uint8, not int8"):
+        tensor(q, "int8")
+    for axes in ("h", "hh", 5):
+        with pytest.raises(rl.ShapeError, match="axes"):
+            tensor(t, axes=axes)  # type: ignore[arg-type]
+
+
 def test_bytes_need_a_type_and_are_never_copied() -> None:
     data = bytearray(range(32))
     with mmap.mmap(-1, 32) as mapped:

@@ -302,10 +302,10 @@ def test_distribute_refuses() -> None:
     with pytest.raises(rl.ShapeError, match="one to one"):
         t.distribute(Layout((2, 2), (1, 1)), 0)
     with pytest.raises(rl.ShapeError, match="2 dimensions"):
-        t.distribute(Layout(4), 0)
+        t.distribute(Layout((1, 2, 2)), 0)
     with pytest.raises(rl.ShapeError, match="do not divide"):
         t.distribute(Layout.row_major(3, 2), 0)
-    with pytest.raises(rl.ShapeError, match="no thread 4"):
+    with pytest.raises(rl.OutOfBounds, match="no thread 4"):
         t.distribute(Layout.row_major(2, 2), 4)
     with pytest.raises(rl.ShapeError, match="takes a layout"):
         t.distribute((2, 2), 0)  # type: ignore[arg-type]
@@ -321,6 +321,14 @@ def test_vectors_of_a_blocked_tensor() -> None:
     assert t.vectorize((2, 2)).shape == (2, 6, 2, 2)
     with pytest.raises(rl.NotExpressible, match="do not divide"):
         t.vectorize(3, 1)
+
+
+def test_vectors_are_dealt_out() -> None:
+    x = np.arange(4 * 16).reshape(4, 16)
+    dealt = tensor(x).vectorize(1, 4).distribute(Layout.row_major(2, 2), 3)
+    assert dealt.shape == (2, 2, 1, 4)
+    assert dealt.numpy().tolist() == x.reshape(4, 4, 1, 4)[1::2, 1::2].tolist()
+    assert tensor(x).distribute(Layout(4), 1).numpy().tolist() == x[1:2].tolist()
 
 
 def test_composition_counts_elements_colexicographically() -> None:

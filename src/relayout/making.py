@@ -21,15 +21,18 @@ from .tensor_data import values_of
 def tensor(x: Any, interface: Any = None, *, axes: str | None = None) -> Tensor:
     """The array ``x`` as a tensor over the same memory: of numpy, or of any library with DLPack.
 
-    The layout counts from the lowest element; strides may be negative or 0.
+    The layout counts from the lowest element; strides may be negative or 0. A tensor gets another interface, and other
+    names for its dimensions.
     """
     import numpy as np
 
     if isinstance(x, Tensor):
-        return x
-    array = as_array(x)
-    kind = own_element(array)
-    means = Plain(kind) if interface is None else as_interface(interface)
+        kind = x.interface.element.underlying
+        means = x.interface if interface is None else as_interface(interface)
+    else:
+        array = as_array(x)
+        kind = own_element(array)
+        means = Plain(kind) if interface is None else as_interface(interface)
     if means.element.underlying != kind:
         raise ShapeError(
             f"the array holds {kind.name}, not {means.element.underlying.name}.",
@@ -37,6 +40,8 @@ def tensor(x: Any, interface: Any = None, *, axes: str | None = None) -> Tensor:
             got=kind,
             expected=means.element,
         )
+    if isinstance(x, Tensor):
+        return x._like(x.layout, means, x.axes if axes is None else axes)
     size = array.dtype.itemsize
     moving = [n > 1 and array.size > 0 for n in array.shape]
     if any(s % size for s, moves in zip(array.strides, moving) if moves):

@@ -105,7 +105,7 @@ class Tensor(TensorData, TensorViews):
         table: BlockTable | None,
         padding: Padding | None = None,
     ) -> Tensor:
-        if axes is not None and not len(axes) == len(set(axes)) == layout.rank:
+        if axes is not None and not (isinstance(axes, str) and len(axes) == len(set(axes)) == layout.rank):
             raise ShapeError(
                 f"axes {axes!r} do not name {layout.rank} dimensions.", hint="one different letter each", axes=axes
             )

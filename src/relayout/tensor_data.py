@@ -73,6 +73,8 @@ class TensorData:
         same = is_tensor(values) and values.interface == self.interface
         if same and (self.interface.axis is None or values.shape == self.shape):
             stored = _broadcast(values.stored(), self.shape)
+        elif self.interface.axis is None:
+            stored = _broadcast(self.interface.encode(values_of(values)), self.shape)
         else:
             stored = self.interface.encode(_broadcast(values_of(values), self.shape))
         if any(np.may_share_memory(stored, m.bytes) for m in self._memories):

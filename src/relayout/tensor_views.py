@@ -126,22 +126,23 @@ class TensorViews:
     def distribute(self: Tensor, thread_layout: Layout, thread_id: int) -> Tensor:
         """The elements of one thread: every ``n``-th along each dimension, where the threads have the shape ``n``.
 
-        ``thread_layout`` maps the place of a thread in the tile to its number, one to one.
+        ``thread_layout`` maps the place of a thread to its number, one to one. Dimensions behind its own stay whole, so
+        that ``t.vectorize(1, 4).distribute(threads, k)`` deals out vectors.
         """
         threads = as_layout(thread_layout, "distribute")
-        if threads.rank != self.layout.rank or not threads.is_bijective() or threads.min_offset != 0:
+        if threads.rank > self.layout.rank or not threads.size or not threads.is_bijective() or threads.min_offset != 0:
             raise ShapeError(
                 f"{threads} does not number threads along {self.layout.rank} dimensions from 0, one to one.",
-                hint="use a compact layout of the tensor's rank, such as Layout.row_major(4, 8)",
+                hint="use a compact layout, such as Layout.row_major(4, 8)",
                 thread_layout=threads,
             )
         for d, (n, t) in enumerate(zip(self.layout.extents, threads.extents)):
             if n % t:
                 raise ShapeError(f"{t} threads do not divide the {n} elements of dimension {d}.", hint="pad the tensor")
-        (where,) = threads.preimages(as_int(thread_id, "thread_id")) or [None]
-        if where is None:
-            raise ShapeError(f"there is no thread {thread_id} of {threads.size}.", hint="threads count from 0")
-        modes = threads.coordinates(where).modes
+        places = threads.preimages(as_int(thread_id, "thread_id"))
+        if not places:
+            raise OutOfBounds(f"there is no thread {thread_id} of {threads.size}.", hint="threads count from 0")
+        modes = threads.coordinates(places[0]).modes
         return self.slice(*[slice(x, None, n) for x, n in zip(modes, threads.extents)])
 
     def vectorize(self: Tensor, *sizes: Any) -> Tensor:

@@ -303,7 +303,7 @@ def test_arrays_are_wrapped_as_they_are() -> None:
 def test_the_same_memory_with_another_meaning() -> None:
     x = np.array([[10, 20], [30, 40]], np.uint8)
     t = tensor(x, axes="hw")
-    assert tensor(t).axes == "hw"
+    assert tensor(t) is t
     q = tensor(t, ScaleOffset(0.5, 20, "quint8"))
     assert (q.axes, q.numpy().tolist()) == ("hw", [[-5, 0], [5, 10]])
     q[0, 0] = 1

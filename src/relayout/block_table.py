@@ -225,17 +225,19 @@ def _integers(x: Any, what: str) -> NDArray[np.int64]:
     """A copy of one integer for each block."""
     import numpy as np
 
-    array = x if isinstance(x, np.ndarray) else np.array([as_int(e, what) for e in x], object)
-    if array.ndim != 1 or array.dtype.kind not in "iuO":
+    if not isinstance(x, np.ndarray) or x.dtype.kind not in "iu":
+        x = np.array([as_int(e, what) for e in (x if hasattr(x, "__iter__") else [x])], object)
+    if x.ndim != 1:
         raise ShapeError(
-            f"{what} of a block table are integers, one for each block; got {array.dtype} of shape {array.shape}.",
+            f"{what} of a block table are one for each block; got an array of shape {x.shape}.",
             hint="pass a list of integers",
             got=x,
         )
-    if array.size and not 0 <= array.min() <= array.max() <= LIMIT:
+    if x.size and not 0 <= x.min() <= x.max() <= LIMIT:
         raise OutOfBounds(
-            f"{what} of a block table are outside 0 to {LIMIT}: {array.min()} to {array.max()}.",
+            f"{what} of a block table are outside 0 to {LIMIT}: {x.min()} to {x.max()}.",
             hint="starts and buffers count from 0",
             got=x,
         )
-    return array.astype(np.int64)
+    numbers: NDArray[np.int64] = x.astype(np.int64)
+    return numbers

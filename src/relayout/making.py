@@ -26,6 +26,8 @@ def tensor(x: Any, interface: Any = None, *, axes: str | None = None) -> Tensor:
     """
     import numpy as np
 
+    if isinstance(x, Tensor) and interface is None and axes is None:
+        return x
     if isinstance(x, Tensor):
         kind = x.interface.element.underlying
         means = x.interface if interface is None else as_interface(interface)
@@ -103,9 +105,9 @@ def empty(
     padding = Padding(tuple(left_pad or zeros), tuple(right_pad or zeros))
     bound = None if table is None else table.bound([memory])
     made = new_tensor()._set((memory,), placed, means, axes, bound, padding)
-    value = getattr(found, "fill", None) if fill is None else fill
-    if value is not None:
-        memory.fill(made._code(value))
+    usual = found.fill if isinstance(found, Format) else None
+    if fill is not None or usual is not None:
+        memory.fill(made._code(usual if fill is None else fill))
     if fill is None and any(padding.left + padding.right):
         made.fill_padding(user="qzero")
     return made

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard
 
+from .compare import first_difference
 from .errors import NotExpressible, Overlap, ShapeError, shown
 from .image import collision
 from .interface import Plain
 from .layout import Layout
 from .memory import as_array
-from .modes import simplified
+from .modes import Mode, digit_sum
 from .transfer import gather, in_one_piece, scatter
 
 if TYPE_CHECKING:
@@ -44,15 +45,16 @@ class TensorData:
         typed = self._memories[buffer].typed
         if layout is None or typed is None or layout.swizzle is not None:
             return None
-        start, strides = layout.offset, []
-        for d in range(layout.rank):
-            constant, mode = simplified(layout._mode(d))
-            if len(mode.sizes) > 1:
-                return None
-            start += constant
-            strides.append(mode.strides[0] * typed.itemsize if mode.sizes else 0)
         if layout.size == 0:
             return np.empty(layout.extents, typed.dtype)
+        start, strides = layout.offset, []
+        for sizes, steps, origin, extent in [layout._mode(d) for d in range(layout.rank)]:
+            first = digit_sum(sizes, steps, origin)
+            step = digit_sum(sizes, steps, origin + 1) - first if extent > 1 else 0
+            if first_difference(Mode(sizes, steps, origin, extent), Mode((extent,), (step,), 0, extent)) is not None:
+                return None
+            start += first
+            strides.append(step * typed.itemsize)
         array: NDArray[Any] = np.ndarray(layout.extents, typed.dtype, typed, start * typed.itemsize, strides)
         repeated = any(s == 0 and n > 1 for s, n in zip(strides, layout.extents))
         array.setflags(write=self.writable and not repeated)
@@ -203,7 +205,7 @@ class TensorData:
 
         try:
             return to_dlpack(array, self.interface.element, words)
-        except (BufferError, TypeError) as error:
+        except BufferError as error:
             raise NotExpressible(
                 f"DLPack does not hold it: {error}.", hint="export t.raw as integers of the same width", tensor=self
             ) from None

@@ -32,6 +32,7 @@ from relayout import (
     WindowError,
     parse,
 )
+from relayout.compare import compare as compare_layouts
 from relayout.dialects import BUILT_IN
 
 BIG = 2**63
@@ -258,8 +259,8 @@ def test_an_index_is_an_integer_or_a_slice_with_a_step(key):
         rl.format_layout,
         rl.make_layout_like,
         pytest.param(lambda x: rl.render(x, "mojo"), id="rl.render(x, 'mojo')"),
-        pytest.param(lambda x: rl.compare(x, Layout(4)), id="rl.compare(x, Layout(4))"),
-        pytest.param(lambda x: rl.compare(Layout(4), x), id="rl.compare(Layout(4), x)"),
+        pytest.param(lambda x: compare_layouts(x, Layout(4)), id="compare(x, Layout(4))"),
+        pytest.param(lambda x: compare_layouts(Layout(4), x), id="compare(Layout(4), x)"),
         pytest.param(lambda x: Layout(4).equivalent(x), id="Layout(4).equivalent(x)"),
         pytest.param(lambda x: rl.composition(x, Layout(4)), id="rl.composition(x, Layout(4))"),
         pytest.param(lambda x: rl.logical_divide(x, 2), id="rl.logical_divide(x, 2)"),
@@ -1123,6 +1124,9 @@ def test_junk_is_a_parse_error_that_points_at_the_character(text, position):
     under = shown[caret.index("^") :][:1]
     expected = text[position : position + 1]
     assert under == (expected if expected.isprintable() else " ")
+    if "gets past its beginning" in lines[0]:
+        assert not text[:position].strip()
+        return
     if not expected:
         assert "got the end" in lines[0]
         assert len(shown.rstrip("\n")) <= caret.index("^") + 1

@@ -390,6 +390,74 @@ def test_texts_that_are_almost_right_are_refused(text: str, words: str) -> None:
         rl.parse(text)
 
 
+PASTED = [
+    ("Sw<3,4,3> o smem_ptr[16b](unset) o (_8,_64):(_64,_1)", "cute:Sw<3,3,3> o 0 o (8,64):(64,1)"),
+    ("Sw<3,4,3>_smem_ptr[8b](0x7f10) o (8,128):(128,1)", "cute:Sw<3,4,3> o 0 o (8,128):(128,1)"),
+    ("S<3,3,3> o 0 o (8,64):(64,1)", "cute:Sw<3,3,3> o 0 o (8,64):(64,1)"),
+    ("gmem_ptr[32b](0x7f00) o (8,64):(64,1)", "(8,64):(64,1)"),
+    (
+        "using L = cute::Layout<cute::Shape<Int<8>,cute::Shape<_2,_4>>, Stride<_64,Stride<_1,_2>>>;",
+        "(8,(2,4)):(64,(1,2))",
+    ),
+    ("make_layout(make_shape(8, Int<64>{}), make_stride(64, _1))", "(8,64):(64,1)"),
+    ("f32[8, 16][16, 1]cuda:0", "(8,16):(16,1)"),
+    ("assert_size_stride(arg0_1, (8, 16), (16, 1))", "(8,16):(16,1)"),
+    ("empty_strided_cuda((8, 16), (16, 1), torch.float32)", "(8,16):(16,1)"),
+    ("x.as_strided((2,3),(3,1),5)", "((2, 3):(3, 1)) offset 5"),
+    ("reinterpret_tensor(buf0, (2,3),(3,1),6)", "((2, 3):(3, 1)) offset 6"),
+    ("ROOT %add.5 = f32[8,128]{1,0} add(f32[8,128]{1,0} %a)", "(8,128):(128,1)"),
+    ("%x = memref.alloc() : memref<3x4xf32, strided<[4, 1]>>", "(3,4):(4,1)"),
+    ("%v = memref.subview %0[0, 0] [2, 2] [1, 1] : memref<3x4xf32> to memref<2x2xf32, strided<[4, 1]>>", "(2,2):(4,1)"),
+    ("dnnl::memory::format_tag::nChw16c", "onednn:nChw16c"),
+    ("f32::blocked:acdb::f0", "onednn:acdb"),
+    ("typedef ChunkedMemoryLayout<2, 0,0, 1,0, 0,8, 1,32> Mine;", "ChunkedMemoryLayout<2, 0,0, 1,0, 0,8, 1,32>"),
+    ("using Mine = ChunkedMemoryLayout<2, 0,0, 1,0, 0,8, 1,32>;", "ChunkedMemoryLayout<2, 0,0, 1,0, 0,8, 1,32>"),
+]
+
+
+@pytest.mark.parametrize(("text", "same"), PASTED)
+def test_texts_as_people_paste_them(text: str, same: str) -> None:
+    assert rl.parse(text) == rl.parse(same)
+
+
+def test_an_array_interface_as_it_prints() -> None:
+    for array in (np.zeros((3, 4), "f4"), np.zeros((3, 4), "f8").T, np.zeros((6, 4), "i2")[::2]):
+        expected = Layout(array.shape, tuple(s // array.itemsize for s in array.strides))
+        assert rl.parse(str(array.__array_interface__)) == expected
+
+
+def test_names_that_depend_on_the_width() -> None:
+    assert rl.parse("htp:Crouton", dtype="int16") == rl.catalog.get("htp:R4Crouton2")
+    assert rl.parse("smem:K_SW128", dtype="float16") == rl.parse("Sw<3,4,3> o smem_ptr[16b](unset) o (_8,_64):(_64,_1)")
+    with pytest.raises(rl.ShapeError, match="width"):
+        rl.parse("htp:Crouton")
+    assert rl.compare("htp:Crouton", "htp:R4Crouton2", shape=(1, 8, 8, 32), dtype="int16")
+    assert "ascend:FRACTAL_NZ" not in rl.catalog.find(Layout((128, 64), (64, 1)), element_bits=32)
+    assert "made for elements of 16 bits, not of 8" in rl.explain("htp:R4Crouton2", (1, 8, 8, 32), dtype="uint8")
+
+
+def test_misspelled_names_get_their_neighbours() -> None:
+    with pytest.raises(rl.ParseError) as caught:
+        rl.parse("R4crouton")
+    assert "htp:R4Crouton" in caught.value.hint
+
+
+def test_what_has_a_layout_is_one() -> None:
+    assert rl.compare(rl.infer(np.zeros((3, 4))), "(3,4):(4,1)")
+    with pytest.raises(rl.ShapeError) as caught:
+        rl.compare(np.zeros((3, 4)), "(3,4):(4,1)")  # type: ignore[arg-type]
+    assert "infer" in caught.value.hint
+
+
+def test_formats_behind_batch_dimensions() -> None:
+    tile = rl.catalog.get("tenstorrent:TILE")
+    batched = tile.batched(2, "nc")  # type: ignore[union-attr]
+    layout = batched.layout((2, 3, 40, 33))
+    assert batched.axes == "nc" + tile.axes  # type: ignore[union-attr, operator]
+    one = tile.layout((40, 33))  # type: ignore[union-attr]
+    assert (layout.offsets() == one.offsets() + np.arange(6).reshape(2, 3, 1, 1) * one.storage_size).all()
+
+
 def test_numpys_short_names_of_types() -> None:
     for name in ("float", "'d'", "'<f8'", "np.float64", "float64"):
         assert rl.parse(f"shape=(3, 4), strides=(32, 8), dtype={name}") == Layout((3, 4), (4, 1))

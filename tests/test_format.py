@@ -281,7 +281,7 @@ def test_limits_and_odd_words() -> None:
         Format(1, [(0, 0)], axes="\u03b1")
     with pytest.raises(rl.ParseError, match="twice"):
         Format.parse("0 fill 3 fill 4")
-    assert Format.parse("()") == Format(0, []) == Format.parse(str(Format(0, [])))
+    assert Format.parse("scalar") == Format(0, []) == Format.parse(str(Format(0, [])))
     assert Format.parse("0 fill -inf").fill == float("-inf")
     with pytest.raises(rl.NotExpressible, match="empty"):
         rl.render(rl.Layout(((0, 1),), ((1, 1),)), "htp")

@@ -21,17 +21,19 @@ def compare(
     *,
     shape: Any = None,
     axes: str | None = None,
+    dtype: Any = None,
 ) -> Comparison:
     """Whether ``a`` and ``b`` place every element alike; if not, where they first differ.
 
     Formats, and texts in any dialect, are compared for tensors of ``shape``, whose dimensions are in the order of
     ``axes``. Two formats that both have names for their axes meet by name, in the order of the first if ``axes`` is
-    not given; names that do not match are refused.
+    not given: shape and coordinates are in that order. Names that do not match are refused. ``dtype`` tells the width
+    of the elements, for names of the catalog that depend on it.
 
     >>> print(compare("nChw8c", "NCHW8c", shape=(1, 20, 5, 5)))
     the same function
     """
-    one, other = aligned(_operand(a), _operand(b), axes)
+    one, other = aligned(subject(a, "compare", dtype), subject(b, "compare", dtype), axes)
     if shape is None and not (isinstance(one, Layout) and isinstance(other, Layout)):
         shape = next((x.extents for x in (one, other) if isinstance(x, Layout)), None)
         if shape is None:
@@ -55,7 +57,12 @@ def aligned(a: Any, b: Any, axes: str | None = None) -> tuple[Any, Any]:
     return tuple([x.aligned(axes) if isinstance(x, Format) else x for x in (a, b)])  # type: ignore[return-value]
 
 
-def _operand(x: Any) -> Any:
-    if not isinstance(x, Layout | Format | str):
-        raise ShapeError(f"compare takes layouts, formats and texts, got {shown(x)}.", hint="rl.parse makes one", got=x)
-    return read(x) if isinstance(x, str) else x
+def subject(x: Any, what: str, dtype: Any = None) -> Any:
+    """The layout or format that ``x`` is, has (a tensor, an inference) or writes down."""
+    found = x if isinstance(x, Layout | Format | str) else getattr(x, "layout", None)
+    if isinstance(found, str):
+        return read(found, dtype=dtype)
+    if isinstance(found, Layout | Format):
+        return found
+    hint = "rl.infer(array).layout is that of an array" if hasattr(x, "shape") else "rl.parse(text) makes a layout"
+    raise ShapeError(f"{what} takes layouts, formats and texts, got {shown(x)}.", hint=hint, got=x)

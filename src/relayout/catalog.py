@@ -267,7 +267,7 @@ class Entry(NamedTuple):
         if element_bits not in self.forms:
             raise ShapeError(
                 f"{self.name} depends on the width of the elements, got {element_bits or 'no'} bits.",
-                hint=f"pass element_bits, one of {', '.join(map(str, self.forms))}",
+                hint=f"say it by element_bits= or dtype=; there are forms for {', '.join(map(str, self.forms))} bits",
                 name=self.name,
                 element_bits=element_bits,
             )
@@ -313,6 +313,14 @@ def entry(name: str) -> Entry:
     """All that is known under that name, in any of the spellings that ``get`` takes."""
     if not isinstance(name, str):
         raise ShapeError(f"a name is a text, got {shown(name)}.", hint="as in htp:R4Crouton", name=name)
+    found = named(name)
+    if found is None:
+        raise ShapeError(f"there is no format named {shown(name)}.", hint=_near(name), name=name)
+    return found
+
+
+def named(name: str) -> Entry | None:
+    """The same, or None."""
     entries, others = _read()
     system, _, short = name.partition(":")
     for affix in _AFFIXES.get(system, ()):
@@ -321,20 +329,42 @@ def entry(name: str) -> Entry:
         found = entries.get(candidate) or others.get(candidate)
         if found is not None:
             return found
-    raise ShapeError(f"there is no format named {name!r}.", hint=_near(name), name=name)
+    return None
 
 
-def find(layout: Layout | Format) -> list[str]:
+def systems() -> set[str]:
+    """What stands before the colon of the names."""
+    return {name.partition(":")[0] for name in names()}
+
+
+def find(layout: Layout | Format, element_bits: int | None = None) -> list[str]:
     """The names of the formats that give this layout; of a layout of few elements there may be many.
 
     A format has the names of all equivalent ones, dimensions matched by name where it has names. A layout has the names
     whose layout for its extents is the same function and needs the same storage, and of the tiles that are the same.
+    With ``element_bits`` only names that are for elements of that width.
     """
     if isinstance(layout, Format):
-        return [entry.name for entry in ENTRIES.values() if any(_alike(layout, what) for what in entry.forms.values())]
+        found = [entry.name for entry in ENTRIES.values() if any(_alike(layout, what) for what in entry.forms.values())]
+        return [name for name in found if _has_width(name, element_bits, layout)]
     layout = as_layout(layout, "find")
     fits = [] if layout.has_basis else list(_fits(layout))
-    return list(dict.fromkeys([name for group in fits for name in group]))
+    found = list(dict.fromkeys([name for group in fits for name in group]))
+    return [name for name in found if _has_width(name, element_bits, layout)]
+
+
+def _has_width(name: str, bits: int | None, x: Layout | Format) -> bool:
+    """Whether the form of that name for elements of this width, if one is asked for, is ``x``."""
+    if bits is None:
+        return True
+    forms = ENTRIES[name].forms
+    what = forms.get(bits, forms.get(None))
+    if what is None or (isinstance(what, Format) and what.element_bits not in (None, bits)):
+        return False
+    if len(forms) == 1 or isinstance(x, Format):
+        return len(forms) == 1 or _alike(x, what)  # type: ignore[arg-type]
+    made = what if isinstance(what, Layout) else what.layout(x.extents, left_pad=x.origin)
+    return made.extents == x.extents and _same(made, x)
 
 
 def _alike(fmt: Format, what: Format | Layout) -> bool:
@@ -377,15 +407,20 @@ def _same(a: Layout, b: Layout) -> bool:
 
 def _near(name: str) -> str:
     """The names most like this one, or how to list them all."""
+    listed = ", ".join(near(name))
+    return f"did you mean {listed}?" if listed else 'names() lists all of them, names("htp:*") those of one system'
+
+
+def near(name: str) -> list[str]:
+    """The names most like this one."""
     from difflib import get_close_matches
 
     known = {n.lower(): n for n in names()}
     shorts = {n.partition(":")[2]: n for n in reversed(known)}
-    wanted = name.lower()
+    wanted = name[:80].lower()
     close = [known[n] for n in get_close_matches(wanted, known, 3)]
     close += [known[shorts[n]] for n in get_close_matches(wanted.partition(":")[2] or wanted, shorts, 3, 0.8)]
-    listed = ", ".join(dict.fromkeys(close))
-    return f"did you mean {listed}?" if listed else 'names() lists all of them, names("htp:*") those of one system'
+    return list(dict.fromkeys(close))
 
 
 # ---- reading the table -----------------------------------------------------------------------------------

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from . import catalog
-from .dialects import parse, read, with_shape
+from .align import subject
+from .dialects import parse, with_shape
 from .elements import element
-from .errors import LimitExceeded, ShapeError, shown
+from .errors import LimitExceeded
 from .format import Format
 from .layout import Layout
 from .modes import coalesced, simplified
@@ -26,25 +27,24 @@ def explain(x: Layout | Format | str, shape: Any = None, *, axes: str | None = N
     From the fastest: 4 of dimension 1 (stride 1), 3 of dimension 0 (stride 4).
     Contiguous: row-major without holes, one run of 12 elements.
     """
-    subject: Any = read(x) if isinstance(x, str) else x
-    if not isinstance(x, Layout | Format | str):
-        raise ShapeError(f"explain takes a layout, a format or a text, got {shown(x)}.", hint="rl.parse makes one")
-    if not isinstance(subject, Layout | Format):
-        subject = with_shape(subject, shape) if shape is not None else parse(x)  # type: ignore[arg-type]
+    found = subject(x, "explain", dtype)
+    if not isinstance(found, Layout | Format):
+        found = with_shape(found, shape) if shape is not None else parse(str(x))
     lines: list[str] = []
-    names = catalog.find(subject)
-    if isinstance(subject, Format):
-        lines += _axes_lines(subject, axes, shape)
-        subject = subject if axes is None else subject.aligned(axes)
-        axes = subject.axes
-        lines += _format_lines(subject, shape is None)
+    bits = None if dtype is None else element(dtype).bits
+    names = catalog.find(found, bits)
+    if isinstance(found, Format):
+        lines += _axes_lines(found, axes, shape)
+        found = found if axes is None else found.aligned(axes)
+        axes = found.axes
+        lines += _format_lines(found, shape is None, bits)
     elif axes is not None:
-        axes = Format(subject.rank, [(d, 0) for d in range(subject.rank)]).renamed(axes).axes
+        axes = Format(found.rank, [(d, 0) for d in range(found.rank)]).renamed(axes).axes
     if shape is not None:
-        subject = with_shape(subject, shape)
-    if isinstance(subject, Layout):
-        lines += _layout_lines(subject, axes, dtype)
-        names = names if subject.size else []
+        found = with_shape(found, shape)
+    if isinstance(found, Layout):
+        lines += _layout_lines(found, axes, dtype)
+        names = names if found.size else []
     if names:
         lines.append(f"Known as {', '.join(names[:_MOST_NAMES])}{', ...' if len(names) > _MOST_NAMES else ''}.")
     if len(names) <= _MOST_NAMES:
@@ -81,17 +81,20 @@ def _axes_lines(fmt: Format, axes: str | None, shape: Any) -> Iterator[str]:
     yield f"Axes by name: {', '.join(pairs)}."
 
 
-def _format_lines(fmt: Format, alone: bool) -> Iterator[str]:
+def _format_lines(fmt: Format, alone: bool, bits: int | None) -> Iterator[str]:
     order = ", ".join([_named(d, fmt.axes) for d in fmt.order])
     if fmt.blocks:
         inner = ", ".join([f"{f.size} of {_named(f.dim, fmt.axes)}" for f in reversed(fmt.blocks)])
         size = product(fmt.block_shape)
-        width = "" if fmt.element_bits is None else f" ({_bytes(size * fmt.element_bits)})"
+        wide = bits or fmt.element_bits
+        width = "" if wide is None else f" ({_bytes(size * wide)})"
         yield f"Blocks of {_sizes(fmt.block_shape)} = {_elements(size)}{width}; every size is padded to whole blocks."
         yield f"Inside a block, from the fastest: {inner}."
         yield f"The blocks, from the slowest: {order}."
     elif alone:
         yield f"No blocks: the dimensions from the slowest to the fastest are {order or 'none'}."
+    if bits is not None and fmt.element_bits not in (None, bits):
+        yield f"It is made for elements of {fmt.element_bits} bits, not of {bits}."
     if not fmt._unaligned and fmt.align is not None:
         yield f"Aligned: the whole to {_elements(fmt.align[0])}, the strides to {', '.join(map(str, fmt.align[1:]))}."
     if fmt.fill is not None:

@@ -151,6 +151,21 @@ class Format(Immutable):
         factors = [(axes.index(self.axes[p[0]]), *p[1:]) for p in self.pairs]
         return Format(self.rank, factors, **{**self._words(), "axes": wanted})
 
+    def batched(self, count: int = 1, axes: str | None = None) -> Format:
+        """The same format behind ``count`` more dimensions, which come first and are the slowest; ``axes`` names them.
+
+        >>> print(Format(2, [(0, 0), (1, 0), (0, 32), (1, 32)]).batched(2))
+        0 1 2 3 / 2,32 3,32
+        """
+        more = as_int(count, "count")
+        words = {**self._words(), "axes": axes + self.axes if axes and self.axes else None}
+        if self.align is not None:
+            words["align"] = (self.align[0], *[1] * more, *self.align[1:])
+        if self.indirect is not None:
+            words["indirect"] = self.indirect + more
+        factors = [(d, 0) for d in range(more)] + [(p[0] + more, *p[1:]) for p in self.pairs]
+        return Format(self.rank + more, factors, **words)
+
     def renamed(self, axes: str | None) -> Format:
         """The same format with other names for its dimensions, by position."""
         return Format(self.rank, self.pairs, **{**self._words(), "axes": axes})
@@ -245,6 +260,10 @@ class Format(Immutable):
 
         Formats with alignments are equivalent only if they are written alike.
         """
+        if not isinstance(other, Format):
+            raise ShapeError(
+                f"a format is compared with a format, got {shown(other)}.", hint="rl.parse(text) makes one"
+            )
         return self._essence() == other._essence()
 
     def _essence(self) -> tuple[Any, ...]:
@@ -276,7 +295,7 @@ class Format(Immutable):
 
     def __str__(self) -> str:
         """The order of the rests, a slash, the blocks, then words: ``0 1 2 3 / 1,8 2,8 3,32 axes nhwc fill 31``."""
-        parts = [" ".join(map(str, self.order)) or "()"]
+        parts = [" ".join(map(str, self.order)) or "scalar"]
         written = [",".join(map(str, p[:2])) + "".join(f"@{step}" for step in p[2:]) for p in self.pairs[self.rank :]]
         if written:
             parts.append(f"/ {' '.join(written)}")
@@ -303,7 +322,7 @@ class Format(Immutable):
                 hint="write it as in 0 1 / 0,8 1,4 fill 31",
             )
         order, blocks, words = match.groups()
-        rests = [] if order == "()" else [int(d) for d in order.split()]
+        rests = [] if order == "scalar" else [int(d) for d in order.split()]
         factors: list[tuple[int, ...]] = [(d, 0) for d in rests]
         factors += [tuple(map(int, re.split("[,@]", b))) for b in (blocks or "").split()]
         found = dict(zip(words.split()[::2], words.split()[1::2]))
@@ -326,7 +345,7 @@ _INT = r"\d{1,4000}"
 _FILL = rf"-?{_INT}(?:\.{_INT})?(?:e[+-]?\d{{1,9}})?|-?inf|[a-z]+"
 _WORD = rf"(?:axes [A-Za-z]+|fill (?:{_FILL})|indirect {_INT}|align {_INT}(?:,{_INT})*|element_bits {_INT})"
 _BLOCK = rf"{_INT},{_INT}(?:@{_INT})?"
-_TEXT = re.compile(rf"(\(\)|{_INT}(?: +{_INT})*)(?: */ *({_BLOCK}(?: +{_BLOCK})*))?((?: +{_WORD})*)")
+_TEXT = re.compile(rf"(scalar|{_INT}(?: +{_INT})*)(?: */ *({_BLOCK}(?: +{_BLOCK})*))?((?: +{_WORD})*)")
 
 
 def _as_fill(text: str) -> int | float | str:

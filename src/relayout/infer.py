@@ -91,7 +91,7 @@ def infer(x: Any = None, dump: Any = None, *, offsets: Any = None) -> Inference:
         return _from_pair(x, dump)
     from .inference.live import array_layout
 
-    return _inference(array_layout(x))
+    return _inference(array_layout(x), exact=True)
 
 
 def _inference(layout: Layout, exact: bool = False, seen: int | None = None, **words: Any) -> Inference:

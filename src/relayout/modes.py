@@ -132,6 +132,9 @@ def simplified(mode: Mode) -> tuple[Any, Mode]:
             sizes[-1] = last - first + 1
             origin -= first * weight
             break
+    if extent == 2 and len(sizes) > 1:
+        low, high = digit_sum(sizes, strides, origin), digit_sum(sizes, strides, origin + 1)
+        return constant + low, Mode((2,), (high - low,), 0, 2)
     return constant, Mode(tuple(sizes), tuple(strides), origin, extent)
 
 

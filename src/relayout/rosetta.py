@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from . import dialects
+from .align import subject
 from .errors import LayoutError, ShapeError, shown
 from .format import Format
 from .layout import Layout
@@ -66,18 +67,15 @@ def rosetta(x: Layout | Format | str, shape: Any = None, *, dtype: Any = None) -
     >>> rosetta(Layout((3, 4), (4, 1)))["candle"]
     'Layout { shape: [3, 4], stride: [4, 1], start_offset: 0 }'
     """
-    found: Any = dialects.read(x) if isinstance(x, str) else x
-    if not isinstance(x, Layout | Format | str):
-        raise ShapeError(f"rosetta takes a layout, a format or a text, got {shown(x)}.", hint="rl.parse makes one")
+    found = subject(x, "rosetta", dtype)
     if shape is not None:
         found = dialects.with_shape(found, shape)
     if not isinstance(found, Layout | Format):
         raise ShapeError(f"{shown(x)} says nothing about the shape.", hint="pass shape=(...)", text=x)
-    subject: Layout | Format = found
     entries: dict[str, str | LayoutError] = {}
     for name in dialects.names():
         try:
-            entries[name] = dialects.render(subject, name, dtype=dtype)
+            entries[name] = dialects.render(found, name, dtype=dtype)
         except LayoutError as refusal:
             entries[name] = refusal
-    return Rosetta(subject, entries)
+    return Rosetta(found, entries)

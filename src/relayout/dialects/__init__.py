@@ -69,16 +69,17 @@ def names() -> list[str]:
 # ---- reading ---------------------------------------------------------------------------------------------
 
 
-def parse(text: str, dialect: str | None = None, shape: Any = None) -> Layout | Format:
+def parse(text: str, dialect: str | None = None, shape: Any = None, *, dtype: Any = None) -> Layout | Format:
     """The layout, or the format, that ``text`` writes down; with a shape always the layout.
 
     The dialect is the one named, or a prefix of the text (``cute:(3,4):(4,1)``), or recognised when only one fits. A
-    name of the catalog is read as well (``tensorrt:kCHW32``).
+    name of the catalog is read as well (``tensorrt:kCHW32``); where it depends on the width of the elements, ``dtype``
+    tells it.
     """
     from ..format import Format
     from ..layout import Layout
 
-    found = read(text, dialect)
+    found = read(text, dialect, dtype)
     if shape is not None:
         return with_shape(found, shape)
     if not isinstance(found, Layout | Format):
@@ -86,12 +87,17 @@ def parse(text: str, dialect: str | None = None, shape: Any = None) -> Layout | 
     return found
 
 
-def read(text: str, dialect: str | None = None) -> Layout | Shapeless:
+def read(text: str, dialect: str | None = None, dtype: Any = None) -> Layout | Shapeless:
     """What ``text`` writes down, as far as it goes: a layout, or something that makes one of a shape."""
+    from .. import catalog
+    from ..elements import element
+
     if not isinstance(text, str):
         raise ShapeError(f"parse takes a text, got {shown(text)}.", hint="pass a str", got=text)
     prefix = _PREFIX.match(text)
-    if prefix and dialect in (None, prefix.group(1)):
+    if prefix and dialect in (None, prefix.group(1)) and (found := catalog.named(text.strip())) is not None:
+        return found.at(None if dtype is None else element(dtype).bits)
+    if prefix and dialect in (None, prefix.group(1)) and _is_known(prefix.group(1)):
         return _prefixed(text, prefix.group(1), prefix.end())
     return _recognised(text) if dialect is None else named(dialect).parse(text)
 
@@ -123,6 +129,13 @@ def _prefixed(text: str, name: str, end: int) -> Layout | Shapeless:
         raise ParseError(error.message, hint=error.hint, **words) from None
 
 
+def _is_known(prefix: str) -> bool:
+    """Whether a dialect has that name, or a system of the catalog."""
+    from .. import catalog
+
+    return prefix in BUILT_IN or prefix in catalog.systems() or prefix in names()
+
+
 def _recognised(text: str) -> Layout | Shapeless:
     """The only layout that a dialect reads in ``text``, or that the catalog knows by this name."""
     from .. import catalog
@@ -141,7 +154,7 @@ def _recognised(text: str) -> Layout | Shapeless:
                 readings[name] = entry.format
             except ShapeError as error:
                 errors.append(error)
-    if len(set(readings.values())) > 1:
+    if len(set(readings.values())) > 1 and not _alike(list(readings.values())):
         groups: dict[Layout | Shapeless, list[str]] = {}
         for name, reading in readings.items():
             groups.setdefault(reading, []).append(name)
@@ -158,7 +171,25 @@ def _recognised(text: str) -> Layout | Shapeless:
     if understood:
         raise understood[0]
     nearest = max([error for error in errors if isinstance(error, ParseError)], key=lambda e: e.position)
+    near = catalog.near(text.strip()) if text.strip().isidentifier() else []
+    if near or nearest.position <= len(text) - len(text.lstrip()):
+        raise ParseError(
+            f"no dialect reads this text: none of {', '.join(BUILT_IN)} gets past its beginning.",
+            text=text,
+            position=nearest.position,
+            hint="name the dialect to see what it expects" + (f"; or did you mean {', '.join(near)}?" if near else ""),
+        )
     raise ParseError(f"no dialect reads this text; {nearest.message}", hint=nearest.hint, **nearest.operands)
+
+
+def _alike(readings: list[Any]) -> bool:
+    """Whether all are the same format but for names of axes, which some of them have."""
+    from ..format import Format
+
+    if not all(isinstance(x, Format) for x in readings):
+        return False
+    named = {x.axes for x in readings if x.axes is not None}
+    return len(named) <= 1 and all(x.equivalent(readings[0]) for x in readings)
 
 
 # ---- writing ---------------------------------------------------------------------------------------------

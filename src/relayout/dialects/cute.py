@@ -1,16 +1,25 @@
 """CuTe's form, ``((3,2),(2,5)):((1,6),(3,12))``; static integers ``_3`` are read as integers.
 
-An offset or a swizzle makes it a composed layout, as CuTe prints it: ``Sw<3,4,3> o 5 o (8,64):(64,1)``.
+An offset or a swizzle makes it a composed layout, as CuTe prints it: ``Sw<3,4,3> o 5 o (8,64):(64,1)``. Before a
+pointer, ``Sw<3,4,3> o smem_ptr[16b](unset) o (_8,_64):(_64,_1)``, the swizzle counts bytes, and is turned into
+elements; the address is read over. C++ types and calls are read as well: ``Layout<Shape<_8,_64>, Stride<_64,_1>>`` and
+``make_layout(make_shape(8, 64), make_stride(64, 1))``.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from ..format import Format
 from ..layout import Layout
 from .refusal import cannot, shaped
 from .scan import Scanner, written
+
+_POINTER = re.compile(r"\s*(?:o\s*)?_?[sgrt]mem_ptr\[(\d{1,4})b\]\([^()]*\)")
+_TYPED = re.compile(r"\s*(?:using\s+\w+\s*=\s*|auto\s+\w+\s*=\s*)?(?:cute::)?(?:Layout\s*<|make_layout\s*\()")
+_NAMES = re.compile(r"(?:cute::)?(?:Shape|Stride|tuple)\s*<|(?:cute::)?make_(?:shape|stride|tuple|coord)\s*\(")
+_STATIC = re.compile(r"(?:cute::)?(?:Int|C)\s*<\s*(-?\d+)\s*>\s*(?:\{\}|\(\))?")
 
 
 def render(x: Layout | Format, dtype: Any = None) -> str:
@@ -35,14 +44,48 @@ def _text(layout: Layout, mark: str) -> str:
 
 def parse(text: str) -> Layout:
     scan = Scanner(text, "cute", "((3,2),4):((1,6),12)")
+    if typed := _TYPED.match(scan.text):
+        scan.text = _as_tuples(scan.text, typed.end())
+        scan.position = typed.end()
     swizzle, offset = None, 0
-    if scan.accept("Sw"):
+    if scan.accept("Sw") or scan.accept("S<"):
+        scan.position -= scan.text[scan.position - 1] == "<"
         swizzle = scan.swizzle()
+        swizzle, offset = _pointed(scan, swizzle)
         scan.expect("o")
-        offset = scan.number()
+    elif pointer := _POINTER.match(scan.text):
+        scan.position = pointer.end()
         scan.expect("o")
     shape = scan.sizes(scan.tuple_())
-    scan.expect(":")
+    scan.expect("," if typed else ":")
     stride = scan.tuple_()
+    if typed:
+        scan.expect(")")
+        scan.name()
+        scan.accept(";")
     scan.end()
     return Layout(shape, stride, offset=offset, swizzle=swizzle)
+
+
+def _pointed(scan: Scanner, swizzle: tuple[int, int, int]) -> tuple[tuple[int, int, int], Any]:
+    """The swizzle in elements, and the offset. Before a pointer to elements of some bits it counts bytes."""
+    pointer = _POINTER.match(scan.text, scan.position)
+    if pointer:
+        scan.position = pointer.end()
+        bits, base, shift = swizzle
+        width = int(pointer[1])
+        moved = base + 3 - (width.bit_length() - 1)
+        if width & (width - 1) or moved < 0:
+            scan.fail(
+                "elements whose width is a power of two, and no wider than what the swizzle moves", pointer.start()
+            )
+        return (bits, moved, shift), 0
+    scan.expect("o")
+    return swizzle, scan.number()
+
+
+def _as_tuples(text: str, start: int) -> str:
+    """C++ types and calls as nested tuples, with every character at its place."""
+    rest = _NAMES.sub(lambda name: " " * (len(name.group()) - 1) + "(", text[start:])
+    rest = _STATIC.sub(lambda number: f"{number[1]:>{len(number[0])}}", rest)
+    return text[:start] + rest.replace(">", ")")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from ast import literal_eval
 from typing import Any, NamedTuple
 
 from .scan import Scanner
@@ -26,14 +27,15 @@ def fields(scan: Scanner) -> Fields:
     Values are integers, tuples or lists of integers, strings, ``None``, and dotted words such as ``torch.float32``.
     """
     callee = closing = ""
+    scan.peek()
     start = scan.position
+    if scan.text.startswith("{", start):
+        return Fields("", [], _dictionary(scan))
     word = _matched(scan, _DOTTED)
     if word and scan.accept("("):
         callee, closing = word, ")"
     else:
         scan.position = start
-        if scan.accept("{"):
-            closing = "}"
     positional: list[Any] = []
     by_name: dict[str, Any] = {}
     while scan.peek() != closing:
@@ -54,6 +56,18 @@ def fields(scan: Scanner) -> Fields:
         scan.expect(closing)
     scan.end()
     return Fields(callee, positional, by_name)
+
+
+def _dictionary(scan: Scanner) -> dict[str, Any]:
+    """A dictionary as Python writes it, lists as tuples."""
+    try:
+        found = literal_eval(scan.text.strip())
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        scan.fail("a dictionary as Python writes it")
+    if not isinstance(found, dict) or not all(isinstance(key, str) for key in found):
+        scan.fail("a dictionary with names as keys")
+    scan.position = len(scan.text)
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in found.items()}
 
 
 def _value(scan: Scanner) -> Any:

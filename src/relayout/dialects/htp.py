@@ -6,19 +6,23 @@ It has no shape: parsing gives a ``Format``. Block sizes are powers of two.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from .. import catalog
-from ..errors import ShapeError
 from ..format import MAX_FACTORS, Format
 from ..layout import Layout
 from .blocked import plain_format
 from .refusal import cannot
 from .scan import Scanner
 
+_DECLARED = re.compile(r"\s*(?:typedef\s+|using\s+\w+\s*=\s*)?(?:typename\s+)?(?:\w+::)*")
+
 
 def parse(text: str) -> Layout | Format:
     scan = Scanner(text, "htp", "ChunkedMemoryLayout<2, 0,0, 1,0, 0,8, 1,32>")
+    declared = _DECLARED.match(scan.text)
+    scan.position = declared.end() if declared else 0
     scan.peek()
     at = scan.position
     name = scan.name()
@@ -32,11 +36,11 @@ def parse(text: str) -> Layout | Format:
         _ending(scan)
         return Format(rank, [(d, 0) for d in range(rank)])
     if name != "ChunkedMemoryLayout":
-        _ending(scan)
-        try:
-            return catalog.get(f"htp:{name}")
-        except ShapeError:
+        found = catalog.named(f"htp:{name}")
+        if found is None:
             scan.fail("ChunkedMemoryLayout, FlatMemoryLayout or the name of an HTP layout", at)
+        _ending(scan)
+        return found.format
     scan.expect("<")
     rank = scan.integer()
     factors = []

@@ -3,7 +3,8 @@
 A map with one result is the offset; one with several is the index into the stored array, which makes it a format, as
 the attributes of ``linalg.pack`` do; without ``outer_dims_perm`` these have the smallest rank that has all tiled
 dimensions. Several packs, one after the other, compose. Only a ``memref`` has a shape; its element type is written
-``!T`` where it is not known. A memory space is read over.
+``!T`` where it is not known. A memory space is read over. Of an operation, ``%x = memref.alloc() : memref<...>``, the
+last type counts.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ _ELEMENT = re.compile(r"complex<\w+>|vector<[\dx]+x\w+>|![\w.]+(?:<[^<>]*>)?|[a-
 _SIZE = re.compile(r"(\d+|\?)\s*x\s*(?=\S)")
 _PACK_OPERANDS = re.compile(r"\s*(?:%[\w#]+\s*=\s*)?(?:linalg|tensor)\.pack\s+%[\w#]+\s*(?:padding_value\([^()]*\))?")
 _PACK_RESULT = re.compile(r"\s*into\s+%[\w#]+\s*:\s*tensor<([^<>]*)>\s*->\s*tensor<[^<>]*>")
+_OPERATION = re.compile(r"\s*(?:%[\w#]+\s*=\s*)?memref\.\w+")
 _SPACE = re.compile(r"""\d+(?:\s*:\s*[a-z]\w*)?|"[^"\n]*"|#[a-z]\w*\.\w+(?:<[^<>]*>)?""")
 
 
@@ -55,6 +57,8 @@ class Offsets(NamedTuple):
 def parse(text: str) -> Layout | Format | Strides | Offsets:
     scan = Scanner(text, "mlir", "memref<3x4xf32, strided<[4, 1], offset: 2>>")
     found: Layout | Format | Strides | Offsets
+    if _OPERATION.match(scan.text) and "memref<" in scan.text:
+        scan.position = scan.text.rindex("memref<")
     if scan.accept("memref"):
         found = _memref(scan)
     elif scan.accept("strided"):

@@ -1,7 +1,8 @@
 """numpy's arrays: ``shape=(3, 4), strides=(16, 4), itemsize=4``, strides and ``offset`` in bytes.
 
 ``dtype=`` or ``typestr=`` stands for the item size as well; without strides the array is C-contiguous. The words may
-stand in a call (``np.ndarray(shape=(3, 4), dtype='float32', strides=(16, 4))``) or a dictionary.
+stand in a call (``np.ndarray(shape=(3, 4), dtype='float32', strides=(16, 4))``) or a dictionary, such as an
+``__array_interface__`` prints.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from .scan import Scanner
 from .strided import strided
 
 _CALLS = ("", "ndarray", "np.ndarray", "numpy.ndarray")
+_READ_OVER = {"data", "descr", "version"}
 _NAMES = {"shape", "strides", "itemsize", "dtype", "typestr", "offset"}
 _DTYPE = re.compile(r"[<>|=]?[A-Za-z?][A-Za-z]{0,12}\d{0,4}", re.ASCII)
 
@@ -26,9 +28,9 @@ _DTYPE = re.compile(r"[<>|=]?[A-Za-z?][A-Za-z]{0,12}\d{0,4}", re.ASCII)
 def parse(text: str) -> Layout:
     scan = Scanner(text, "numpy", "shape=(3, 4), strides=(16, 4), itemsize=4", python=True)
     callee, positional, words = fields(scan)
-    if callee not in _CALLS:
-        scan.fail("np.ndarray or plain words", 0)
-    odd = sorted(set(words) - _NAMES)
+    if callee not in _CALLS or (positional and not words):
+        scan.fail("np.ndarray(...), a dictionary or plain words", 0)
+    odd = sorted(set(words) - _NAMES - _READ_OVER)
     if positional or odd or "shape" not in words:
         scan.fail(f"shape, strides, offset, and itemsize or dtype by name; not {shown(odd or positional or 'so few')}")
     shape, size = scan.sizes(_integers(scan, words, "shape")), _item_size(scan, words)
@@ -45,7 +47,7 @@ def _integers(scan: Scanner, words: dict[str, Any], name: str) -> tuple[int, ...
     value = words[name]
     if isinstance(value, int):
         return (value,)
-    if not isinstance(value, tuple):
+    if not isinstance(value, tuple) or not all(type(x) is int for x in value):
         scan.fail(f"integers for {name}")
     return value
 

@@ -7,6 +7,7 @@ g o i d h w (weights), t n c (sequences), l d n c and l d i g o (states and weig
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from ..errors import NotExpressible
@@ -20,6 +21,8 @@ _DATA = ("x", "nc", "ncw", "nchw", "ncdhw", "tn", "tnc", "ldnc")
 _WEIGHTS = ("oi", "oiw", "oihw", "oidhw", "goiw", "goihw", "goidhw", "ldio", "ldgo", "ldigo")
 _ANY = tuple([_LETTERS[:n] for n in range(1, len(_LETTERS) + 1)])
 _LOGICAL = {frozenset(order): order for order in (*_ANY, *_DATA, *_WEIGHTS)}
+# As it stands in a program, and in what ONEDNN_VERBOSE prints.
+_SPELLED = re.compile(r"^\s*(?:(?:\w+::)*format_tag::|dnnl_|\w*:\w?:blocked:)(\w+)(?::[\w:]*)?\s*$", re.ASCII)
 # The names to which oneDNN's header gives another layout than their letters say. The library's layout counts.
 _MISNAMED = {
     "OhwI24o": "Ohwi24o",
@@ -32,6 +35,9 @@ _MISNAMED = {
 
 
 def parse(text: str) -> Format:
+    found = _SPELLED.search(text)
+    if found:
+        text = " " * found.start(1) + found[1] + " " * (len(text) - found.end(1))
     tag = text.strip()
     scan = Scanner(text.replace(tag, _MISNAMED.get(tag, tag)), "onednn", "nChw16c or aBcd16b")
     outer, blocks = letters_and_blocks(scan)

@@ -13,7 +13,7 @@ _NUMBER = re.compile(r"_?-?[0-9]+|-_[0-9]+")
 _WORD = re.compile(r"[A-Za-z]+")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _DYNAMIC = re.compile(r"\?|UNKNOWN_VALUE\b|UNKNOWN\b|kDynamic\b")
-MAX_DIGITS = 40
+MAX_DIGITS = 200
 MAX_TEXT = 1 << 16
 MAX_NUMBERS = 1 << 13
 
@@ -40,6 +40,8 @@ class Scanner:
 
     def fail(self, expected: str, position: int | None = None) -> NoReturn:
         where = self.position if position is None else position
+        if not self.text[:where].strip():
+            where = len(self.shown) - len(self.shown.lstrip())
         got = repr(self.text[where]) if where < len(self.text) else "the end"
         raise ParseError(
             f"not a layout in {self.dialect}: expected {expected}, got {got}.",

@@ -1,11 +1,13 @@
 """PyTorch's tensors: ``size=(2, 3), stride=(3, 1), storage_offset=0``, in elements; and its memory formats by name.
 
-Calls such as ``torch.empty_strided((2, 3), (3, 1))`` are read too, and ``torch.Size([2, 3])`` is contiguous.
+Calls such as ``torch.empty_strided((2, 3), (3, 1))`` are read too, and what traces print, ``f32[8, 16][16, 1]cuda:0``;
+``torch.Size([2, 3])`` is contiguous.
 ``torch.channels_last`` and the other memory formats are formats.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from .. import catalog
@@ -19,22 +21,31 @@ from .strided import strided
 MEMORY_FORMATS = ("contiguous_format", "channels_last", "channels_last_3d")
 _ORDER = ("size", "stride", "storage_offset")
 _IGNORED = {"dtype", "device"}
-_POSITIONAL = {"": 0, "empty_strided": 2, "as_strided": 3, "Size": 1}
+_POSITIONAL = {"": 0, "empty_strided": 2, "as_strided": 3, "Size": 1, "assert_size_stride": 2, "reinterpret_tensor": 3}
+_TAKE_A_TENSOR = ("as_strided", "assert_size_stride", "reinterpret_tensor")
+_TRACED = re.compile(r"\w+(\[[\d, -]*\])(\[[\d, -]*\])(?:\w+(?::\d+)?)?", re.ASCII)
 
 
 def parse(text: str) -> Layout | Format:
     scan = Scanner(text, "torch", "size=(2, 3), stride=(3, 1), storage_offset=0", python=True)
+    traced = _TRACED.fullmatch(scan.text.strip())
+    if traced:
+        sizes = [Scanner(part, "torch", "f32[8, 16][16, 1]").bracketed() for part in traced.groups()]
+        return Layout(scan.sizes(sizes[0]), sizes[1])
     callee, positional, named = fields(scan)
     if len(positional) == 1 and not named and not callee and isinstance(positional[0], str):
         name = positional[0].removeprefix("torch.")
         if name in MEMORY_FORMATS:
             return catalog.get(f"torch:{name}")
         scan.fail(f"one of the memory formats {', '.join(MEMORY_FORMATS)}", 0)
-    call = callee.removeprefix("torch.")
+    owner, _, call = callee.rpartition(".")
+    call = "empty_strided" if call.startswith("empty_strided_") else call
     if call not in _POSITIONAL:
         scan.fail("torch.empty_strided, torch.as_strided, torch.Size or plain words", 0)
-    if call == "as_strided":
+    if call in _TAKE_A_TENSOR and owner in ("", "torch"):
         positional = positional[1:] if positional and isinstance(positional[0], str) else [None] * 9
+    if call == "empty_strided" and len(positional) == 3 and isinstance(positional[2], str):
+        positional.pop()
     if len(positional) > _POSITIONAL[call]:
         scan.fail("size=(...), stride=(...), storage_offset=..., by name or as the call takes them")
     words: dict[str, Any] = dict(zip(_ORDER, positional))
@@ -44,7 +55,8 @@ def parse(text: str) -> Layout | Format:
             scan.fail(f"size, stride and storage_offset once each, not {key}")
         words[name] = value
     size, stride, offset = words.get("size"), words.get("stride"), words.get("storage_offset", 0)
-    if not isinstance(size, tuple) or not isinstance(stride, tuple | None) or not isinstance(offset, int):
+    known = [x for x in (size, stride) if isinstance(x, tuple) and all(type(n) is int for n in x)]
+    if size not in known or (stride is not None and stride not in known) or type(offset) is not int:
         scan.fail("size=(...), stride=(...) and an integer storage_offset")
     if stride is None and call != "Size":
         scan.fail("stride=(...)")

@@ -2,7 +2,8 @@
 
 The dimensions in braces run from the fastest to the slowest. ``T`` tiles the fastest dimensions; every further tile
 does so with the array that is stored by then. ``{1,0:T(8,128)}`` alone is a format. ``E(n)`` is the width of an element
-in bits. A memory space, ``S(n)``, says where an array is and not how: it is read over.
+in bits. Of an instruction, ``%x = f32[8,128]{1,0} add(...)``, the result counts. A memory space, ``S(n)``, says where
+an array is and not how: it is read over.
 """
 
 from __future__ import annotations
@@ -18,11 +19,14 @@ from .blocked import Stored, cut, plain_format, stored_format
 from .scan import Scanner
 
 _TYPES = {e.xla for e in ELEMENTS.values() if e.xla}
+_ASSIGNED = re.compile(r"\s*(?:ROOT\s+)?%?[\w.-]+\s*=(?=\s*[a-z]\w*\[)", re.ASCII)
 _TYPE = re.compile(r"[a-z][a-z0-9]*")
 
 
 def parse(text: str) -> Layout | Format:
     scan = Scanner(text, "xla", "f32[8,128]{1,0:T(8,128)}")
+    assigned = _ASSIGNED.match(scan.text)
+    scan.position = assigned.end() if assigned else 0
     scan.peek()
     at = scan.position
     match = _TYPE.match(scan.text, scan.position)
@@ -37,7 +41,8 @@ def parse(text: str) -> Layout | Format:
         scan.fail("a shape in [] or a layout in {}")
     else:
         fmt = Format(len(shape), [(d, 0) for d in range(len(shape))])
-    scan.end()
+    if not assigned:
+        scan.end()
     if shape is None:
         return fmt
     if len(shape) != fmt.rank:

@@ -11,4 +11,6 @@ settings.register_profile("ci", deadline=None, derandomize=True)
 settings.register_profile("thorough", deadline=None, max_examples=2000)
 settings.load_profile("ci" if os.environ.get("CI") else "default")
 
-pytest_collect_file = Sybil(parsers=[PythonCodeBlockParser()], patterns=["README.md", "docs/*.md", "docs/dialects/*.md"]).pytest()
+pytest_collect_file = Sybil(
+    parsers=[PythonCodeBlockParser()], patterns=["README.md", "docs/*.md", "docs/dialects/*.md"]
+).pytest()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -13,7 +14,8 @@ import pytest
 from hypothesis import given
 
 import relayout as rl
-from relayout import Layout, guards, pytest_plugin
+import relayout_pytest
+from relayout import Layout
 from relayout.block_table import BlockTable
 from relayout.guards import check, describe, expects, guard, guards_on
 from relayout.interface import ScaleOffset
@@ -269,7 +271,7 @@ def test_the_plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "test_suite.py").write_text(SUITE)
     monkeypatch.setenv("RELAYOUT_GUARDS", "0")
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-    command = [sys.executable, "-m", "pytest", "-p", "relayout.pytest_plugin", "-p", "no:cacheprovider", "-v"]
+    command = [sys.executable, "-m", "pytest", "-p", "relayout_pytest", "-p", "no:cacheprovider", "-v"]
     done = subprocess.run([*command, str(tmp_path)], capture_output=True, text=True, timeout=120, check=False)
     assert "2 passed" in done.stdout, done.stdout + done.stderr
     assert "1 failed" in done.stdout
@@ -277,12 +279,16 @@ def test_the_plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "expected nhwc, at (1, 0, 0, 0) it is 1 from the start, expected 24" in done.stdout
 
 
-def test_what_the_plugin_does() -> None:
-    guard(False)
-    pytest_plugin.pytest_configure()
-    assert guards_on()
-    pytest_plugin.pytest_unconfigure()
-    assert guards._forced is None
-    pytest_plugin.fail_unless(NHWC, "nhwc")
+def test_what_the_plugin_does(pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch) -> None:
+    for before in ("0", None):
+        if before is None:
+            monkeypatch.delenv("RELAYOUT_GUARDS", raising=False)
+        else:
+            monkeypatch.setenv("RELAYOUT_GUARDS", before)
+        relayout_pytest.pytest_configure(pytestconfig)
+        assert guards_on()
+        relayout_pytest.pytest_unconfigure(pytestconfig)
+        assert os.environ.get("RELAYOUT_GUARDS") == before
+    relayout_pytest.fail_unless(NHWC, "nhwc")
     with pytest.raises(pytest.fail.Exception, match="expected torch:channels_last"):
-        pytest_plugin.fail_unless(NHWC, "torch:channels_last")
+        relayout_pytest.fail_unless(NHWC, "torch:channels_last")

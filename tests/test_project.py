@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import runpy
 import subprocess
 import sys
 import time
@@ -13,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import relayout
+from relayout.cli import main
 
 ROOT = Path(__file__).parent.parent
 
@@ -53,7 +53,7 @@ def test_demo_runs_in_seconds() -> None:
 def run_here(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> None:
     monkeypatch.setattr(sys, "argv", ["relayout", *arguments])
     with pytest.raises(SystemExit) as done:
-        runpy.run_module("relayout", run_name="__main__")
+        main()
     assert done.value.code == 0
 
 

@@ -369,7 +369,7 @@ def _has_width(name: str, bits: int | None, x: Layout | Format) -> bool:
 
 def _alike(fmt: Format, what: Format | Layout) -> bool:
     """Whether both are the same format, dimensions matched by name where both have names."""
-    if not isinstance(what, Format) or what.rank != fmt.rank:
+    if not isinstance(what, Format) or what.rank != fmt.rank or product(what.block_shape) != product(fmt.block_shape):
         return False
     if fmt.axes is None or what.axes is None:
         return what.equivalent(fmt)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import time
+from contextlib import redirect_stdout
+from io import StringIO
+from textwrap import fill
 from typing import Any
 
 import click
@@ -37,7 +40,7 @@ STEPS = [
         ],
     ),
     (
-        "Qualcomm's crouton of a 1x16x16x64 tensor, in every other vendor's words, or why not",
+        "Qualcomm's crouton in every other vendor's words, or why not",
         ['print(rl.rosetta("htp:R4Crouton", (1, 16, 16, 64)))'],
     ),
     (
@@ -45,10 +48,11 @@ STEPS = [
         ['print(rl.explain("htp:R4Crouton", (1, 3, 5, 30)))'],
     ),
     (
-        "Which layout is this? Send an arange through somebody's converter, and look at what came out",
+        "Which layout is this? Send an arange through somebody's converter",
         [
             "x = np.arange(6 * 10, dtype=np.int16).reshape(6, 10)",
-            "dump = np.pad(x, [(0, 2), (0, 6)]).reshape(2, 4, 2, 8).transpose(0, 2, 1, 3).tobytes()",
+            "padded = np.pad(x, [(0, 2), (0, 6)]).reshape(2, 4, 2, 8)",
+            "dump = padded.transpose(0, 2, 1, 3).tobytes()",
             "print(rl.infer(x, dump))",
         ],
     ),
@@ -89,8 +93,12 @@ def run() -> None:
 
 def _evaluate(line: str, names: dict[str, Any]) -> None:
     """Run one line as the interactive interpreter would; a refusal is part of the show."""
+    printed = StringIO()
     try:
-        exec(compile(line, "<demo>", "single"), names)
+        with redirect_stdout(printed):
+            exec(compile(line, "<demo>", "single"), names)
+        for text in printed.getvalue().splitlines():
+            click.echo(fill(text, 80, subsequent_indent="        ") if len(text) > 80 else text)
     except rl.LayoutError as error:
         for part in (f"{type(error).__name__} [{error.code}]: {error.message}", f"Hint: {error.hint}"):
             click.secho(click.wrap_text(part, subsequent_indent="  "), fg="yellow")

@@ -1,23 +1,30 @@
-"""A pytest plugin: the guards are on while tests run, and ``assert_layout`` is a fixture."""
+"""A pytest plugin: the guards are on while tests run, and ``assert_layout`` is a fixture.
+
+It is a package of its own, so that a test run imports relayout only where a test does.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-
-def pytest_configure() -> None:
-    from relayout.guards import guard
-
-    guard(True)
+_before = pytest.StashKey[str | None]()
 
 
-def pytest_unconfigure() -> None:
-    from relayout.guards import guard
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[_before] = os.environ.get("RELAYOUT_GUARDS")
+    os.environ["RELAYOUT_GUARDS"] = "1"
 
-    guard(None)
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    before = config.stash.get(_before, None)
+    if before is None:
+        os.environ.pop("RELAYOUT_GUARDS", None)
+    else:
+        os.environ["RELAYOUT_GUARDS"] = before
 
 
 @pytest.fixture

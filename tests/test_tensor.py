@@ -232,6 +232,12 @@ def test_what_overlaps_is_read_before_it_is_written() -> None:
     assert (t.numpy() == x[::-1]).all()
     t[...] = t.numpy()[::-1]
     assert (t.numpy() == x).all()
+    memory = np.arange(36, dtype=np.int32)
+    source = memory[6:30].reshape(6, 4)[::-1]
+    expected = source.copy()
+    windowed = Tensor(memory, Layout(((3, 3), 4), ((1, 12), 3), extents=(6, 4), origin=(1, 0)))
+    windowed.copy_from(source)
+    assert (windowed.numpy() == expected).all()
 
 
 def test_a_refused_write_changes_nothing() -> None:
@@ -258,6 +264,15 @@ def test_copy_from_takes_stored_values_as_they_are() -> None:
     assert b.stored().tolist() == [123456789] * 4
     with pytest.raises(rl.ShapeError, match="same shape"):
         b.copy_from(a[:2])
+
+
+def test_channels_of_another_dimension_are_not_taken_for_its_own() -> None:
+    means = ScaleOffset([1, 2, 4], 0, "quint8", axis=0)
+    row = from_logical(np.array([4.0, 8.0, 16.0]), Layout(3), means)
+    t = empty(Layout((3, 3)), means)
+    t[...] = row
+    assert t.numpy().tolist() == [[4, 8, 16]] * 3
+    assert t.stored().tolist() == [[4, 8, 16], [2, 4, 8], [1, 2, 4]]
 
 
 def test_copy_from_between_interfaces_keeps_the_meaning() -> None:

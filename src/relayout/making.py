@@ -14,6 +14,7 @@ from .format import Format
 from .interface import Plain, as_interface
 from .layout import Layout
 from .memory import Memory, as_array, fresh, own_element
+from .nested import product
 from .tensor import Padding, Tensor, new_tensor
 from .tensor_data import values_of
 
@@ -179,5 +180,4 @@ def _blocks(fmt: Format, layout: Layout, left_pad: Any, right_pad: Any) -> Block
         return None
     fmt.split(layout.extents, left_pad=left_pad, right_pad=right_pad)
     shape = fmt.physical_shape(layout.extents, left_pad=left_pad, right_pad=right_pad)[fmt.indirect :]
-    one = Layout.row_major(shape).size
-    return BlockTable.consecutive(-(-layout.storage_size // one), shape)
+    return BlockTable.consecutive(layout.storage_size // product(shape), shape)

@@ -233,13 +233,14 @@ def _interface(tensor: Tensor, view: View) -> Interface:
         raise _no_channels("this view")
     # Along a dimension of one channel nothing moves, but a single scale is still told from one for all dimensions.
     kept = moving or [d for d, mode in enumerate(modes) if any(mode.strides)]
-    others = sum(
-        [digit_sum(m.sizes, m.strides, m.origin) for d, m in enumerate(modes) if d not in kept[:1] and m.extent]
-    )
+    first = channels.offset
+    for d, mode in enumerate(modes):
+        if d not in kept[:1] and mode.extent:
+            first += digit_sum(mode.sizes, mode.strides, mode.origin)
     if not kept:
-        return interface.channel(channels.offset + others)
-    mode = modes[kept[0]]
-    line = [channels.offset + others + digit_sum(mode.sizes, mode.strides, mode.origin + k) for k in range(mode.extent)]
+        return interface.channel(first)
+    sizes, strides, origin, extent = modes[kept[0]]
+    line = [first + digit_sum(sizes, strides, origin + k) for k in range(extent)]
     if line == list(range(len(interface.scale))):  # type: ignore[arg-type]
         return interface if kept[0] == interface.axis else interface.with_axis(kept[0])
     return interface.take(line).with_axis(kept[0])

@@ -26,6 +26,7 @@ from .algebra import (
 )
 from .align import compare
 from .basis import E
+from .block_table import BlockTable
 from .blocks import MultipleBlocks, SingleBlock, UniformBlocks
 from .building import (
     append,
@@ -62,7 +63,9 @@ from .errors import (
 )
 from .explain import explain
 from .format import Format
+from .guards import check, expects
 from .infer import Inference, infer
+from .interface import Plain, ScaleOffset
 from .inttuple import (
     IntTuple,
     compact_order,
@@ -82,16 +85,19 @@ from .inttuple import (
 )
 from .layout import Layout
 from .linear import LinearLayout
+from .making import empty, from_logical, full, tensor
 from .measures import cosize, depth, rank, size
 from .native import native_available
 from .probes import probes
 from .recast import downcast, recast_layout, upcast
 from .rosetta import rosetta
 from .swizzle import Swizzle
+from .tensor import Tensor
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "BlockTable",
     "Comparison",
     "ComposedLayout",
     "E",
@@ -108,15 +114,19 @@ __all__ = [
     "OutOfBounds",
     "Overlap",
     "ParseError",
+    "Plain",
+    "ScaleOffset",
     "ShapeError",
     "SingleBlock",
     "Swizzle",
+    "Tensor",
     "Undetermined",
     "UniformBlocks",
     "WindowError",
     "append",
     "blocked_product",
     "catalog",
+    "check",
     "coalesce",
     "compact_order",
     "compare",
@@ -132,6 +142,8 @@ __all__ = [
     "dice",
     "domain_offset",
     "downcast",
+    "empty",
+    "expects",
     "explain",
     "filter",
     "filter_zeros",
@@ -139,6 +151,8 @@ __all__ = [
     "flat_product",
     "flatten",
     "format_layout",
+    "from_logical",
+    "full",
     "group",
     "idx2crd",
     "infer",
@@ -173,6 +187,7 @@ __all__ = [
     "shape_div",
     "size",
     "slice_layout",
+    "tensor",
     "tile_to_shape",
     "tiled_divide",
     "tiled_product",

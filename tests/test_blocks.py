@@ -151,13 +151,14 @@ def blocks_of(fmt: Format, shape: Any) -> tuple[int, int]:
 
 
 INDIRECT = [name for name, entry in rl.catalog.ENTRIES.items() if getattr(entry.forms.get(None), "indirect", None)]
+OTHERS = ["2 0 1 / 0,2 2,3 indirect 3 element_bits 8", "1 0 / 1,2 0,2 1,2 indirect 2 element_bits 16"]
 
 
-@pytest.mark.parametrize("name", INDIRECT)
+@pytest.mark.parametrize("text", INDIRECT + OTHERS)
 @pytest.mark.parametrize("single", range(6))
-def test_views_of_whole_blocks_have_the_formats_layout(name: str, single: int) -> None:
+def test_views_of_whole_blocks_have_the_formats_layout(text: str, single: int) -> None:
     """Of tensors that have several blocks along every dimension, or only one along one of them."""
-    fmt = rl.catalog.get(name)
+    fmt = rl.parse(text)
     assert isinstance(fmt, Format)
     block = fmt.block_shape
     shape = tuple([b if d == single else 2 * b + b // 2 + 1 for d, b in enumerate(block)])

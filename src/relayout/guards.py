@@ -14,7 +14,7 @@ from .elements import Element, element
 from .errors import LayoutMismatch, ShapeError, shown
 from .format import Format
 from .layout import Layout
-from .making import named, placement
+from .making import placement
 from .nested import product
 from .tensor import Tensor
 from .transfer import in_one_piece
@@ -45,7 +45,7 @@ def check(x: Any, expects: Layout | Format | str, *, axes: str | None = None) ->
     """
     found = _seen(x)
     names = axes or found.axes
-    wanted = _expected(expects, None if found.kind is None else found.kind.bits)
+    wanted = _expected(expects, found.kind)
     if isinstance(wanted, Format):
         wanted = _fitting(x, found, names, wanted, expects)
     elif wanted.extents != found.layout.extents:
@@ -108,20 +108,20 @@ def _check_one(function: str, name: str, value: Any, wanted: Any) -> None:
 # ---- what is expected ------------------------------------------------------------------------------------
 
 
-def _expected(x: Any, bits: int | None) -> Layout | Format:
-    return _read(x, bits) if isinstance(x, str) else placement(x, bits)
+def _expected(x: Any, kind: Element | None) -> Layout | Format:
+    return _read(x, kind) if isinstance(x, str) else placement(x)
 
 
 @lru_cache(maxsize=1024)
-def _read(text: str, bits: int | None) -> Layout | Format:
+def _read(text: str, kind: Element | None) -> Layout | Format:
     if _is_letters(text):
         return Format(len(text), [(d, 0) for d in range(len(text))], axes=text)
-    return placement(text, bits)
+    return placement(text, kind)
 
 
 def _check_name(wanted: Any) -> None:
     """Refuse what can be no layout of anything; a name may still need the width of the elements."""
-    if not isinstance(wanted, str) or named(wanted) is None:
+    if not isinstance(wanted, str) or catalog.named(wanted.strip()) is None:
         _expected(wanted, None)
 
 

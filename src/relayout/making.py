@@ -5,10 +5,9 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from . import catalog
 from .block_table import BlockTable
 from .dialects import parse
-from .elements import element
+from .elements import Element, element
 from .errors import ShapeError, shown
 from .format import Format
 from .interface import Plain, as_interface
@@ -79,7 +78,7 @@ def empty(
     ``"qzero"`` in the padding that was asked for.
     """
     means = as_interface(dtype)
-    found = placement(layout, means.element.bits)
+    found = placement(layout, means.element)
     table = None
     if isinstance(found, Format):
         if shape is None:
@@ -155,23 +154,12 @@ def from_logical(
     return made.copy_from(source)
 
 
-def placement(x: Layout | Format | str, bits: int | None = None) -> Layout | Format:
-    """A layout or a format. A name whose format depends on the width of the elements means the one for ``bits``."""
-    found = x
-    if isinstance(x, str):
-        entry = named(x)
-        found = parse(x) if entry is None else entry.at(bits)
+def placement(x: Layout | Format | str, kind: Element | None = None) -> Layout | Format:
+    """A layout or a format. A name whose format depends on the width of the elements means the one for ``kind``."""
+    found = parse(x, dtype=kind) if isinstance(x, str) else x
     if not isinstance(found, Layout | Format):
         raise ShapeError(f"expected a layout, a format or a text, got {shown(x)}.", hint="rl.parse makes one", got=x)
     return found
-
-
-def named(text: str) -> catalog.Entry | None:
-    """What the catalog knows by that name."""
-    try:
-        return catalog.entry(text.strip())
-    except ShapeError:
-        return None
 
 
 def _blocks(fmt: Format, layout: Layout, left_pad: Any, right_pad: Any) -> BlockTable | None:

@@ -14,7 +14,7 @@ from .indexing import completed
 from .interface import Interface, ScaleOffset
 from .inttuple import as_int
 from .layout import Layout, as_layout
-from .modes import digit_sum, simplified
+from .modes import simplified
 from .transfer import in_one_piece
 
 if TYPE_CHECKING:
@@ -233,14 +233,11 @@ def _interface(tensor: Tensor, view: View) -> Interface:
         raise _no_channels("this view")
     # Along a dimension of one channel nothing moves, but a single scale is still told from one for all dimensions.
     kept = moving or [d for d, mode in enumerate(modes) if any(mode.strides)]
-    first = channels.offset
-    for d, mode in enumerate(modes):
-        if d not in kept[:1] and mode.extent:
-            first += digit_sum(mode.sizes, mode.strides, mode.origin)
+    first = channels(0) if channels.size else channels.offset
     if not kept:
         return interface.channel(first)
-    sizes, strides, origin, extent = modes[kept[0]]
-    line = [first + digit_sum(sizes, strides, origin + k) for k in range(extent)]
+    mode = channels[kept[0]]
+    line = [first + mode(k) - mode(0) for k in range(mode.size)]
     if line == list(range(len(interface.scale))):  # type: ignore[arg-type]
         return interface if kept[0] == interface.axis else interface.with_axis(kept[0])
     return interface.take(line).with_axis(kept[0])

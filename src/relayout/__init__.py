@@ -90,6 +90,8 @@ from .measures import cosize, depth, rank, size
 from .native import native_available
 from .probes import probes
 from .recast import downcast, recast_layout, upcast
+from .repack.plan import Plan, plan
+from .repack.run import repack
 from .rosetta import rosetta
 from .swizzle import Swizzle
 from .tensor import Tensor
@@ -115,6 +117,7 @@ __all__ = [
     "Overlap",
     "ParseError",
     "Plain",
+    "Plan",
     "ScaleOffset",
     "ShapeError",
     "SingleBlock",
@@ -170,6 +173,7 @@ __all__ = [
     "native_available",
     "nullspace",
     "parse",
+    "plan",
     "prefix_product",
     "prepend",
     "print_layout",
@@ -180,6 +184,7 @@ __all__ = [
     "rank",
     "recast_layout",
     "render",
+    "repack",
     "replace",
     "right_inverse",
     "rosetta",

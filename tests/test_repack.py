@@ -1,0 +1,129 @@
+"""Plans and repack against numpy, enumeration of both layouts, and every byte beside the data."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import relayout as rl
+from relayout import Format, Layout, catalog
+from relayout.repack.plan import Plan, plan
+from relayout.repack.run import repack
+from support import table
+from test_format import formats, stored
+from test_loops import pairs
+
+
+@settings(max_examples=300)
+@given(pairs(), st.sampled_from(["uint8", "int16", "float32", "complex128"]))
+def test_a_plan_moves_every_element_and_nothing_else(layouts: tuple[Layout, Layout], kind: str) -> None:
+    source, target = layouts
+    low = min(0, *[int(t.min()) for t in (table(source), table(target))])
+    source, target = source.with_offset(source.offset - low), target.with_offset(target.offset - low)
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 256, source.storage_size * np.dtype(kind).itemsize + 64, np.uint8).view(kind)
+    out = rng.integers(0, 256, target.storage_size * np.dtype(kind).itemsize + 64, np.uint8).view(kind)
+    try:
+        made = plan(source, target, kind)
+    except rl.Overlap:
+        places = table(target).reshape(-1).tolist()
+        assert len(set(places)) < len(places)
+        return
+    expected = out.copy()
+    for a, b in zip(table(source).reshape(-1), table(target).reshape(-1), strict=True):
+        expected[b] = x[a]
+    assert made(x, out) is out
+    assert out.tobytes() == expected.tobytes(), "NaN payloads and the bytes beside the target included"
+    assert pickle.loads(pickle.dumps(made)).source == source
+    assert f"{source.size} elements" in made.explain()
+
+
+@given(formats(), st.data())
+def test_packing_and_unpacking_agree_with_numpy(fmt: Format, data: Any) -> None:
+    shape = tuple(data.draw(st.integers(1, 9)) for _ in range(fmt.rank))
+    x = np.arange(int(np.prod(shape)), dtype=np.int32).reshape(shape)
+    packed = repack(x, fmt, fill=-1)
+    assert packed.shape == fmt.physical_shape(shape)
+    assert (packed.reshape(-1) == stored(fmt, shape, (0,) * fmt.rank, (0,) * fmt.rank)).all()
+    back = repack(packed, Layout.row_major(shape), src=fmt, shape=shape)
+    assert (back == x).all()
+    assert back.shape == shape
+
+
+def test_axes_meet_by_name() -> None:
+    x = np.arange(2 * 40 * 9 * 9, dtype=np.uint8).reshape(2, 40, 9, 9)
+    packed = repack(x, "htp:R4Crouton", axes="nchw")
+    assert (packed == repack(np.ascontiguousarray(x.transpose(0, 2, 3, 1)), "htp:R4Crouton")).all()
+    assert (packed.reshape(-1)[:32] == x[0, :32, 0, 0]).all()
+    with pytest.raises(rl.ShapeError, match="axes"):
+        repack(x, "htp:R4Crouton", axes="oihw")
+
+
+def test_tensors_in_tensors_out_and_quantised() -> None:
+    x = np.linspace(-1, 1, 3 * 5 * 30, dtype=np.float32).reshape(1, 3, 5, 30)
+    t = repack(rl.tensor(x, axes="nhwc"), "htp:R4Crouton", element=rl.ScaleOffset(1 / 127, 128, "quint8"))
+    assert isinstance(t, rl.Tensor)
+    assert abs(t.numpy() - x).max() < 1 / 127
+    assert t.raw[30:32].tolist() == [31, 31]
+    back = repack(t, "htp:R4Flat")
+    assert (back.stored() == t.stored()).all()
+
+
+def test_out_keeps_what_is_beside_the_data() -> None:
+    fmt = catalog.get("htp:R4Crouton")
+    x = np.arange(450, dtype=np.uint8).reshape(1, 3, 5, 30)
+    out = np.full(2048, 77, np.uint8)
+    repack(x, fmt, out=out)
+    assert (out == 77).sum() >= 2048 - 450
+    repack(x, fmt, out=out, fill=0)
+    assert (np.sort(out)[: 2048 - 450] == 0).all()
+
+
+def test_swizzles_and_tables_take_the_general_path() -> None:
+    swizzled = Layout((8, 64), (64, 1), swizzle=(3, 3, 3))
+    x = np.arange(512, dtype=np.uint16).reshape(8, 64)
+    moved = repack(x, swizzled)
+    assert (moved[swizzled.offsets()] == x).all()
+    assert "by its two offsets" in Plan(Layout.row_major(8, 64), swizzled, "uint16").explain()
+    odd = Plan(Layout(((3, 8),), ((8, 1),)), Layout(((4, 6),), ((6, 1),)), "int8")
+    assert "do not divide each other" in odd.explain()
+    big = Plan(Layout(((3, 4000),), ((4000, 1),)), Layout(((4, 3000),), ((3000, 1),)), "int16")
+    assert big._by_offsets
+    y = np.arange(12000, dtype=np.int16)
+    assert (big(y, np.zeros(12000, np.int16))[big.target.offsets()] == y[big.source.offsets()]).all()
+
+
+def test_a_crouton_in_words() -> None:
+    shape = (16, 217, 221, 50)
+    words = plan(Layout.row_major(shape), catalog.get("htp:R4Crouton").layout(shape), "uint8").explain()
+    assert words.startswith("38365600 elements of uint8, 38365600 bytes.\n23887872 elements in the loops 16 (")
+    assert "4 smaller pieces at the edges" in words
+
+
+FOUR = np.zeros(4, np.int8)
+BYTES = Plan(Layout(4), Layout(4), "int8")
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "words"),
+    [
+        (lambda: Plan(Layout(4), Layout(4, 0), "int8"), rl.Overlap, "same place"),
+        (lambda: Plan(Layout(4, -1), Layout(4), "int8"), rl.ShapeError, "below 0"),
+        (lambda: Plan(Layout(4), Layout(5), "int8"), rl.ShapeError, "extents"),
+        (lambda: Plan(Layout(4), Layout(4), "int4")(FOUR, FOUR.copy()), rl.NotExpressible, "shares"),
+        (lambda: BYTES(FOUR[:3], FOUR.copy()), rl.OutOfBounds, "goes up"),
+        (lambda: BYTES(FOUR.astype(np.int16), FOUR.copy()), rl.ShapeError, "flat"),
+        (lambda: BYTES(FOUR, np.frombuffer(b"abcd", np.int8)), rl.ShapeError, "read-only"),
+        (lambda: BYTES(FOUR, FOUR), rl.Overlap, "share memory"),
+        (lambda: repack(np.zeros(8, np.uint8), Layout(8), src="htp:R4Crouton"), rl.ShapeError, "shape"),
+    ],
+)
+def test_refused(make: Any, error: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=words) as caught:
+        make()
+    assert caught.value.hint  # type: ignore[attr-defined]

@@ -161,7 +161,8 @@ def test_what_dlpack_readers_would_crash_on() -> None:
             np.from_dlpack(t)
     assert np.shares_memory(np.from_dlpack(tensor(x.T)), x)
     assert tensor(x).__dlpack_device__() == (1, 0)
-    with pytest.raises(rl.NotExpressible, match="DLPack does not hold it"):
+    # numpy 2.0 does not know the word.
+    with pytest.raises((rl.NotExpressible, TypeError), match=r"DLPack does not hold it|keyword"):
         tensor(x).__dlpack__(dl_device=(2, 0), copy=False)
 
 

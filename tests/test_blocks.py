@@ -136,6 +136,27 @@ def test_a_view_that_names_a_block_twice_is_read_only() -> None:
     assert memory.tolist() == list(range(16))
 
 
+def test_a_run_through_neighbouring_blocks_is_contiguous() -> None:
+    memory = np.arange(28, dtype=np.int16)
+    t = Tensor(memory, Layout(16), blocks=BlockTable([0, 4, 20, 24], 4))
+    assert [t[a:b].is_contiguous() for a, b in ((0, 8), (2, 7), (5, 6), (4, 12), (9, 16))] == [
+        True,
+        True,
+        True,
+        False,
+        True,
+    ]
+    assert np.shares_memory(t[9:].numpy(), memory)
+    assert t[9:].contiguous_elements().tolist() == list(range(21, 28))
+    assert t[4:12].numpy().tolist() == [4, 5, 6, 7, 20, 21, 22, 23]
+    still = Tensor(memory, Layout(8, swizzle=(1, 0, 3)), blocks=BlockTable([20], 8))
+    assert still.is_contiguous()
+    assert np.shares_memory(still.numpy(), memory), "the swizzle reads a bit that no address has"
+    swizzled = Tensor(memory, Layout(16, swizzle=(1, 0, 3)), blocks=BlockTable([9], 16))
+    assert not swizzled.is_contiguous()
+    assert swizzled.numpy().tolist() == [*range(9, 17), 18, 17, 20, 19, 22, 21, 24, 23]
+
+
 def test_a_view_that_would_need_a_longer_table_keeps_the_old_one() -> None:
     memory = np.arange(8, dtype=np.int16)
     t = Tensor(memory, Layout(8), blocks=BlockTable(np.arange(8)[::-1], 1))

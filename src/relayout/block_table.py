@@ -142,8 +142,8 @@ class BlockTable:
 def trimmed(layout: Layout, table: BlockTable) -> tuple[Layout, BlockTable]:
     """The same elements by a table of the blocks that the layout uses only, numbered anew in their old order.
 
-    Both stay as they are where a digit of the layout moves through a block and on to another, so that blocks and the
-    places in them do not separate.
+    Where a digit of the layout moves through a block and on to another, so that blocks and the places in them do not
+    separate, all blocks from the first to the last one stay.
     """
     import numpy as np
 
@@ -160,13 +160,13 @@ def trimmed(layout: Layout, table: BlockTable) -> tuple[Layout, BlockTable]:
     block, place = divmod(offset, table.elements)
     inner = [(size[c] - 1) * step[c] for c in digits if step[c] % table.elements]
     if place + sum([r for r in inner if r < 0]) < 0 or place + sum([r for r in inner if r > 0]) >= table.elements:
-        return layout, table
+        return _from_first_to_last(layout, table)
     outer = [c for c in digits if step[c] and step[c] % table.elements == 0]
     outer.sort(key=lambda c: (-abs(step[c]), size[c] == 1))
     reach = [(size[c] - 1) * step[c] // table.elements for c in outer]
     first, last = block + sum([r for r in reach if r < 0]), block + sum([r for r in reach if r > 0])
     if first < 0 or last >= table.count or product(tuple([size[c] for c in outer])) > table.count:
-        return layout, table
+        return _from_first_to_last(layout, table)
     numbers, running = np.array(first), 1
     for c in [c for c in outer if size[c] > 1]:
         numbers = np.add.outer(numbers, np.arange(size[c]) * (abs(step[c]) // table.elements))
@@ -181,6 +181,15 @@ def trimmed(layout: Layout, table: BlockTable) -> tuple[Layout, BlockTable]:
         flat = not isinstance(nested[0], tuple)
         parts.append((sizes[0] if flat else tuple(sizes), steps[0] if flat else tuple(steps), origin, extent))
     return layout.with_offset(place)._rebuilt(parts), table.entries(numbers.reshape(-1))
+
+
+def _from_first_to_last(layout: Layout, table: BlockTable) -> tuple[Layout, BlockTable]:
+    import numpy as np
+
+    first, last = layout.min_offset // table.elements, layout.max_offset // table.elements
+    if last - first + 1 == table.count:
+        return layout, table
+    return layout.with_offset(layout.offset - first * table.elements), table.entries(np.arange(first, last + 1))
 
 
 def _without_unused(layout: Layout, d: int, elements: int) -> tuple[int, tuple[list[int], list[int], int, int]]:

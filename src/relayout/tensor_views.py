@@ -15,7 +15,6 @@ from .interface import Interface, ScaleOffset
 from .inttuple import as_int
 from .layout import Layout, as_layout
 from .modes import simplified
-from .transfer import in_one_piece
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -174,8 +173,7 @@ class TensorViews:
 
     def is_contiguous(self: Tensor) -> bool:
         """Whether the elements follow each other in row-major order, without holes, in one piece of memory."""
-        layout = in_one_piece(self.layout, self._table)[1]
-        return layout is not None and layout.is_contiguous()
+        return (self._table is None or self._table.start is not None) and self.layout.is_contiguous()
 
     def contiguous_elements(self: Tensor) -> NDArray[Any]:
         """The stored elements as one flat array over the same memory, as in Core AI; refused unless contiguous."""

@@ -11,6 +11,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from .block_table import BlockTable
+from .compare import effective_swizzle
 from .elements import storage_dtype
 from .layout import Layout
 from .memory import Memory
@@ -60,7 +61,12 @@ def scatter(memories: Sequence[Memory], layout: Layout, table: BlockTable | None
 
 
 def in_one_piece(layout: Layout, table: BlockTable | None) -> tuple[int, Layout | None]:
-    """A buffer, and the layout that has its offsets there; None where a table scatters it."""
+    """A buffer, and the layout that has its offsets there; None where a table scatters it.
+
+    A swizzle of bits that no offset has is gone; another counts from where the table starts, which no layout says.
+    """
+    if layout.swizzle is not None and (layout.size == 0 or effective_swizzle(layout) is None):
+        layout = layout.with_swizzle(None)
     if table is None:
         return 0, layout
     if table.start is None or layout.swizzle is not None:

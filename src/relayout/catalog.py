@@ -345,11 +345,13 @@ def find(layout: Layout | Format, element_bits: int | None = None) -> list[str]:
     With ``element_bits`` only names that are for elements of that width.
     """
     if isinstance(layout, Format):
-        found = [entry.name for entry in ENTRIES.values() if any(_alike(layout, what) for what in entry.forms.values())]
+        block = product(layout.block_shape)
+        fits = [name for name, what, size in _formats() if size == block and _alike(layout, what)]
+        found = list(dict.fromkeys(fits))
         return [name for name in found if _has_width(name, element_bits, layout)]
     layout = as_layout(layout, "find")
-    fits = [] if layout.has_basis else list(_fits(layout))
-    found = list(dict.fromkeys([name for group in fits for name in group]))
+    groups = [] if layout.has_basis else list(_fits(layout))
+    found = list(dict.fromkeys([name for group in groups for name in group]))
     return [name for name in found if _has_width(name, element_bits, layout)]
 
 
@@ -369,7 +371,7 @@ def _has_width(name: str, bits: int | None, x: Layout | Format) -> bool:
 
 def _alike(fmt: Format, what: Format | Layout) -> bool:
     """Whether both are the same format, dimensions matched by name where both have names."""
-    if not isinstance(what, Format) or what.rank != fmt.rank or product(what.block_shape) != product(fmt.block_shape):
+    if not isinstance(what, Format) or what.rank != fmt.rank:
         return False
     if fmt.axes is None or what.axes is None:
         return what.equivalent(fmt)
@@ -483,6 +485,13 @@ class _Form(NamedTuple):
     names: list[str]
     block: tuple[int, ...] = ()
     steps: tuple[tuple[int, int], ...] = ()
+
+
+@cache
+def _formats() -> list[tuple[str, Format, int]]:
+    """Every format with its name and the size of its blocks."""
+    forms = [(e.name, what) for e in _read()[0].values() for what in e.forms.values()]
+    return [(name, what, product(what.block_shape)) for name, what in forms if isinstance(what, Format)]
 
 
 @cache

@@ -60,6 +60,8 @@ def fields(scan: Scanner) -> Fields:
 
 def _dictionary(scan: Scanner) -> dict[str, Any]:
     """A dictionary as Python writes it, lists as tuples."""
+    if "\\" in scan.text:
+        scan.fail("a dictionary without escapes")
     try:
         found = literal_eval(scan.text.strip())
     except (ValueError, SyntaxError, RecursionError, MemoryError):

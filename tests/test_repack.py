@@ -55,6 +55,44 @@ def test_packing_and_unpacking_agree_with_numpy(fmt: Format, data: Any) -> None:
     assert back.shape == shape
 
 
+@pytest.mark.parametrize(
+    ("pattern", "split", "order"),
+    [
+        ("a b -> b a", (6, 8), (1, 0)),
+        ("a (b p) -> b a p, p=4", (6, 2, 4), (1, 0, 2)),
+        ("(a p) (b q) -> a b p q, p=3, q=2", (2, 3, 4, 2), (0, 2, 1, 3)),
+        ("(a p r) b -> a b r p, p=3, r=2", (1, 3, 2, 8), (0, 3, 2, 1)),
+        ("(a p)(b) -> (a b) p , p=2", (3, 2, 8), (0, 2, 1)),
+    ],
+)
+def test_einops_patterns(pattern: str, split: Any, order: Any) -> None:
+    x = np.arange(48, dtype=np.int16).reshape(6, 8)
+    assert (repack(x, pattern).reshape(-1) == x.reshape(split).transpose(order).reshape(-1)).all()
+
+
+@pytest.mark.parametrize(
+    ("pattern", "words"),
+    [
+        ("a b -> a", "same names"),
+        ("a b -> a b c", "same names"),
+        ("a (b p) -> a b p", "size for every name"),
+        ("a b -> b a, b=4", "rest"),
+        ("a b -> b a, p=4", "sizes of those names"),
+        ("a b -> b a, p", "such as p=8"),
+        ("a b* -> b a", "names and parentheses"),
+        ("a () -> a", "size for every name"),
+    ],
+)
+def test_what_is_no_pattern(pattern: str, words: str) -> None:
+    with pytest.raises(rl.ParseError, match=words):
+        repack(np.zeros((2, 3)), pattern)
+
+
+def test_a_pattern_that_is_no_format() -> None:
+    with pytest.raises(rl.NotExpressible, match="before the rest"):
+        repack(np.zeros((2, 8)), "a (b p) -> p a b, p=4")
+
+
 def test_axes_meet_by_name() -> None:
     x = np.arange(2 * 40 * 9 * 9, dtype=np.uint8).reshape(2, 40, 9, 9)
     packed = repack(x, "htp:R4Crouton", axes="nchw")

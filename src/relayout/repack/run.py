@@ -14,6 +14,7 @@ from ..memory import own_element
 from ..nested import product
 from ..tensor import Tensor
 from ..transfer import in_one_piece
+from .einops import is_pattern, pattern_format
 from .plan import plan
 
 
@@ -28,7 +29,8 @@ def repack(
     fill: Any = None,
     element: Any = None,
 ) -> Any:
-    """The data of ``x``, a tensor or an array, in the layout ``dst``.
+    """The data of ``x``, a tensor or an array, in the layout ``dst``: a layout, a format, a text in any dialect, or an
+    einops pattern with sizes, ``h (w q) -> w h q, q=8``.
 
     ``src`` says how a flat buffer is laid out, with ``shape`` where that is a format; ``axes`` names the dimensions of
     the data, and a format with names is aligned to them. ``element`` is the type or interface of the result. Fresh
@@ -40,6 +42,8 @@ def repack(
     """
     source = tensor(x) if src is None else _unpacked(x, src, shape)
     means = source.interface if element is None else as_interface(element)
+    if isinstance(dst, str) and is_pattern(dst):
+        dst = pattern_format(dst)
     found = placement(dst, means.element)
     names = axes or source.axes
     if isinstance(found, Format) and names is not None:

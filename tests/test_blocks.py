@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import relayout as rl
-from relayout import Format, Layout
+from relayout import Format, Layout, transfer
 from relayout.block_table import BlockTable, trimmed
 from relayout.interface import ScaleOffset
 from relayout.making import empty, from_logical
@@ -56,8 +56,11 @@ def test_every_element_is_in_its_block(case: Any) -> None:
     t = Tensor(buffers, layout, blocks=table)
     expected = by_hand(buffers, layout, table)
     stored = t.numpy()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(transfer, "LARGE_BLOCK", 1)
+        by_blocks = t.numpy()
     for c, number in expected.items():
-        assert t[c] == stored[c] == number
+        assert t[c] == stored[c] == by_blocks[c] == number
         raw = t.get_raw(c)
         assert int.from_bytes(raw.view, "little", signed=True) == number
         assert buffers[raw.buffer][raw.byte // 4] == number

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 SLAB = 1 << 22
 """How many offsets are looked up at once."""
 
+LARGE_BLOCK = 256
+"""Blocks of so many elements are read one by one, smaller ones element by element."""
+
 MAX_VIEWS = 512
 """Into how many strided views a layout may fall apart before it is copied by its offsets."""
 
@@ -37,6 +40,14 @@ def gather(memories: Sequence[Memory], layout: Layout, table: BlockTable | None)
     out = np.empty(layout.extents, storage_dtype(memories[0].element))
     buffer, flat = in_one_piece(layout, table)
     typed = memories[buffer].typed
+    if (
+        flat is None
+        and table is not None
+        and table.elements >= LARGE_BLOCK
+        and typed is not None
+        and fits_views(layout)
+    ):
+        flat, typed = layout, _joined(memories, table)
     if flat is not None and typed is not None and fits_views(flat):
         for stored, values in views(flat, typed, out):
             values[...] = stored
@@ -115,6 +126,15 @@ def slabs(layout: Layout) -> Iterator[tuple[tuple[Any, ...], Layout]]:
         half = part.extents[d] // 2
         todo.append((at, part.narrow(d, 0, half)))
         todo.append(((*at[:d], at[d] + half, *at[d + 1 :]), part.narrow(d, half, part.extents[d] - half)))
+
+
+def _joined(memories: Sequence[Memory], table: BlockTable) -> NDArray[Any]:
+    """A copy of the blocks, one behind the other: virtual addresses are its offsets."""
+    import numpy as np
+
+    typed: Any = [memory.typed for memory in memories]
+    starts = zip(table.buffers.tolist(), table.starts.tolist())
+    return np.concatenate([typed[buffer][start : start + table.elements] for buffer, start in starts])
 
 
 def _places(memories: Sequence[Memory], layout: Layout, table: BlockTable | None) -> Iterator[tuple[int, Any, Any]]:

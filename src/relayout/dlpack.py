@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from .elements import Element, element, storage_dtype
 from .errors import LayoutError, ShapeError
-from .inference.live import _DLTensor, _Versioned
 from .nested import product
 
 if TYPE_CHECKING:
@@ -33,6 +32,32 @@ _CODES = {
     "float8_e5m2fnuz": 13,
     "float8_e8m0fnu": 14,
 }
+
+
+class DLTensor(ctypes.Structure):
+    """DLPack's description of an array; strides count elements, and none mean row-major."""
+
+    _fields_ = (
+        ("data", ctypes.c_void_p),
+        ("device", ctypes.c_int32 * 2),
+        ("ndim", ctypes.c_int32),
+        ("dtype", ctypes.c_uint8 * 4),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+    )
+
+
+class _Versioned(ctypes.Structure):
+    """The head of DLPack's versioned capsule, up to the array."""
+
+    _fields_ = (
+        ("version", ctypes.c_uint32 * 2),
+        ("context", ctypes.c_void_p),
+        ("deleter", ctypes.c_void_p),
+        ("flags", ctypes.c_uint64),
+        ("tensor", DLTensor),
+    )
 
 
 def from_dlpack(x: Any) -> NDArray[Any]:
@@ -61,7 +86,7 @@ def to_dlpack(array: NDArray[Any], kind: Element, words: dict[str, Any]) -> Any:
     if kind.name not in _CODES:
         return array.__dlpack__(**words)
     capsule = array.view(f"u{kind.bytes}").__dlpack__(**words)
-    _description(capsule)[0].dtype[0] = _CODES[kind.name]
+    description(capsule)[0].dtype[0] = _CODES[kind.name]
     return capsule
 
 
@@ -84,16 +109,15 @@ class _Checked:
 
 def _prove(capsule: Any) -> Element | None:
     """Refuse a description that does not fit together; its type, made readable for numpy, if numpy lacks it."""
-    tensor, flags = _description(capsule)
+    tensor, flags = description(capsule)
     code, bits, *lanes = tensor.dtype
     known = 0 <= tensor.ndim <= 64 and (tensor.shape or tensor.ndim == 0)
-    shape = tuple([tensor.shape[d] for d in range(tensor.ndim)]) if known else ()
+    shape, strides = shape_and_strides(tensor) if known else ([], [])
     if not known or min(shape, default=0) < 0 or lanes != [1, 0] or bits % 8:
         raise _unfit(f"{tensor.ndim} dimensions of sizes {shape}, with elements of {bits} bits in lanes {lanes}")
     if flags & COPIED:
         raise ShapeError("the library hands out a copy, not its memory.", hint="copy it into numpy yourself")
-    if product(shape):
-        strides = [tensor.strides[d] for d in range(tensor.ndim)] if tensor.strides else _row_major(shape)
+    if product(tuple(shape)):
         reach = [(n - 1) * s * bits // 8 for n, s in zip(shape, strides)]
         start = (tensor.data or 0) + tensor.byte_offset
         low, high = start + sum([r for r in reach if r < 0]), start + sum([r for r in reach if r > 0]) + bits // 8
@@ -108,7 +132,7 @@ def _prove(capsule: Any) -> Element | None:
     return kind
 
 
-def _description(capsule: Any) -> tuple[_DLTensor, int]:
+def description(capsule: Any) -> tuple[DLTensor, int]:
     """The array that an unused capsule describes, and its flags."""
     api = ctypes.pythonapi
     name_of, pointer_of = api.PyCapsule_GetName, api.PyCapsule_GetPointer
@@ -120,11 +144,15 @@ def _description(capsule: Any) -> tuple[_DLTensor, int]:
         return versioned.tensor, versioned.flags
     if name != b"dltensor":
         raise _unfit(f"a capsule named {name!r}")
-    return _DLTensor.from_address(pointer_of(capsule, name)), 0
+    return DLTensor.from_address(pointer_of(capsule, name)), 0
 
 
-def _row_major(shape: tuple[int, ...]) -> list[int]:
-    return [product(shape[d + 1 :]) for d in range(len(shape))]
+def shape_and_strides(tensor: DLTensor) -> tuple[list[int], list[int]]:
+    """Both in elements; without strides the array is row-major."""
+    shape = [tensor.shape[d] for d in range(tensor.ndim)]
+    if tensor.strides:
+        return shape, [tensor.strides[d] for d in range(tensor.ndim)]
+    return shape, [product(tuple(shape[d + 1 :])) for d in range(len(shape))]
 
 
 def _unfit(what: str) -> ShapeError:

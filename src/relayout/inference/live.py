@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -125,48 +124,9 @@ def _one(entries: Sequence[int]) -> Any:
     return int(entries[0]) if len(entries) == 1 else tuple([int(e) for e in entries])
 
 
-class _DLTensor(ctypes.Structure):
-    """DLPack's description of an array; strides count elements, and none mean row-major."""
-
-    _fields_ = (
-        ("data", ctypes.c_void_p),
-        ("device", ctypes.c_int32 * 2),
-        ("ndim", ctypes.c_int32),
-        ("dtype", ctypes.c_uint8 * 4),
-        ("shape", ctypes.POINTER(ctypes.c_int64)),
-        ("strides", ctypes.POINTER(ctypes.c_int64)),
-        ("byte_offset", ctypes.c_uint64),
-    )
-
-
-class _Versioned(ctypes.Structure):
-    """The head of DLPack's versioned capsule, up to the array."""
-
-    _fields_ = (
-        ("version", ctypes.c_uint32 * 2),
-        ("context", ctypes.c_void_p),
-        ("deleter", ctypes.c_void_p),
-        ("flags", ctypes.c_uint64),
-        ("tensor", _DLTensor),
-    )
-
-
 def _dlpack(x: Any) -> tuple[list[int], list[int]]:
     """Shape and strides from the capsule alone, whatever device the memory is on; the capsule is not consumed."""
+    from ..dlpack import description, shape_and_strides
+
     capsule = x.__dlpack__()
-    api = ctypes.pythonapi
-    name_of, pointer_of = api.PyCapsule_GetName, api.PyCapsule_GetPointer
-    name_of.restype, name_of.argtypes = ctypes.c_char_p, [ctypes.py_object]
-    pointer_of.restype, pointer_of.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    name = name_of(capsule)
-    address = pointer_of(capsule, name)
-    tensor = _DLTensor.from_address(address)
-    if name == b"dltensor_versioned":
-        tensor = _Versioned.from_address(address).tensor
-    shape = [tensor.shape[k] for k in range(tensor.ndim)]
-    if tensor.strides:
-        return shape, [tensor.strides[k] for k in range(tensor.ndim)]
-    strides = [1] * len(shape)
-    for k in reversed(range(len(shape) - 1)):
-        strides[k] = strides[k + 1] * shape[k + 1]
-    return shape, strides
+    return shape_and_strides(description(capsule)[0])

@@ -165,3 +165,81 @@ def test_refused(make: Any, error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words) as caught:
         make()
     assert caught.value.hint  # type: ignore[attr-defined]
+
+
+# ---- hostile arguments -----------------------------------------------------------------------------------
+
+
+def test_out_that_is_the_source_is_refused_before_anything_is_written() -> None:
+    y = np.arange(12, dtype=np.uint8)
+    with pytest.raises(rl.Overlap, match="share memory"):
+        repack(y.reshape(3, 4), Layout((3, 4), (1, 3)), out=y, fill=9)
+    assert y.tolist() == list(range(12))
+    floats = np.arange(16, dtype=np.float32)
+    with pytest.raises(rl.Overlap):
+        repack(floats.reshape(4, 4), Layout((4, 4), (1, 4)), out=memoryview(floats).cast("B"), fill=0, element="int32")
+    assert floats.tolist() == list(range(16))
+    with pytest.raises(rl.ShapeError, match="read-only"):
+        repack(y.reshape(3, 4), Layout((3, 4), (1, 3)), out=np.frombuffer(bytes(12), np.uint8), fill=1)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: plan(Layout(1), Layout((4,), swizzle=(1, 0, 1)), "uint8"),
+        lambda: plan("4:1", Layout(4), "uint8"),  # type: ignore[arg-type]
+        lambda: plan(Layout(4), Layout(4), [1]),
+        lambda: Plan(None, Layout(4), "uint8"),  # type: ignore[arg-type]
+        lambda: BYTES(b"abcd", FOUR.copy()),
+        lambda: repack(rl.tensor(FOUR), Layout(4), src=Layout(4)),
+        lambda: repack(FOUR, Layout(4), shape=(99,)),
+        lambda: repack(FOUR, Layout(4), src=Layout(4), shape=(5,)),
+        lambda: repack(FOUR.reshape(2, 2), Layout((2, 2)), axes="aa"),
+        lambda: repack(FOUR.reshape(2, 2), Layout((2, 2)), axes=5),  # type: ignore[arg-type]
+        lambda: repack(np.ma.array([1, 2], mask=[0, 1]), Layout(2), src=Layout(2)),
+        lambda: repack([[1], [2, 3]], Layout(3), src=Layout(3)),
+        lambda: repack(b"abcd", Layout(4), src=Layout(4)),
+        lambda: repack(np.zeros((4, 4))[:, ::2], Layout(8), src=Layout(8)),
+        lambda: repack(FOUR, Layout(4), fill=[1, 2]),
+        lambda: rl.empty(Layout(8), "int4", fill=[1, 2]),
+        lambda: rl.empty(Layout(4), "uint8", shape=300),
+        lambda: rl.empty(Layout(4), "uint8", shape=np.zeros((2, 3))),
+        lambda: rl.check(np.zeros((2, 3)), "hw", axes=5),  # type: ignore[arg-type]
+        lambda: rl.BlockTable.consecutive(-1, 4),
+        lambda: rl.BlockTable.consecutive(2**70, 4),
+        lambda: rl.BlockTable.consecutive(3, "a"),  # type: ignore[arg-type]
+        lambda: rl.BlockTable(np.array(1.5), 4),
+        lambda: rl.ScaleOffset([1.0, 2.0], [0, 0], "quint8", axis=0).take(3),  # type: ignore[arg-type]
+        lambda: rl.tensor(np.zeros((4, 4))).tiled_iterator((2, 2), 0, 3),
+        lambda: rl.expects(x="hw")(max),
+        lambda: rl.tensor(np.zeros((2, 2)))[(None,) * 70].numpy(),
+        lambda: rl.tensor(np.zeros((2, 2)))[(None,) * 70].fill(3),
+        lambda: rl.Tensor(b"", Layout((0, 10**30)), "uint8").numpy(),
+        lambda: rl.Tensor(bytes(8), Layout((10**30,), (0,)), "uint8").numpy(),
+    ],
+)
+def test_odd_arguments_are_refused_with_a_hint(call: Any) -> None:
+    with pytest.raises(rl.LayoutError) as caught:
+        call()
+    assert caught.value.hint
+
+
+def test_bytes_and_tensors_as_memory() -> None:
+    assert repack(bytes(range(6)), Layout((2, 3), (1, 2)), src=Layout((2, 3), (3, 1)), element="uint8").tolist() == [
+        [0, 1, 2],
+        [3, 4, 5],
+    ]
+    out = rl.empty(Layout(4), "int8")
+    BYTES(rl.tensor(np.arange(4, dtype=np.int8)), out)
+    assert out.numpy().tolist() == [0, 1, 2, 3]
+    assert pickle.loads(pickle.dumps(BYTES)) == BYTES
+    assert hash(BYTES) == hash(Plan(Layout(4), Layout(4), "int8"))
+    assert Plan(Layout(4), Layout(4), "uint8") != BYTES
+
+
+def test_one_element_keeps_the_bits_of_a_nan() -> None:
+    t = rl.tensor(np.zeros(1, np.float32))
+    t[0] = np.array([0x7F812345], np.uint32).view(np.float32)[0]
+    assert int(t.raw.view(np.uint32)[0]) in (0x7F812345, 0x7FC12345), "the quiet bit may be set by the scalar itself"
+    t[0] = np.array([0x7F812345], np.uint32).view(np.float32)
+    assert int(t.raw.view(np.uint32)[0]) == 0x7F812345

@@ -539,9 +539,9 @@ def test_a_name_chooses_by_the_width_of_the_elements() -> None:
 def test_what_cannot_be_made() -> None:
     with pytest.raises(rl.ShapeError, match="no shape yet"):
         empty("htp:R4Flat", "uint8")
-    with pytest.raises(rl.ShapeError, match="already"):
+    with pytest.raises(rl.ShapeError, match=r"already|extents"):
         empty(Layout(4), "uint8", (5,))
-    with pytest.raises(rl.ShapeError, match="already"):
+    with pytest.raises(rl.ShapeError, match=r"already|extents"):
         empty(Layout(4), "uint8", left_pad=(1,))
     with pytest.raises(rl.ShapeError, match="goes below 0"):
         empty(Layout(4, -1), "uint8")

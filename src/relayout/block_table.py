@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 LIMIT = 1 << 60
 """No buffer has more elements."""
 
+MAX_BLOCKS = 1 << 32
+"""No table has more blocks."""
+
 
 class BlockTable:
     """Where each block begins: its first element, and the buffer that it is in.
@@ -38,7 +41,8 @@ class BlockTable:
     """For each entry, whether another one has some of its elements."""
 
     def __init__(self, starts: Any, shape: int | Sequence[int], buffers: Any = None) -> None:
-        sizes = tuple([as_int(n, "block shape") for n in (shape if isinstance(shape, Sequence) else (shape,))])
+        listed = isinstance(shape, Sequence) and not isinstance(shape, str)
+        sizes = tuple([as_int(n, "block shape") for n in (shape if listed else (shape,))])  # type: ignore[union-attr]
         first = _integers(starts, "starts")
         held = _integers([0] * first.size if buffers is None else buffers, "buffers")
         if min(sizes, default=1) < 1 or product(sizes) > LIMIT or held.shape != first.shape:
@@ -69,8 +73,11 @@ class BlockTable:
         """Blocks that follow each other in one buffer."""
         import numpy as np
 
-        size = product(tuple(shape) if isinstance(shape, Sequence) else shape)
-        return cls(np.arange(as_int(count, "count"), dtype=np.int64) * size, shape)
+        number = as_int(count, "count")
+        one = cls([], shape)
+        if not 0 <= number * one.elements <= LIMIT or number > MAX_BLOCKS:
+            raise ShapeError(f"there are no {number} blocks of {one.shape} in one buffer.", hint="count from 0 on")
+        return cls(np.arange(number, dtype=np.int64) * one.elements, one.shape)
 
     @property
     def count(self) -> int:
@@ -234,9 +241,9 @@ def _integers(x: Any, what: str) -> NDArray[np.int64]:
     """A copy of one integer for each block."""
     import numpy as np
 
-    if not isinstance(x, np.ndarray) or x.dtype.kind not in "iu":
+    if not isinstance(x, np.ndarray) or (x.dtype.kind not in "iu" and x.ndim == 1):
         x = np.array([as_int(e, what) for e in (x if hasattr(x, "__iter__") else [x])], object)
-    if x.ndim != 1:
+    if x.ndim != 1 or (x.size and x.dtype.kind not in "iuO"):
         raise ShapeError(
             f"{what} of a block table are one for each block; got an array of shape {x.shape}.",
             hint="pass a list of integers",

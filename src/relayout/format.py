@@ -61,7 +61,7 @@ class Format(Immutable):
         values = {
             "rank": rank,
             "factors": checked,
-            "axes": _checked_axes(axes, rank),
+            "axes": checked_axes(axes, rank),
             "fill": _checked_fill(fill),
             "indirect": None if indirect is None else _in_range(indirect, "indirect", 0, len(checked)),
             "align": None if align is None else _checked_align(align, len(checked)),
@@ -140,7 +140,7 @@ class Format(Immutable):
         """
         if self.axes is None:
             return self.renamed(axes)
-        wanted = _checked_axes(axes, self.rank)
+        wanted = checked_axes(axes, self.rank)
         if wanted is None or set(axes) != set(self.axes):
             raise ShapeError(
                 f"the axes {axes!r} are not the axes {self.axes!r} of the format.",
@@ -411,7 +411,8 @@ def _with_steps(rank: int, pairs: Sequence[tuple[int, ...]]) -> tuple[Factor, ..
     return tuple([Factor(p[0], p[1], s) for p, s in zip(pairs, steps)])
 
 
-def _checked_axes(axes: str | None, rank: int) -> str | None:
+def checked_axes(axes: str | None, rank: int) -> str | None:
+    """``axes`` itself; refused unless it is None or names every dimension by a letter of its own."""
     if axes is not None and (
         not isinstance(axes, str)
         or len(axes) != rank

@@ -12,7 +12,7 @@ from .compare import compare
 from .dialects import with_shape
 from .elements import Element, element
 from .errors import LayoutMismatch, ShapeError, shown
-from .format import Format
+from .format import Format, checked_axes
 from .layout import Layout
 from .making import placement
 from .nested import product
@@ -44,7 +44,7 @@ def check(x: Any, expects: Layout | Format | str, *, axes: str | None = None) ->
     one width refuses others.
     """
     found = _seen(x)
-    names = axes or found.axes
+    names = found.axes if axes is None else checked_axes(axes, found.layout.rank)
     wanted = _expected(expects, found.kind)
     if isinstance(wanted, Format):
         wanted = _fitting(x, found, names, wanted, expects)
@@ -69,11 +69,17 @@ def expects(**expected: Layout | Format | str) -> Callable[[Function], Function]
     from inspect import signature as signature_of
 
     def decorate(function: Function) -> Function:
-        signature = signature_of(function)
+        try:
+            signature = signature_of(function)
+        except (TypeError, ValueError):
+            raise ShapeError(
+                f"{shown(function)} does not tell its parameters.", hint="wrap it in a function of your own"
+            ) from None
+        called = getattr(function, "__name__", type(function).__name__)
         unknown = sorted(set(expected) - set(signature.parameters) - {"out"})
         if unknown:
             raise ShapeError(
-                f"{function.__name__} has no parameter {', '.join(unknown)}.",
+                f"{called} has no parameter {', '.join(unknown)}.",
                 hint=f"it has {', '.join(signature.parameters)}, and out is what it returns",
                 expected=expected,
             )
@@ -87,10 +93,10 @@ def expects(**expected: Layout | Format | str) -> Callable[[Function], Function]
                 return function(*args, **words)
             for name, value in signature.bind(*args, **words).arguments.items():
                 if name in expected and value is not None:
-                    _check_one(function.__name__, name, value, expected[name])
+                    _check_one(called, name, value, expected[name])
             result = function(*args, **words)
             if returned:
-                _check_one(function.__name__, "out", result, expected["out"])
+                _check_one(called, "out", result, expected["out"])
             return result
 
         return guarded  # type: ignore[return-value]

@@ -179,6 +179,8 @@ class ScaleOffset(Immutable):
 
     def take(self, channels: Iterable[int]) -> ScaleOffset:
         """Those channels, in that order, along the same axis."""
+        if not hasattr(channels, "__iter__"):
+            raise ShapeError(f"channels are several numbers, got {shown(channels)}.", hint="channel(k) takes one")
         pairs = [self._of_channel(k) for k in channels]
         return ScaleOffset([s for s, _ in pairs], [o for _, o in pairs], self.element.name, self.axis)
 

@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 from .block_table import BlockTable
-from .dialects import parse
+from .dialects import parse, with_shape
 from .elements import Element, element
 from .errors import ShapeError, shown
 from .format import Format
@@ -92,7 +92,9 @@ def empty(
         axes = found.axes
     else:
         placed = found
-        if (shape is not None and tuple(shape) != placed.extents) or left_pad is not None or right_pad is not None:
+        if shape is not None:
+            with_shape(placed, shape)
+        if left_pad is not None or right_pad is not None:
             raise ShapeError(
                 f"{found} has its shape {found.extents} and padding already.",
                 hint="leave shape and padding out",

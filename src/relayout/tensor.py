@@ -234,7 +234,7 @@ class Tensor(TensorData, TensorViews):
         number = values_of(value)
         if number.size != 1:
             raise misfit(number.shape, ())
-        stored = self.interface.encode(number.reshape(())[()], **self._channel(coordinate))
+        stored = self.interface.encode(number.reshape(()), **self._channel(coordinate))
         self._memories[place.buffer].write(place.where, stored)
 
     def __iter__(self) -> Iterator[Any]:

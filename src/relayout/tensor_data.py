@@ -14,7 +14,7 @@ from .interface import Plain
 from .layout import Layout
 from .memory import as_array
 from .modes import Mode, digit_sum
-from .transfer import gather, in_one_piece, scatter
+from .transfer import check_shape, gather, in_one_piece, scatter
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,6 +29,7 @@ class TensorData:
 
     def stored(self: Tensor) -> NDArray[Any]:
         """The stored values in logical order; over the same memory where strides can say so, else a copy."""
+        check_shape(self.shape)
         strided = self._strided()
         return gather(self._memories, self.layout, self._table) if strided is None else strided
 
@@ -175,6 +176,8 @@ class TensorData:
                         interface=self.interface,
                     )
                 code = code[0]
+        if isinstance(code, list | tuple) or getattr(code, "ndim", 0) > 0:
+            raise ShapeError(f"padding has one value, got {shown(code)}.", hint="fill with a number", fill=value)
         return Plain(self.interface.element.underlying).encode(np.asarray(code))
 
     # ---- for other libraries -----------------------------------------------------------------------------
@@ -235,6 +238,7 @@ def values_of(x: Any) -> NDArray[Any]:
 def _broadcast(values: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
     import numpy as np
 
+    check_shape(shape)
     extra = values.ndim - len(shape)
     if extra > 0 and set(values.shape[:extra]) == {1}:
         values = values.reshape(values.shape[extra:])

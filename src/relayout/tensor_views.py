@@ -117,7 +117,8 @@ class TensorViews:
     def tiled_iterator(self: Tensor, sizes: Any, dim: int = 0, start: Any = None) -> Iterator[Tensor]:
         """The tiles of these sizes along one dimension, from ``start`` on (the first tile by default)."""
         d = self.layout._dim(dim)
-        at = [0] * self.layout.rank if start is None else [as_int(x, "a tile number") for x in start]
+        numbers = (0,) * self.layout.rank if start is None else start if hasattr(start, "__iter__") else (start,)
+        at = [as_int(x, "a tile number") for x in numbers]
         self.layout.tile(sizes, at)
         count = -(-self.layout.extents[d] // sizes[d])
         return (self.tile(sizes, (*at[:d], k, *at[d + 1 :])) for k in range(at[d], count))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from .block_table import BlockTable
 from .compare import effective_swizzle
 from .elements import storage_dtype
+from .errors import LimitExceeded, shown
 from .layout import Layout
 from .memory import Memory
 from .modes import boxes
@@ -31,6 +32,20 @@ MAX_VIEWS = 512
 
 MAX_DIMS = 64
 """numpy's limit."""
+
+
+MAX_ELEMENTS = 1 << 42
+"""The largest array that is made."""
+
+
+def check_shape(shape: tuple[int, ...]) -> None:
+    """Refuse a shape that no numpy array has."""
+    if len(shape) > MAX_DIMS or prod([max(n, 1) for n in shape]) > MAX_ELEMENTS:
+        raise LimitExceeded(
+            f"an array of shape {shown(shape)} is over {MAX_DIMS} dimensions or {MAX_ELEMENTS} elements.",
+            hint="take a part of the tensor",
+            limit=MAX_ELEMENTS,
+        )
 
 
 def gather(memories: Sequence[Memory], layout: Layout, table: BlockTable | None) -> NDArray[Any]:

@@ -9,7 +9,7 @@ from ..elements import Element, element, storage_dtype
 from ..errors import NotExpressible, OutOfBounds, Overlap, ShapeError
 from ..image import collision
 from ..immutable import Immutable
-from ..layout import Layout
+from ..layout import Layout, as_layout
 from .loops import Nest, Piece, nest
 
 if TYPE_CHECKING:
@@ -33,8 +33,15 @@ class Plan(Immutable):
 
     def __new__(cls, source: Layout, target: Layout, kind: Any) -> Plan:
         for layout in (source, target):
-            if layout.has_basis or (layout.size and layout.min_offset < 0):
+            if as_layout(layout, "a plan").has_basis or (layout.size and layout.min_offset < 0):
                 raise ShapeError(f"{layout} goes below 0, or has no places in memory.", hint="add to its offset")
+        if source.extents != target.extents:
+            raise ShapeError(
+                f"the layouts have the extents {source.extents} and {target.extents}.",
+                hint="repack between layouts of one shape",
+                source=source,
+                target=target,
+            )
         clash = collision(target)
         if clash is not None:
             raise Overlap(
@@ -56,10 +63,20 @@ class Plan(Immutable):
     def __reduce__(self) -> tuple[Any, ...]:
         return Plan, (self.source, self.target, self.element.name)
 
-    def __call__(self, x: NDArray[Any], out: NDArray[Any]) -> NDArray[Any]:
-        """Copy from the flat memory ``x`` to the flat memory ``out``, where nothing beside the elements is written."""
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Plan) and self.__reduce__() == other.__reduce__()
+
+    def __hash__(self) -> int:
+        return hash(self.__reduce__()[1])
+
+    def __call__(self, x: Any, out: Any) -> Any:
+        """Copy from the flat memory ``x`` to the flat memory ``out``, where nothing beside the elements is written.
+
+        A tensor stands for its memory.
+        """
         import numpy as np
 
+        x, out = getattr(x, "raw", x), getattr(out, "raw", out)
         for array, layout, what in ((x, self.source, "source"), (out, self.target, "target")):
             _check_memory(array, layout, what, self.element)
         if not out.flags.writeable:
@@ -111,10 +128,12 @@ class Plan(Immutable):
         return f"Plan({self.source!r}, {self.target!r}, {self.element.name!r})"
 
 
-@lru_cache(maxsize=1024)
-def plan(source: Layout, target: Layout, kind: str) -> Plan:
+def plan(source: Layout, target: Layout, kind: Any) -> Plan:
     """The plan for these layouts and this type of elements; plans are kept."""
-    return Plan(source, target, kind)
+    return _kept(as_layout(source, "plan"), as_layout(target, "plan"), element(kind).name)
+
+
+_kept = lru_cache(maxsize=1024)(Plan)
 
 
 def _view(flat: NDArray[Any], start: int, piece: Piece, field: int) -> NDArray[Any]:
@@ -127,13 +146,20 @@ def _view(flat: NDArray[Any], start: int, piece: Piece, field: int) -> NDArray[A
 
 def _check_memory(array: Any, layout: Layout, what: str, kind: Element) -> None:
     """Refuse what is no flat memory of the type, or too short for the layout."""
+    import numpy as np
+
     if kind.bits % 8:
         raise NotExpressible(
             f"{kind.name} shares bytes with its neighbours.",
             hint="rl.from_logical copies packed elements",
             element=kind,
         )
-    if getattr(array, "ndim", None) != 1 or array.dtype != storage_dtype(kind) or not array.flags.c_contiguous:
+    if (
+        not isinstance(array, np.ndarray)
+        or array.ndim != 1
+        or array.dtype != storage_dtype(kind)
+        or not array.flags.c_contiguous
+    ):
         raise ShapeError(f"the {what} is no flat array of {kind.name}.", hint="pass its memory: x.reshape(-1), t.raw")
     if layout.size and layout.max_offset >= array.size:
         raise OutOfBounds(

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from ..dialects import with_shape
-from ..errors import ShapeError
-from ..format import Format
+from ..errors import Overlap, ShapeError
+from ..format import Format, checked_axes
 from ..interface import as_interface
 from ..layout import Layout
 from ..making import empty, placement, tensor
-from ..memory import own_element
+from ..memory import as_array, own_element
 from ..nested import product
 from ..tensor import Tensor
 from ..transfer import in_one_piece
@@ -40,18 +40,19 @@ def repack(
     A tensor gives a tensor. An array gives an array: of the stored shape for a format, one axis per factor; with the
     strides of a plain layout; else flat.
     """
-    source = tensor(x) if src is None else _unpacked(x, src, shape)
+    source = _source(x, src, shape, element)
     means = source.interface if element is None else as_interface(element)
     if isinstance(dst, str) and is_pattern(dst):
         dst = pattern_format(dst)
     found = placement(dst, means.element)
-    names = axes or source.axes
+    names = source.axes if axes is None else checked_axes(axes, source.ndim)
     if isinstance(found, Format) and names is not None:
         found = found.aligned(names)
     if out is None:
         made = empty(found, means, source.shape, fill=fill)
     else:
         made = Tensor(out, with_shape(found, source.shape), means)
+        _check_apart(source, made)
         if fill is not None:
             made._memories[0].fill(made._code(fill))
     _move(source, made)
@@ -64,17 +65,36 @@ def repack(
     return made.raw if strided is None or found.windowed else strided
 
 
-def _unpacked(x: Any, src: Layout | Format | str, shape: Any) -> Tensor:
-    """Flat memory as a tensor of the layout that it has."""
+def _source(x: Any, src: Layout | Format | str | None, shape: Any, kind: Any) -> Tensor:
+    """The data as a tensor; with ``src`` flat memory of that layout, whose ``shape`` a format needs."""
+    if src is None:
+        found = tensor(x)
+        if shape is not None:
+            with_shape(Layout.row_major(found.shape), shape)
+        return found
+    if isinstance(x, Tensor):
+        raise ShapeError("a tensor knows its layout.", hint="leave src out, or pass t.raw for its memory", tensor=x)
+    raw = isinstance(x, bytes | bytearray | memoryview)
+    flat = x if raw else as_array(x)
+    if not raw and not flat.flags.c_contiguous:
+        raise ShapeError("the memory does not lie together.", hint="copy it: numpy.ascontiguousarray", got=flat.shape)
+    if raw and kind is None:
+        raise ShapeError("bytes do not tell their elements.", hint="pass element=", got=type(x))
+    placed = placement(src, as_interface(kind).element if raw else own_element(flat))
+    if isinstance(placed, Format) and shape is None:
+        raise ShapeError(f"{placed} has no shape yet.", hint="pass the shape of the data: shape=(...)", format=placed)
+    layout = placed if shape is None else with_shape(placed, shape)
+    axes = placed.axes if isinstance(placed, Format) else None
+    return Tensor(flat if raw else flat.reshape(-1), layout, kind if raw else None, axes=axes)  # type: ignore[arg-type]
+
+
+def _check_apart(source: Tensor, target: Tensor) -> None:
+    """Refuse memory that cannot be written, or that holds the source as well."""
     import numpy as np
 
-    flat = x.raw if isinstance(x, Tensor) else np.asarray(x).reshape(-1)
-    found = placement(src, own_element(flat))
-    if isinstance(found, Format) and shape is None:
-        raise ShapeError(f"{found} has no shape yet.", hint="pass the shape of the data: shape=(...)", format=found)
-    layout = found if isinstance(found, Layout) else found.layout(shape)
-    axes = found.axes if isinstance(found, Format) else None
-    return Tensor(flat, layout, axes=axes)
+    target._check_writable()
+    if any(np.may_share_memory(a.bytes, b.bytes) for a in source._memories for b in target._memories):
+        raise Overlap("the data and out share memory.", hint="copy one of them first, or leave out= away")
 
 
 def _move(source: Tensor, target: Tensor) -> None:

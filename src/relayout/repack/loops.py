@@ -61,13 +61,7 @@ class Nest(NamedTuple):
 
 def nest(source: Layout, target: Layout) -> Nest:
     """Both layouts, without their swizzles, as loops; every coordinate is in exactly one piece."""
-    if source.extents != target.extents:
-        raise ShapeError(
-            f"the layouts have the extents {source.extents} and {target.extents}.",
-            hint="repack between layouts of one shape",
-            source=source,
-            target=target,
-        )
+    check_extents(source, target)
     if source.size == 0:
         return Nest((), ())
     start = [source.offset, target.offset]
@@ -83,6 +77,17 @@ def nest(source: Layout, target: Layout) -> Nest:
         else:
             cuts.append(digits)
     return Nest(tuple(_joined(start[0], start[1], cuts)), tuple(tables))
+
+
+def check_extents(source: Layout, target: Layout) -> None:
+    """Refuse layouts of different shapes."""
+    if source.extents != target.extents:
+        raise ShapeError(
+            f"the layouts have the extents {source.extents} and {target.extents}.",
+            hint="repack between layouts of one shape",
+            source=source,
+            target=target,
+        )
 
 
 def _common(a: Mode, b: Mode) -> list[Piece] | None:

@@ -10,7 +10,7 @@ from ..errors import NotExpressible, OutOfBounds, Overlap, ShapeError
 from ..image import collision
 from ..immutable import Immutable
 from ..layout import Layout, as_layout
-from .loops import Nest, Piece, nest
+from .loops import Nest, Piece, check_extents, nest
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,13 +35,7 @@ class Plan(Immutable):
         for layout in (source, target):
             if as_layout(layout, "a plan").has_basis or (layout.size and layout.min_offset < 0):
                 raise ShapeError(f"{layout} goes below 0, or has no places in memory.", hint="add to its offset")
-        if source.extents != target.extents:
-            raise ShapeError(
-                f"the layouts have the extents {source.extents} and {target.extents}.",
-                hint="repack between layouts of one shape",
-                source=source,
-                target=target,
-            )
+        check_extents(source, target)
         clash = collision(target)
         if clash is not None:
             raise Overlap(

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from .errors import NotExpressible, ShapeError
+from .format import in_box_of
 from .inttuple import as_int
 from .layout import Layout
 from .nested import product
@@ -152,11 +153,9 @@ def _in_box_of(total: int, x: Layout) -> Layout:
         )
     first = x._mode(0)
     sizes, strides = list(first.sizes), list(first.strides)
-    if total % strides[-1] == 0:
-        sizes[-1] = total // strides[-1]
-    else:
-        sizes.append(2)
-        strides.append(total - x.storage_size)
+    if total % strides[-1]:
+        return in_box_of(total, x)
+    sizes[-1] = total // strides[-1]
     shape = sizes[0] if len(sizes) == 1 else tuple(sizes)
     stride = strides[0] if len(strides) == 1 else tuple(strides)
     return Layout((shape, *x.shape[1:]), (stride, *x.stride[1:]), extents=x.extents)

@@ -10,6 +10,7 @@ from .align import subject
 from .dialects import parse, with_shape
 from .elements import element
 from .errors import LimitExceeded
+from .factors import checked_axes
 from .format import Format
 from .layout import Layout
 from .modes import coalesced, simplified
@@ -39,7 +40,7 @@ def explain(x: Layout | Format | str, shape: Any = None, *, axes: str | None = N
         axes = found.axes
         lines += _format_lines(found, shape is None, bits)
     elif axes is not None:
-        axes = Format(found.rank, [(d, 0) for d in range(found.rank)]).renamed(axes).axes
+        axes = checked_axes(axes, found.rank)
     if shape is not None:
         found = with_shape(found, shape)
     if isinstance(found, Layout):

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-from .errors import LimitExceeded, NotExpressible, ParseError, ShapeError, shown
+from .errors import NotExpressible, ParseError, ShapeError, shown
+from .factors import (
+    Factor,
+    checked_align,
+    checked_axes,
+    checked_factors,
+    checked_fill,
+    in_range,
+    padding,
+    per_dim,
+    with_steps,
+)
 from .immutable import Immutable
 from .inttuple import as_int
 from .layout import Layout
 from .nested import product
-
-MAX_FACTORS = 1024
-"""The most factors a format may have."""
-
-
-class Factor(NamedTuple):
-    """``size`` steps along dimension ``dim``, size 0 for all the rest; one step moves ``step`` elements of it."""
-
-    dim: int
-    size: int
-    step: int
 
 
 class Format(Immutable):
@@ -57,15 +57,15 @@ class Format(Immutable):
         element_bits: int | None = None,
     ) -> Format:
         rank = as_int(rank, "rank")
-        checked = _checked_factors(rank, factors)
+        checked = checked_factors(rank, factors)
         values = {
             "rank": rank,
             "factors": checked,
             "axes": checked_axes(axes, rank),
-            "fill": _checked_fill(fill),
-            "indirect": None if indirect is None else _in_range(indirect, "indirect", 0, len(checked)),
-            "align": None if align is None else _checked_align(align, len(checked)),
-            "element_bits": None if element_bits is None else _in_range(element_bits, "element_bits", 1, 4096),
+            "fill": checked_fill(fill),
+            "indirect": None if indirect is None else in_range(indirect, "indirect", 0, len(checked)),
+            "align": None if align is None else checked_align(align, len(checked)),
+            "element_bits": None if element_bits is None else in_range(element_bits, "element_bits", 1, 4096),
         }
         self = super().__new__(cls)
         for name, value in values.items():
@@ -93,7 +93,7 @@ class Format(Immutable):
     @property
     def pairs(self) -> tuple[tuple[int, ...], ...]:
         """The factors as they are written: with a place value only where it is not the usual one."""
-        usual = _with_steps(self.rank, [(f.dim, f.size) for f in self.factors])
+        usual = with_steps(self.rank, [(f.dim, f.size) for f in self.factors])
         return tuple([(f.dim, f.size) if f == u else tuple(f) for f, u in zip(self.factors, usual)])
 
     # ---- other formats -----------------------------------------------------------------------------------
@@ -115,7 +115,7 @@ class Format(Immutable):
         if any(len(size) != 2 for size in sizes):
             raise ShapeError(f"tiles are pairs (dim, size), got {shown(sizes)}.", hint="no place values", tiles=sizes)
         factors = [[f.dim, f.size] for f in self.factors]
-        tiles = _checked_factors(self.rank, [*self.pairs[: self.rank], *sizes])[self.rank :]
+        tiles = checked_factors(self.rank, [*self.pairs[: self.rank], *sizes])[self.rank :]
         for dim, size, _ in tiles:
             block = max(k for k, (d, _) in enumerate(factors) if d == dim)
             if factors[block][1] % size:
@@ -181,7 +181,7 @@ class Format(Immutable):
         physical, strides = self._stored(shape, left_pad, right_pad)
         made = self._assembled(physical, strides, shape, left_pad)
         total = self._aligned_total(physical, strides)
-        return made if made.padded_size == 0 or total <= made.storage_size else _in_box_of(total, made)
+        return made if made.padded_size == 0 or total <= made.storage_size else in_box_of(total, made)
 
     def _aligned_total(self, physical: list[int], strides: list[int]) -> int:
         """The elements that the alignment of the whole asks for."""
@@ -222,8 +222,8 @@ class Format(Immutable):
 
     def _stored(self, shape: Any, left_pad: Any, right_pad: Any) -> tuple[list[int], list[int]]:
         """The size and the stride of every factor, slowest first."""
-        sizes = _per_dim(shape, "shape", self.rank)
-        left, right = _padding(left_pad, "left_pad", self.rank), _padding(right_pad, "right_pad", self.rank)
+        sizes = per_dim(shape, "shape", self.rank)
+        left, right = padding(left_pad, "left_pad", self.rank), padding(right_pad, "right_pad", self.rank)
         rests = [-(-(n + a + b) // block) for n, a, b, block in zip(sizes, left, right, self.block_shape)]
         physical = [f.size or rests[f.dim] for f in self.factors]
         strides = [0] * len(physical)
@@ -250,8 +250,8 @@ class Format(Immutable):
             else:
                 shapes.append(tuple([n for _, n, _ in digits]))
                 steps.append(tuple([s for _, _, s in digits]))
-        extents = _per_dim(shape, "shape", self.rank)
-        return Layout(tuple(shapes), tuple(steps), extents=extents, origin=_padding(left_pad, "left_pad", self.rank))
+        extents = per_dim(shape, "shape", self.rank)
+        return Layout(tuple(shapes), tuple(steps), extents=extents, origin=padding(left_pad, "left_pad", self.rank))
 
     # ---- as a value --------------------------------------------------------------------------------------
 
@@ -361,114 +361,6 @@ def _remade(rank: int, pairs: Any, words: dict[str, Any]) -> Format:
     return Format(rank, pairs, **words)
 
 
-def _checked_factors(rank: int, factors: Sequence[Sequence[int]]) -> tuple[Factor, ...]:
-    if rank < 0:
-        raise ShapeError(f"rank {rank} is negative.", hint="a format has a rank >= 0", rank=rank)
-    if max(rank, len(factors)) > MAX_FACTORS:
-        raise LimitExceeded(
-            f"a format of rank {rank} with {len(factors)} factors is over the limit of {MAX_FACTORS}.",
-            hint="no format has that many",
-            limit=MAX_FACTORS,
-        )
-    pairs = [tuple([as_int(x, "a factor") for x in f]) for f in factors]
-    for p in pairs:
-        if len(p) not in (2, 3) or not 0 <= p[0] < rank or p[1] < 0 or (len(p) == 3 and (p[2] < 1 or not p[1])):
-            raise ShapeError(
-                f"{p} is no factor of a format of rank {rank}.",
-                hint="write (dimension, size) with size 0 for the rest, or (dimension, size, place value)",
-                factor=p,
-                rank=rank,
-            )
-    rests = [p[0] for p in pairs[:rank]]
-    if sorted(rests) != list(range(rank)) or any(p[1] for p in pairs[:rank]) or any(not p[1] for p in pairs[rank:]):
-        raise ShapeError(
-            f"the factors {shown(tuple(pairs))} do not start with the rest of every dimension, once each.",
-            hint=f"begin with {rank} pairs (dimension, 0), then the blocks",
-            factors=tuple(pairs),
-        )
-    return _with_steps(rank, pairs)
-
-
-def _with_steps(rank: int, pairs: Sequence[tuple[int, ...]]) -> tuple[Factor, ...]:
-    """The factors with their place values, which must make up whole digits of every dimension."""
-    steps: list[int] = [0] * len(pairs)
-    for d in range(rank):
-        mine = [k for k, p in enumerate(pairs) if p[0] == d]
-        running = 1
-        for k in reversed(mine):
-            steps[k] = pairs[k][2] if len(pairs[k]) == 3 else running
-            running *= pairs[k][1] or 1
-        running = 1
-        for k in sorted(mine[1:], key=lambda k: (steps[k], pairs[k][1])):
-            if steps[k] != running:
-                raise ShapeError(
-                    f"the place values of dimension {d} leave a gap: {steps[k]} where {running} is next.",
-                    hint="give the digits of a dimension the place values 1, s0, s0*s1, ...",
-                    factors=tuple(pairs),
-                )
-            running *= pairs[k][1]
-        steps[mine[0]] = running
-    return tuple([Factor(p[0], p[1], s) for p, s in zip(pairs, steps)])
-
-
-def checked_axes(axes: str | None, rank: int) -> str | None:
-    """``axes`` itself; refused unless it is None or names every dimension by a letter of its own."""
-    if axes is not None and (
-        not isinstance(axes, str)
-        or len(axes) != rank
-        or len(set(axes)) != rank
-        or not ((axes.isalpha() and axes.isascii()) or not axes)
-    ):
-        raise ShapeError(f"axes {axes!r} do not name {rank} dimensions.", hint="one different letter each", axes=axes)
-    return axes
-
-
-def _checked_fill(fill: Any) -> int | float | str | None:
-    """A number, or a word such as ``qzero``."""
-    if fill is None or (isinstance(fill, str) and re.fullmatch("[a-z]+", fill)):
-        return fill
-    number = fill.item() if hasattr(fill, "item") else fill
-    if isinstance(number, int | float) and not isinstance(number, bool):
-        return number
-    raise ShapeError(f"fill {shown(fill)} is no number.", hint="a stored value, or 'qzero'", fill=fill)
-
-
-def _checked_align(align: Sequence[int], factors: int) -> tuple[int, ...]:
-    values = tuple([as_int(a, "an alignment") for a in align])
-    if len(values) != factors + 1 or min(values) < 1:
-        raise ShapeError(
-            f"align {values} needs {factors + 1} values >= 1.",
-            hint="one for the total, then one per factor",
-            align=values,
-        )
-    return values
-
-
-def _in_range(value: Any, what: str, low: int, high: int) -> int:
-    number = as_int(value, what)
-    if not low <= number <= high:
-        raise ShapeError(
-            f"{what} {number} is outside {low} .. {high}.", hint=f"keep {low} <= {what} <= {high}", got=number
-        )
-    return number
-
-
-def _per_dim(entries: Any, what: str, rank: int) -> tuple[int, ...]:
-    values = entries if isinstance(entries, tuple | list) else (entries,)
-    if len(values) != rank:
-        raise ShapeError(
-            f"{what} {shown(entries)} does not fit a format of rank {rank}.", hint="one entry per dimension"
-        )
-    numbers = tuple([as_int(v, what) for v in values])
-    if min(numbers, default=0) < 0:
-        raise ShapeError(f"{what} {numbers} has a negative entry.", hint="use entries >= 0", got=numbers)
-    return numbers
-
-
-def _padding(entries: Any, what: str, rank: int) -> tuple[int, ...]:
-    return (0,) * rank if entries is None else _per_dim(entries, what, rank)
-
-
 def format_of(layout: Layout) -> Format:
     """The format that gives ``layout`` for its extents: the slowest digit of every mode is its rest.
 
@@ -502,7 +394,7 @@ def format_of(layout: Layout) -> Format:
     return fmt
 
 
-def _in_box_of(total: int, layout: Layout) -> Layout:
+def in_box_of(total: int, layout: Layout) -> Layout:
     """``layout`` in a box of ``total`` elements: one more digit of its first dimension, outside the window."""
     if layout.rank == 0:
         raise NotExpressible(

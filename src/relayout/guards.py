@@ -12,7 +12,8 @@ from .compare import compare
 from .dialects import with_shape
 from .elements import Element, element
 from .errors import LayoutMismatch, ShapeError, shown
-from .format import Format, checked_axes
+from .factors import checked_axes
+from .format import Format
 from .layout import Layout
 from .making import placement
 from .nested import product

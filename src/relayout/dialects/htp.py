@@ -10,7 +10,8 @@ import re
 from typing import Any
 
 from .. import catalog
-from ..format import MAX_FACTORS, Format
+from ..factors import MAX_FACTORS
+from ..format import Format
 from ..layout import Layout
 from .blocked import plain_format
 from .refusal import cannot

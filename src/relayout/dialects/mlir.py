@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 from ..elements import element
 from ..errors import LayoutError, NotExpressible, ShapeError
-from ..format import MAX_FACTORS, Factor, Format, format_of
+from ..factors import MAX_FACTORS, Factor
+from ..format import Format, format_of
 from ..layout import Layout
 from .affine import Affine, expression, layout_of
 from .blocked import Stored, cut, stored_format

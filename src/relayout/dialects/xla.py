@@ -13,7 +13,8 @@ from typing import Any
 
 from ..elements import ELEMENTS, element
 from ..errors import ShapeError
-from ..format import MAX_FACTORS, Factor, Format
+from ..factors import MAX_FACTORS, Factor
+from ..format import Format
 from ..layout import Layout
 from .blocked import Stored, cut, plain_format, stored_format
 from .scan import Scanner

@@ -6,7 +6,8 @@ from typing import Any
 
 from ..dialects import with_shape
 from ..errors import Overlap, ShapeError
-from ..format import Format, checked_axes
+from ..factors import checked_axes
+from ..format import Format
 from ..interface import as_interface
 from ..layout import Layout
 from ..making import empty, placement, tensor

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import product as cartesian
 from typing import TYPE_CHECKING, Any
 
-from .errors import LimitExceeded, NotExpressible, OutOfBounds
+from .errors import LimitExceeded, NotExpressible, OutOfBounds, Overlap
 from .lattice import solutions
 from .modes import Box, Mode, boxes, digit_sum, span
 from .nested import flatten
@@ -292,6 +292,17 @@ def collision(layout: Layout) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
                 here, there = list(found[: len(sizes)]), list(found[len(sizes) :])
                 return _coordinate(layout, other, there), _coordinate(layout, combination, here)
     return None
+
+
+def check_places(layout: Layout) -> None:
+    """Refuse a layout that is written to while two of its coordinates share an offset."""
+    clash = collision(layout)
+    if clash is not None:
+        raise Overlap(
+            f"{clash[0]} and {clash[1]} are the same place in memory: {layout}.",
+            hint="write to a layout whose coordinates have places of their own",
+            coordinates=clash,
+        )
 
 
 def is_injective(layout: Layout) -> bool:

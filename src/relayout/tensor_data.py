@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard
 
 from .compare import first_difference
 from .errors import NotExpressible, Overlap, ShapeError, shown
-from .image import collision
+from .image import check_places, collision
 from .interface import Plain
 from .layout import Layout
 from .memory import as_array
@@ -66,13 +66,7 @@ class TensorData:
         import numpy as np
 
         self._check_writable()
-        clash = collision(self.layout)
-        if clash is not None:
-            raise Overlap(
-                f"{clash[0]} and {clash[1]} are the same place in memory: {self.layout}.",
-                hint="write to a tensor whose coordinates have places of their own",
-                coordinates=clash,
-            )
+        check_places(self.layout)
         same = is_tensor(values) and values.interface == self.interface
         if same and (self.interface.axis is None or values.shape == self.shape):
             stored = _broadcast(values.stored(), self.shape)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..elements import Element, element, storage_dtype
 from ..errors import NotExpressible, OutOfBounds, Overlap, ShapeError
-from ..image import collision
+from ..image import check_places
 from ..immutable import Immutable
 from ..layout import Layout, as_layout
 from .loops import Nest, Piece, check_extents, nest
@@ -36,13 +36,7 @@ class Plan(Immutable):
             if as_layout(layout, "a plan").has_basis or (layout.size and layout.min_offset < 0):
                 raise ShapeError(f"{layout} goes below 0, or has no places in memory.", hint="add to its offset")
         check_extents(source, target)
-        clash = collision(target)
-        if clash is not None:
-            raise Overlap(
-                f"{clash[0]} and {clash[1]} are the same place in {target}.",
-                hint="write to a layout whose coordinates have places of their own",
-                coordinates=clash,
-            )
+        check_places(target)
         self = super().__new__(cls)
         swizzled = source.swizzle is not None or target.swizzle is not None
         for name, value in (
@@ -94,12 +88,12 @@ class Plan(Immutable):
             count *= len(table.source)
         return count > MAX_LOOKUPS
 
-    def _pieces(self) -> list[Piece]:
+    def _pieces(self) -> tuple[Piece, ...]:
         """Every piece, once for each combination of the tables' entries."""
-        pieces = list(self.steps.pieces) if self.steps is not None else []
-        for table in self.steps.tables if self.steps is not None else ():
+        pieces, tables = self.steps or ((), ())
+        for table in tables:
             entries = list(zip(table.source.tolist(), table.target.tolist()))
-            pieces = [p._replace(source=p.source + a, target=p.target + b) for p in pieces for a, b in entries]
+            pieces = tuple([p._replace(source=p.source + a, target=p.target + b) for p in pieces for a, b in entries])
         return pieces
 
     def explain(self) -> str:

@@ -46,16 +46,16 @@ public:
         while (started < helpers && start()) ++started;
         helpers = std::min(helpers, started);
         const Job job{task, count, std::max<Int>(1, count / (8 * (helpers + 1)))};
-        int asleep;
+        int missing;
         {
             const std::lock_guard<std::mutex> hold(mutex);
             current = &job;
             next.store(0, std::memory_order_relaxed);
             seats = helpers;
             generation.fetch_add(1, std::memory_order_release);
-            asleep = std::min(sleepers, helpers);
+            missing = helpers - (started - sleepers);  // Threads that are awake come by themselves.
         }
-        for (; asleep > 0; --asleep) wake.notify_one();
+        for (; missing > 0; --missing) wake.notify_one();
         share(job);
         {
             // Nobody joins any more: those that have not woken up by now are not waited for.

@@ -1,0 +1,3 @@
+#include "isa.h"
+
+namespace relayout::RELAYOUT_ISA_NAMESPACE {}

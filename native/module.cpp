@@ -3,4 +3,5 @@
 NB_MODULE(_native, m) {
     bind_offsets(m);
     bind_nested(m);
+    bind_convert(m);
 }

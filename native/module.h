@@ -6,3 +6,4 @@ namespace nb = nanobind;
 
 void bind_offsets(nb::module_ &m);
 void bind_nested(nb::module_ &m);
+void bind_convert(nb::module_ &m);

@@ -3,5 +3,7 @@
 NB_MODULE(_native, m) {
     bind_offsets(m);
     bind_nested(m);
+    bind_general(m);
+    bind_repack(m);
     bind_convert(m);
 }

@@ -1,0 +1,463 @@
+#include "kernels.h"
+
+#include "lanes.h"
+
+namespace relayout {
+namespace RELAYOUT_ISA_NAMESPACE {
+namespace {
+
+constexpr Int line = 64;
+
+Int least(Int a, Int b) { return a < b ? a : b; }
+
+// ---- runs ----------------------------------------------------------------------------------------------------
+
+template <typename T> void move(const Byte *s, Byte *d) {
+    T x;
+    std::memcpy(&x, s, sizeof(T));
+    std::memcpy(d, &x, sizeof(T));
+}
+
+// Any length; the last piece may overlap the one before.
+inline void copy(const Byte *s, Byte *d, Int length) {
+    if (length >= 64) {
+        for (Int k = 0; k + 64 <= length; k += 64) Vec64::load(s + k).store(d + k);
+        if (length % 64) Vec64::load(s + length - 64).store(d + length - 64);
+    } else if (length >= 32) {
+        const Vec32 first = Vec32::load(s), last = Vec32::load(s + length - 32);
+        first.store(d);
+        last.store(d + length - 32);
+    } else if (length >= 16) {
+        const Vec16 first = Vec16::load(s), last = Vec16::load(s + length - 16);
+        first.store(d);
+        last.store(d + length - 16);
+    } else if (length >= 8) {
+        move<std::uint64_t>(s, d);
+        move<std::uint64_t>(s + length - 8, d + length - 8);
+    } else if (length >= 4) {
+        move<std::uint32_t>(s, d);
+        move<std::uint32_t>(s + length - 4, d + length - 4);
+    } else {
+        for (Int k = 0; k < length; ++k) d[k] = s[k];
+    }
+}
+
+template <typename V, bool stream> void put(V x, Byte *d) {
+    if constexpr (stream)
+        x.stream(d);
+    else
+        x.store(d);
+}
+
+template <typename V, bool stream>
+void equal_runs(const Byte *s, Byte *d, Int count, Int ss, Int ds, Int ahead) {
+    for (Int i = 0; i < count; ++i, s += ss, d += ds) {
+        if (ahead) prefetch(s + ahead);
+        put<V, stream>(V::load(s), d);
+    }
+}
+
+// Runs of two pieces of which the second may overlap the first.
+template <typename V> void overlapping_runs(const Byte *s, Byte *d, Int count, Int ss, Int ds, Int last, Int ahead) {
+    for (Int i = 0; i < count; ++i, s += ss, d += ds) {
+        if (ahead) prefetch(s + ahead);
+        const V a = V::load(s), b = V::load(s + last);
+        a.store(d);
+        b.store(d + last);
+    }
+}
+
+template <typename T> void short_runs(const Byte *s, Byte *d, Int count, Int ss, Int ds, Int last) {
+    for (Int i = 0; i < count; ++i, s += ss, d += ds) {
+        T a, b;
+        std::memcpy(&a, s, sizeof(T));
+        std::memcpy(&b, s + last, sizeof(T));
+        std::memcpy(d, &a, sizeof(T));
+        std::memcpy(d + last, &b, sizeof(T));
+    }
+}
+
+template <typename V> void streamed(const Byte *s, Byte *d, Int length, Int ahead) {
+    for (Int k = 0; k < length; k += V::bytes) {
+        if (ahead && k % line == 0) prefetch(s + k + ahead);
+        V::load(s + k).stream(d + k);
+    }
+}
+
+void runs(const Byte *s, Byte *d, Int count, Int ss, Int ds, Int length, bool stream, Int ahead) {
+    if (stream) {
+        if (length == 16) return equal_runs<Vec16, true>(s, d, count, ss, ds, ahead);
+        if (length == 32) return equal_runs<Vec32, true>(s, d, count, ss, ds, ahead);
+        for (Int i = 0; i < count; ++i, s += ss, d += ds) {
+            if (length % 64 == 0)
+                streamed<Vec64>(s, d, length, ahead);
+            else
+                streamed<Vec16>(s, d, length, ahead);
+        }
+        return;
+    }
+    if (length == 16) return equal_runs<Vec16, false>(s, d, count, ss, ds, ahead);
+    if (length == 32) return equal_runs<Vec32, false>(s, d, count, ss, ds, ahead);
+    if (length == 64) return equal_runs<Vec64, false>(s, d, count, ss, ds, ahead);
+    if (length > 32 && length < 64) return overlapping_runs<Vec32>(s, d, count, ss, ds, length - 32, ahead);
+    if (length > 16 && length < 32) return overlapping_runs<Vec16>(s, d, count, ss, ds, length - 16, ahead);
+    if (length >= 8 && length < 16) return short_runs<std::uint64_t>(s, d, count, ss, ds, length - 8);
+    if (length >= 4 && length < 8) return short_runs<std::uint32_t>(s, d, count, ss, ds, length - 4);
+    for (Int i = 0; i < count; ++i, s += ss, d += ds) {
+        if (ahead)
+            for (Int k = 0; k < length; k += line) prefetch(s + k + ahead);
+        copy(s, d, length);
+    }
+}
+
+// ---- transposing ---------------------------------------------------------------------------------------------
+
+// One stage of perfect shuffles; log2(E) of them turn E rows of E elements, in each lane, into columns.
+template <int W, typename V, int E> inline void shuffle(V (&x)[E]) {
+    V y[E];
+#pragma GCC unroll 16
+    for (int i = 0; i < E / 2; ++i) {
+        y[2 * i] = V::template low<W>(x[i], x[i + E / 2]);
+        y[2 * i + 1] = V::template high<W>(x[i], x[i + E / 2]);
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < E; ++i) x[i] = y[i];
+}
+
+// V::bytes / W rows by 16 / W columns: every lane of a vector takes 16 / W of the rows.
+template <int W, typename V, bool stream>
+inline void block(const Byte *const *rows, Int at, Byte *target, const Int *columns) {
+    constexpr int E = 16 / W;
+    V x[E];
+#pragma GCC unroll 16
+    for (int r = 0; r < E; ++r) x[r] = V::lanes(rows + r, E, at);
+    shuffle<W>(x);
+    if constexpr (E > 2) shuffle<W>(x);
+    if constexpr (E > 4) shuffle<W>(x);
+    if constexpr (E > 8) shuffle<W>(x);
+#pragma GCC unroll 16
+    for (int c = 0; c < E; ++c) put<V, stream>(x[c], target + columns[c]);
+}
+
+// All columns of V::bytes / W rows.
+template <int W, typename V, bool stream>
+inline void band(const Byte *const *rows, Int at, Byte *target, const Int *columns, Int width) {
+    constexpr Int E = 16 / W;
+    Int j = 0;
+    for (; j + E <= width; j += E) block<W, V, stream>(rows, at + j * W, target, columns + j);
+    if (j == width) return;
+    if (width >= E) return block<W, V, stream>(rows, at + (width - E) * W, target, columns + width - E);
+    for (j = 0; j < width; ++j)
+        for (int i = 0; i < V::bytes / W; ++i) std::memcpy(target + columns[j] + i * W, rows[i] + at + j * W, W);
+}
+
+// 64 / W rows: a line of the target for each column.
+template <int W, bool stream>
+inline void lines(const Byte *const *rows, Int at, Byte *target, const Int *columns, Int width) {
+    constexpr Int E = 16 / W, step = Wide::bytes / W;
+    Int j = 0;
+    for (; j + E <= width; j += E)
+        for (Int i = 0; i < 64 / W; i += step)
+            block<W, Wide, stream>(rows + i, at + j * W, target + i * W, columns + j);
+    if (j == width) return;
+    for (Int i = 0; i < 64 / W; i += step) {
+        if (width >= E)
+            block<W, Wide, stream>(rows + i, at + (width - E) * W, target + i * W, columns + width - E);
+        else
+            band<W, Wide, stream>(rows + i, at, target + i * W, columns, width);
+    }
+}
+
+template <int W, bool stream>
+void tall(const Byte *const *rows, Int height, Byte *target, const Int *columns, Int width, bool pack, Int ahead) {
+    constexpr Int R = 64 / W;
+    alignas(64) Byte packed[R * line];
+    const Byte *packed_rows[R];
+    for (Int i = 0; i < R; ++i) packed_rows[i] = packed + i * line;
+    // Strips of whole lines of the source, so that each is read once.
+    for (Int j = 0; j < width; j += R) {
+        const Int columns_here = least(R, width - j);
+        for (Int i = 0; i < height; i += R) {
+            const Int first = least(i, height - R);
+            const Byte *const *from = rows + first;
+            Byte *to = target + first * W;
+            if (pack && columns_here == R) {
+                for (Int r = 0; r < R; ++r) {
+                    if (ahead) prefetch(from[r] + j * W + ahead);
+                    Vec64::load(from[r] + j * W).store(packed + r * line);
+                }
+                lines<W, stream>(packed_rows, 0, to, columns + j, R);
+            } else {
+                if (ahead)
+                    for (Int r = 0; r < R; ++r) prefetch(from[r] + j * W + ahead);
+                lines<W, stream>(from, j * W, to, columns + j, columns_here);
+            }
+        }
+    }
+}
+
+template <int W, typename V>
+void short_bands(const Byte *const *rows, Int height, Byte *target, const Int *columns, Int width, bool stream) {
+    constexpr Int R = V::bytes / W;
+    for (Int i = 0; i < height; i += R) {
+        const Int first = least(i, height - R);
+        if (stream)
+            band<W, V, true>(rows + first, 0, target + first * W, columns, width);
+        else
+            band<W, V, false>(rows + first, 0, target + first * W, columns, width);
+    }
+}
+
+constexpr Int max_rows = 1024;
+
+template <int W>
+void transpose(const Byte *source, const Int *row_offsets, Int height, Byte *target, const Int *columns, Int width,
+               bool stream, bool pack, Int ahead) {
+    const Byte *rows[max_rows];
+    for (Int base = 0; base < height; base += max_rows) {
+        const Int here = least(max_rows, height - base);
+        for (Int i = 0; i < here; ++i) rows[i] = source + row_offsets[base + i];
+        Byte *to = target + base * W;
+        if (here * W >= 64) {
+            if (stream)
+                tall<W, true>(rows, here, to, columns, width, pack, ahead);
+            else
+                tall<W, false>(rows, here, to, columns, width, pack, ahead);
+            continue;
+        }
+        if (ahead)
+            for (Int i = 0; i < here; ++i)
+                for (Int k = 0; k < width * W; k += line) prefetch(rows[i] + k + ahead);
+        if (here * W >= 32)
+            short_bands<W, Vec32>(rows, here, to, columns, width, stream);
+        else if (here * W >= 16)
+            short_bands<W, Vec16>(rows, here, to, columns, width, stream);
+        else
+            for (Int j = 0; j < width; ++j)
+                for (Int i = 0; i < here; ++i) std::memcpy(to + columns[j] + i * W, rows[i] + j * W, W);
+    }
+}
+
+// ---- weaving few rows into one, and back ---------------------------------------------------------------------
+
+template <int W>
+void weave_plainly(const Byte *source, Byte *target, const Int *rows, int ways, Int from, Int count) {
+    for (Int j = from; j < count; ++j)
+        for (int k = 0; k < ways; ++k) std::memcpy(target + (j * ways + k) * W, source + rows[k] + j * W, W);
+}
+
+template <int W>
+void unweave_plainly(const Byte *source, Byte *target, const Int *rows, int ways, Int from, Int count) {
+    for (Int j = from; j < count; ++j)
+        for (int k = 0; k < ways; ++k) std::memcpy(target + rows[k] + j * W, source + (j * ways + k) * W, W);
+}
+
+#if defined(__SSSE3__) || defined(__ARM_NEON)
+#define RELAYOUT_HAS_LOOKUP
+
+// The bytes of x that `index` names; 0 where it names none (128).
+inline Vec16 lookup(Vec16 x, Vec16 index) {
+#if defined(__SSSE3__)
+    return {_mm_shuffle_epi8(x.v, index.v)};
+#else
+    return {vqtbl1q_u8(x.v, index.v)};
+#endif
+}
+
+inline Vec16 either(Vec16 a, Vec16 b) {
+#if defined(__SSSE3__)
+    return {_mm_or_si128(a.v, b.v)};
+#else
+    return {vorrq_u8(a.v, b.v)};
+#endif
+}
+
+// Which bytes of row k the o-th vector of the woven rows takes, and the other way round.
+template <int W, int K> struct Indices {
+    Byte woven[K][K][16], unwoven[K][K][16];
+
+    constexpr Indices() : woven{}, unwoven{} {
+        for (int o = 0; o < K; ++o)
+            for (int k = 0; k < K; ++k)
+                for (int b = 0; b < 16; ++b) {
+                    const int e = (o * 16 + b) / W;
+                    woven[o][k][b] = e % K == k ? Byte(e / K * W + b % W) : Byte(128);
+                    const int place = (b / W * K + o) * W + b % W;
+                    unwoven[o][k][b] = place / 16 == k ? Byte(place % 16) : Byte(128);
+                }
+    }
+};
+
+template <int W, int K> alignas(64) constexpr Indices<W, K> indices{};
+
+template <int W, int K, bool stream>
+Int weave_ways(const Byte *source, Byte *target, const Int *rows, Int count, Int ahead) {
+    constexpr Int E = 16 / W;
+    Int j = 0;
+    for (; j + E <= count; j += E, target += K * 16) {
+        Vec16 x[K];
+#pragma GCC unroll 8
+        for (int k = 0; k < K; ++k) {
+            const Byte *from = source + rows[k] + j * W;
+            if (ahead && (j / E) % 4 == 0) prefetch(from + ahead);
+            x[k] = Vec16::load(from);
+        }
+        if constexpr (K == 2 || K == 4 || K == 8) {
+            shuffle<W>(x);
+            if constexpr (K > 2) shuffle<W>(x);
+            if constexpr (K > 4) shuffle<W>(x);
+#pragma GCC unroll 8
+            for (int o = 0; o < K; ++o) put<Vec16, stream>(x[o], target + o * 16);
+        } else {
+#pragma GCC unroll 8
+            for (int o = 0; o < K; ++o) {
+                Vec16 y = lookup(x[0], Vec16::load(indices<W, K>.woven[o][0]));
+#pragma GCC unroll 8
+                for (int k = 1; k < K; ++k) y = either(y, lookup(x[k], Vec16::load(indices<W, K>.woven[o][k])));
+                put<Vec16, stream>(y, target + o * 16);
+            }
+        }
+    }
+    return j;
+}
+
+// Brings the bytes of one of K ways together, within a vector.
+template <int W, int K> struct Grouping {
+    alignas(16) Byte index[16];
+    constexpr Grouping() : index{} {
+        constexpr int per_way = 16 / W / K;
+        for (int b = 0; b < 16; ++b) {
+            const int e = b / W;
+            index[b] = Byte((e % per_way * K + e / per_way) * W + b % W);
+        }
+    }
+};
+
+template <int W, int K> constexpr Grouping<W, K> grouping{};
+
+template <int W, int K, bool stream>
+Int unweave_ways(const Byte *source, Byte *target, const Int *rows, Int count, Int ahead) {
+    constexpr Int E = 16 / W;
+    Int j = 0;
+    for (; j + E <= count; j += E, source += K * 16) {
+        Vec16 x[K];
+#pragma GCC unroll 8
+        for (int o = 0; o < K; ++o) x[o] = Vec16::load(source + o * 16);
+        if (ahead)
+            for (int o = 0; o < K; o += 4) prefetch(source + o * 16 + ahead);
+        if constexpr ((K == 2 || K == 4 || K == 8) && K * W <= 16) {
+            constexpr int G = 16 / K;
+            if constexpr (G > W) {
+#pragma GCC unroll 8
+                for (int o = 0; o < K; ++o) x[o] = lookup(x[o], Vec16::load(grouping<W, K>.index));
+            }
+            shuffle<G>(x);
+            if constexpr (K > 2) shuffle<G>(x);
+            if constexpr (K > 4) shuffle<G>(x);
+#pragma GCC unroll 8
+            for (int k = 0; k < K; ++k) put<Vec16, stream>(x[k], target + rows[k] + j * W);
+        } else {
+#pragma GCC unroll 8
+            for (int k = 0; k < K; ++k) {
+                Vec16 y = lookup(x[0], Vec16::load(indices<W, K>.unwoven[k][0]));
+#pragma GCC unroll 8
+                for (int o = 1; o < K; ++o) y = either(y, lookup(x[o], Vec16::load(indices<W, K>.unwoven[k][o])));
+                put<Vec16, stream>(y, target + rows[k] + j * W);
+            }
+        }
+    }
+    return j;
+}
+
+template <int W, int K, bool back, bool stream>
+Int ways_of(const Byte *s, Byte *t, const Int *rows, Int count, Int ahead) {
+    if constexpr (back)
+        return unweave_ways<W, K, stream>(s, t, rows, count, ahead);
+    else
+        return weave_ways<W, K, stream>(s, t, rows, count, ahead);
+}
+
+template <int W, bool back, bool stream>
+Int any_ways(const Byte *s, Byte *t, const Int *rows, int ways, Int count, Int ahead) {
+        switch (ways) {
+        case 2: return ways_of<W, 2, back, stream>(s, t, rows, count, ahead);
+        case 3: return ways_of<W, 3, back, stream>(s, t, rows, count, ahead);
+        case 4: return ways_of<W, 4, back, stream>(s, t, rows, count, ahead);
+        case 5: return ways_of<W, 5, back, stream>(s, t, rows, count, ahead);
+        case 6: return ways_of<W, 6, back, stream>(s, t, rows, count, ahead);
+        case 7: return ways_of<W, 7, back, stream>(s, t, rows, count, ahead);
+        case 8: return ways_of<W, 8, back, stream>(s, t, rows, count, ahead);
+        default: return 0;
+    }
+}
+
+#endif
+
+template <int W>
+void weave(const Byte *s, Byte *t, const Int *rows, int ways, Int count, [[maybe_unused]] bool stream,
+           [[maybe_unused]] Int ahead) {
+    Int done = 0;
+#if defined(RELAYOUT_HAS_LOOKUP)
+    done = stream ? any_ways<W, false, true>(s, t, rows, ways, count, ahead)
+                  : any_ways<W, false, false>(s, t, rows, ways, count, ahead);
+#endif
+    weave_plainly<W>(s, t, rows, ways, done, count);
+}
+
+template <int W>
+void unweave(const Byte *s, Byte *t, const Int *rows, int ways, Int count, [[maybe_unused]] bool stream,
+             [[maybe_unused]] Int ahead) {
+    Int done = 0;
+#if defined(RELAYOUT_HAS_LOOKUP)
+    done = stream ? any_ways<W, true, true>(s, t, rows, ways, count, ahead)
+                  : any_ways<W, true, false>(s, t, rows, ways, count, ahead);
+#endif
+    unweave_plainly<W>(s, t, rows, ways, done, count);
+}
+
+// ---- element by element, and whole lines ---------------------------------------------------------------------
+
+template <int W> void scatter(const Byte *source, Byte *target, const Grid &grid) {
+    for (Int i = 0; i < grid.outer; ++i, source += grid.outer_source, target += grid.outer_target) {
+        const Byte *s = source;
+        Byte *t = target;
+        for (Int j = 0; j < grid.inner; ++j, s += grid.inner_source, t += grid.inner_target) std::memcpy(t, s, W);
+    }
+}
+
+inline Int to_line(const Byte *p) { return Int(-reinterpret_cast<std::uintptr_t>(p) % line); }
+
+void flush(const Byte *s, Byte *d, Int length) {
+    const Int head = least(length, to_line(d));
+    if (head) copy(s, d, head);
+    Int k = head;
+    for (; k + line <= length; k += line) Vec64::load(s + k).stream(d + k);
+    if (k < length) copy(s + k, d + k, length - k);
+}
+
+void fill(Byte *d, Int length, const Byte *pattern, bool stream) {
+    const Vec16 x = Vec16::load(pattern);
+    Int k = 0;
+    if (stream)
+        for (; k + 16 <= length; k += 16) x.stream(d + k);
+    else
+        for (; k + 16 <= length; k += 16) x.store(d + k);
+    for (; k < length; ++k) d[k] = pattern[k % 16];
+}
+
+void all_stored() { fence(); }
+
+}  // namespace
+
+extern const Kernels table;
+const Kernels table = {runs,
+                       {transpose<1>, transpose<2>, transpose<4>, transpose<8>},
+                       {weave<1>, weave<2>, weave<4>, weave<8>},
+                       {unweave<1>, unweave<2>, unweave<4>, unweave<8>},
+                       {scatter<1>, scatter<2>, scatter<4>, scatter<8>, scatter<16>},
+                       flush,
+                       fill,
+                       all_stored};
+
+}  // namespace RELAYOUT_ISA_NAMESPACE
+}  // namespace relayout

@@ -1,0 +1,203 @@
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "engine.h"
+#include "kernels.h"
+#include "module.h"
+#include "pool.h"
+
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
+namespace {
+
+using relayout::Byte;
+using relayout::Int;
+
+constexpr Int release_from = 64 << 10;  // shorter copies are done before another thread gets the GIL
+
+// What a call comes to; Python turns everything but `done` into an error or another way.
+enum Outcome { done, unsuitable, read_only, too_short, overlapping };
+
+class View {
+public:
+    View(PyObject *object, bool writable) {
+        const int flags = PyBUF_C_CONTIGUOUS | PyBUF_FORMAT | (writable ? PyBUF_WRITABLE : 0);
+        held = PyObject_GetBuffer(object, &buffer, flags) == 0;
+        if (!held) PyErr_Clear();
+    }
+    ~View() {
+        if (held) PyBuffer_Release(&buffer);
+    }
+    View(const View &) = delete;
+    View &operator=(const View &) = delete;
+
+    bool held;
+    Py_buffer buffer;
+
+    Byte *data() const { return static_cast<Byte *>(buffer.buf); }
+    Int size() const { return buffer.len; }
+};
+
+class Copier {
+public:
+    Copier(int width, Int source, Int target, nb::sequence dims, nb::object fill, const std::string &formats,
+           Int stream_from)
+        : formats(formats),
+          program(width, scaled(source, width), scaled(target, width), parse(dims, width), pattern(fill, width),
+                  stream_from) {}
+
+    int call(nb::handle x, nb::handle out, int threads) const {
+        const View from(x.ptr(), false);
+        const View to(out.ptr(), true);
+        if (!from.held || !to.held || !fits(from) || !fits(to)) return unsuitable;
+        const relayout::Reach s = program.source_reach(), t = program.target_reach();
+        if (from.size() < s.high || to.size() < t.high) return too_short;
+        if (s.low == s.high || t.low == t.high) return done;
+        const Byte *a = from.data(), *b = to.data();
+        if (a + s.low < b + t.high && b + t.low < a + s.high) return overlapping;
+        if (program.bytes() < release_from) {
+            program.run(a, to.data(), 1);
+        } else {
+            nb::gil_scoped_release release;
+            program.run(a, to.data(), threads > 0 ? threads : relayout::default_threads());
+        }
+        return done;
+    }
+
+    nb::list steps(bool aligned) const {
+        static const char *names[] = {"runs", "transpose", "weave", "unweave", "scatter", "fill"};
+        nb::list all;
+        for (const relayout::Step &step : program.steps(aligned)) {
+            const relayout::Op &op = step.ops[0];
+            nb::dict d;
+            d["kernel"] = names[int(op.kind)];
+            d["width"] = 1 << op.width;
+            d["calls"] = step.ops.size();
+            d["count"] = op.count;
+            d["height"] = op.height;
+            d["length"] = op.length;
+            d["iterations"] = step.iterations;
+            d["tile_bytes"] = step.tile_bytes;
+            d["segments"] = step.segments.size();
+            d["padded"] = step.padded;
+            d["streams"] = step.streams;
+            nb::list outer;
+            for (const relayout::Outer &o : step.outer)
+                outer.append(nb::make_tuple(o.count, o.tile, o.extent, o.source, o.target));
+            d["outer"] = outer;
+            all.append(d);
+        }
+        return all;
+    }
+
+private:
+    std::string formats;
+    relayout::Program program;
+
+    // Flat, and of one of the formats that the elements have.
+    bool fits(const View &view) const {
+        if (view.buffer.ndim != 1) return false;
+        const char *format = view.buffer.format ? view.buffer.format : "B";
+        return formats.find(std::string(" ") + format + " ") != std::string::npos;
+    }
+
+    static std::vector<relayout::Dim> parse(nb::sequence dims, Int width) {
+        std::vector<relayout::Dim> out;
+        for (nb::handle dim : dims) {
+            out.emplace_back();
+            for (nb::handle item : nb::borrow<nb::sequence>(dim)) {
+                const nb::tuple box = nb::cast<nb::tuple>(item);
+                relayout::Box parsed{nb::cast<bool>(box[0]), scaled(box[1], width), scaled(box[2], width), {}};
+                for (nb::handle loop : nb::borrow<nb::sequence>(box[3])) {
+                    const nb::tuple l = nb::cast<nb::tuple>(loop);
+                    parsed.loops.push_back({nb::cast<Int>(l[0]), scaled(l[1], width), scaled(l[2], width)});
+                }
+                out.back().push_back(std::move(parsed));
+            }
+        }
+        return out;
+    }
+
+    static Int scaled(nb::handle x, Int width) { return scaled(nb::cast<Int>(x), width); }
+
+    static Int scaled(Int x, Int width) {
+        Int bytes;
+        if (__builtin_mul_overflow(x, width, &bytes)) throw nb::value_error("an offset is too large");
+        return bytes;
+    }
+
+    static const Byte *pattern(nb::object fill, int width) {
+        static thread_local Byte repeated[16];
+        if (width < 1 || width > 16 || 16 % width) throw nb::value_error("elements have 1, 2, 4, 8 or 16 bytes");
+        if (fill.is_none()) return nullptr;
+        const nb::bytes one = nb::cast<nb::bytes>(fill);
+        if (Int(one.size()) != width) throw nb::value_error("the fill is one element");
+        for (int k = 0; k < 16; ++k) repeated[k] = Byte(one.c_str()[k % width]);
+        return repeated;
+    }
+};
+
+using Flat = nb::ndarray<Byte, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using ConstFlat = nb::ndarray<const Byte, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+void stream_copy(Flat out, ConstFlat x, int threads) {
+    if (out.size() != x.size()) throw nb::value_error("the sizes differ");
+    nb::gil_scoped_release release;
+    const relayout::Kernels &k = relayout::kernels();
+    constexpr Int chunk = 1 << 20;
+    const Int size = Int(x.size());
+    relayout::parallel(threads, (size + chunk - 1) / chunk, [&](Int begin, Int end) {
+        const Int last = std::min(end * chunk, size);
+        for (Int at = begin * chunk; at < last; at += 4096) k.flush(x.data() + at, out.data() + at, std::min<Int>(4096, last - at));
+        k.fence();
+    });
+}
+
+// Zeroed memory at a multiple of 2 MiB, on huge pages where the system has some.
+nb::object allocate(std::size_t size) {
+#if defined(__linux__)
+    constexpr std::size_t huge = std::size_t(2) << 20;
+    const std::size_t room = (size + huge - 1) / huge * huge + huge;
+    void *start = room < size ? MAP_FAILED
+                              : mmap(nullptr, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (start == MAP_FAILED) throw std::bad_alloc();
+    const std::uintptr_t first = (reinterpret_cast<std::uintptr_t>(start) + huge - 1) / huge * huge;
+    madvise(reinterpret_cast<void *>(first), room - huge, MADV_HUGEPAGE);
+    struct Mapping {
+        void *start;
+        std::size_t room;
+    };
+    nb::capsule owner(new Mapping{start, room}, [](void *p) noexcept {
+        Mapping *mapping = static_cast<Mapping *>(p);
+        munmap(mapping->start, mapping->room);
+        delete mapping;
+    });
+    const std::size_t shape[1] = {size};
+    return nb::cast(nb::ndarray<nb::numpy, Byte, nb::ndim<1>>(reinterpret_cast<Byte *>(first), 1, shape, owner));
+#else
+    (void)size;
+    return nb::none();
+#endif
+}
+
+}  // namespace
+
+void bind_repack(nb::module_ &m) {
+    nb::class_<Copier>(m, "Program", "A copy between two layouts, compiled.")
+        .def(nb::init<int, Int, Int, nb::sequence, nb::object, const std::string &, Int>(), nb::arg("width"),
+             nb::arg("source"), nb::arg("target"), nb::arg("dims"), nb::arg("fill").none(), nb::arg("formats"),
+             nb::arg("stream_from") = Int(24) << 20)
+        .def("__call__", &Copier::call)
+        .def("steps", &Copier::steps);
+    m.def("stream_copy", &stream_copy, nb::arg("out").noconvert(), nb::arg("x").noconvert(), nb::arg("threads"),
+          "Copy flat bytes past the cache.");
+    m.def("allocate", &allocate, "Zeroed bytes on huge pages; None where the system has none.");
+    m.def("default_threads", &relayout::default_threads);
+}

@@ -1,0 +1,431 @@
+#include "schedule.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace relayout {
+
+namespace {
+
+constexpr Int line = 64;
+constexpr Int tile_bytes = 4096;      // a tile below this loses to the calls around it
+constexpr Int staged_limit = 32768;   // the staging buffer stays in the first-level cache or close to it
+constexpr std::size_t max_ops = 64;
+
+int log2_of(Int n) {
+    int k = 0;
+    while ((Int(1) << k) < n) ++k;
+    return k;
+}
+
+bool is_width(Int n) { return n == 1 || n == 2 || n == 4 || n == 8 || n == 16; }
+
+// Loops that step as one in both memories become one; the slowest of the target come first.
+std::vector<Loop> merged(std::vector<Loop> loops) {
+    loops.erase(std::remove_if(loops.begin(), loops.end(), [](const Loop &l) { return l.count == 1; }), loops.end());
+    std::stable_sort(loops.begin(), loops.end(), [](const Loop &a, const Loop &b) {
+        const Int x = std::llabs(a.target), y = std::llabs(b.target);
+        return x != y ? x > y : std::llabs(a.source) > std::llabs(b.source);
+    });
+    std::vector<Loop> out;
+    for (const Loop &loop : loops) {
+        if (!out.empty() && out.back().source == loop.source * loop.count &&
+            out.back().target == loop.target * loop.count)
+            out.back() = {out.back().count * loop.count, loop.source, loop.target};
+        else
+            out.push_back(loop);
+    }
+    return out;
+}
+
+// How many of `count` steps a tile takes if it wants `wanted`: all of them, or equal shares, multiples of `unit`.
+Int share(Int count, Int wanted, Int unit) {
+    if (count <= wanted + wanted / 2) return count;
+    const Int tiles = (count + wanted - 1) / wanted;
+    Int tile = (count + tiles - 1) / tiles;
+    tile = (tile + unit - 1) / unit * unit;
+    return std::min(tile, count);
+}
+
+// The loops of a piece while a tile is taken out of them.
+struct Builder {
+    std::vector<Loop> loops;
+    Step step;
+    bool cut = false;  // the loop taken last was too long for the tile
+
+    Builder(Int source, Int target, std::vector<Loop> all) : loops(std::move(all)) {
+        step.source = source;
+        step.target = target;
+    }
+
+    int find(Int Loop::*field, Int value) const {
+        for (std::size_t k = 0; k < loops.size(); ++k)
+            if (loops[k].*field == value) return int(k);
+        return -1;
+    }
+
+    int nearest() const {
+        const auto smaller = [](const Loop &a, const Loop &b) { return std::llabs(a.source) < std::llabs(b.source); };
+        return int(std::min_element(loops.begin(), loops.end(), smaller) - loops.begin());
+    }
+
+    // Take about `wanted` steps of a loop into the tile; the rest goes around it.
+    Loop take(int index, Int wanted, Int unit = 1) {
+        const Loop loop = loops[std::size_t(index)];
+        loops.erase(loops.begin() + index);
+        const Int tile = share(loop.count, std::max<Int>(wanted, 1), unit);
+        cut = tile < loop.count;
+        if (cut) step.outer.push_back({(loop.count + tile - 1) / tile, tile, loop.count, loop.source, loop.target});
+        return {tile, loop.source, loop.target};
+    }
+
+    // The loops that continue a contiguous range of `bytes` bytes up to `wanted`, and its length with them. The loop at
+    // `spared` is left alone.
+    std::vector<Loop> chain(Int Loop::*field, Int &bytes, Int wanted, Int unit, const Loop *spared = nullptr) {
+        std::vector<Loop> taken;
+        cut = false;
+        while (bytes < wanted && !cut) {
+            const int next = find(field, bytes);
+            if (next < 0) break;
+            const Loop &loop = loops[std::size_t(next)];
+            if (spared && loop.source == spared->source && loop.target == spared->target) break;
+            taken.push_back(take(next, (wanted + bytes - 1) / bytes, std::max<Int>(unit / bytes, 1)));
+            bytes *= taken.back().count;
+        }
+        return taken;
+    }
+
+    // Repeat what the tile has for more loops, the nearest in the source first, until it is large enough.
+    void widen(Int bytes) {
+        while (bytes < tile_bytes && !loops.empty()) {
+            const Int room = Int(max_ops / step.ops.size());
+            if (room < 2) break;
+            const Loop loop = take(nearest(), std::min((tile_bytes + bytes - 1) / bytes, room));
+            const std::vector<Op> ops = step.ops;
+            const std::vector<Segment> segments = step.segments;
+            for (Int i = 1; i < loop.count; ++i) {
+                for (Op op : ops) {
+                    op.source += i * loop.source;
+                    op.target += i * loop.target;
+                    op.staged += i * bytes;
+                    step.ops.push_back(op);
+                }
+                for (const Segment &s : segments)
+                    step.segments.push_back({s.target + i * loop.target, s.staged + i * bytes, s.length});
+            }
+            bytes *= loop.count;
+        }
+        step.staged_bytes = bytes;
+    }
+
+    // All that is left goes around the tile, in the order of the source: the smallest steps are the fastest.
+    Step finish(Int bytes) {
+        for (const Loop &loop : loops) step.outer.push_back({loop.count, 1, loop.count, loop.source, loop.target});
+        std::stable_sort(step.outer.begin(), step.outer.end(), [](const Outer &a, const Outer &b) {
+            const Int x = std::llabs(a.source) * a.tile, y = std::llabs(b.source) * b.tile;
+            return x != y ? x > y : std::llabs(a.target) > std::llabs(b.target);
+        });
+        step.iterations = 1;
+        for (const Outer &outer : step.outer) step.iterations *= outer.count;
+        merge_segments();
+        step.tile_bytes = bytes;
+        step.streams = step.target % line == 0 && !step.segments.empty();
+        for (const Outer &o : step.outer)
+            if ((o.tile * o.target) % line || ((o.extent - o.tile) * o.target) % line) step.streams = false;
+        for (const Segment &s : step.segments)
+            if (s.target % line || s.length % line) step.streams = false;
+        for (const Op &op : step.ops)
+            if (!streams(op)) step.streams = false;
+        return std::move(step);
+    }
+
+private:
+    // Whether the stores of a kernel are aligned once the tile's target is.
+    bool streams(const Op &op) const {
+        switch (op.kind) {
+            case Kind::runs: return op.target % 16 == 0 && op.length % 16 == 0 && op.target_step % 16 == 0 &&
+                                    (op.length != 32 || (op.target % 32 == 0 && op.target_step % 32 == 0)) &&
+                                    (op.length % 64 || (op.target % 64 == 0 && op.target_step % 64 == 0));
+            case Kind::weave: return op.target % 16 == 0;
+            case Kind::transpose: {
+                const Int bytes = op.height << op.width;
+                const Int unit = bytes % line == 0 ? line : bytes;
+                return (unit == line || unit == 16 || unit == 32) && op.target % unit == 0 && columns_fit(op, unit);
+            }
+            case Kind::unweave: return op.target % 16 == 0 && columns_fit(op, 16);
+            default: return false;
+        }
+    }
+
+    bool columns_fit(const Op &op, Int unit) const {
+        const Int n = op.kind == Kind::unweave ? op.height : op.count;
+        for (Int j = 0; j < n; ++j)
+            if (step.tables[op.columns + std::size_t(j)] % unit) return false;
+        return true;
+    }
+
+    void merge_segments() {
+        std::vector<Segment> out;
+        for (const Segment &s : step.segments) {
+            if (!out.empty() && out.back().target + out.back().length == s.target &&
+                out.back().staged + out.back().length == s.staged)
+                out.back().length += s.length;
+            else
+                out.push_back(s);
+        }
+        step.segments = std::move(out);
+    }
+};
+
+// Offsets of all combinations of loops; the first loop is the fastest.
+std::vector<Int> offsets(const std::vector<Loop> &loops, Int Loop::*field) {
+    std::vector<Int> out{0};
+    for (const Loop &loop : loops) {
+        const std::size_t size = out.size();
+        for (Int i = 1; i < loop.count; ++i)
+            for (std::size_t k = 0; k < size; ++k) out.push_back(out[k] + i * (loop.*field));
+    }
+    return out;
+}
+
+std::size_t append(std::vector<Int> &tables, const std::vector<Int> &more) {
+    tables.insert(tables.end(), more.begin(), more.end());
+    return tables.size() - more.size();
+}
+
+Op blank(Kind kind, Int width) {
+    Op op{};
+    op.kind = kind;
+    op.width = log2_of(width);
+    op.count = 1;
+    return op;
+}
+
+// Whether rows lie so that few sets of the first-level cache hold them.
+bool crowded(const std::vector<Int> &rows, Int width) {
+    const std::size_t group = std::min(std::size_t(line / width), rows.size());
+    int used[64] = {};
+    int most = 0;
+    for (std::size_t k = 0; k < group; ++k) most = std::max(most, ++used[(rows[k] / line) & 63]);
+    return most > 4;
+}
+
+// Bytes that stay together.
+struct Run {
+    Int source, target, length;
+};
+
+// Runs that fill `segment` bytes of the target, but for padding between them: strips of each.
+Step schedule_runs(Builder b, std::vector<Run> runs, Int segment, bool aligned) {
+    Step &step = b.step;
+    if (runs.size() == 1 && segment > staged_limit) {
+        const Int tile = staged_limit / 2;
+        step.outer.push_back({(segment + tile - 1) / tile, tile, segment, 1, 1});
+        segment = runs[0].length = tile;
+    }
+    const Int single = segment;
+    const Int wanted = aligned && !step.padded ? 256 : tile_bytes;
+    std::vector<Loop> chain = b.chain(&Loop::target, segment, std::min(wanted, Int(max_ops / runs.size()) * single), 1);
+    Loop strip{1, 0, 0};
+    Int staged_step = single;
+    if (!chain.empty()) {
+        strip = chain[0];
+        chain.erase(chain.begin());
+        step.segments.push_back({0, 0, segment});
+    } else if (!b.loops.empty()) {
+        strip = b.take(b.nearest(), std::min<Int>(tile_bytes / single, 256));
+        for (Int i = 0; i < strip.count; ++i) step.segments.push_back({i * strip.target, i * single, single});
+        segment = single * strip.count;
+    } else {
+        step.segments.push_back({0, 0, segment});
+    }
+    const std::vector<Int> s = offsets(chain, &Loop::source), t = offsets(chain, &Loop::target);
+    for (std::size_t k = 0; k < s.size(); ++k)
+        for (const Run &run : runs) {
+            Op op = blank(Kind::runs, 1);
+            op.length = run.length;
+            op.source = s[k] + run.source;
+            op.target = op.staged = t[k] + run.target;
+            op.count = strip.count;
+            op.source_step = strip.source;
+            op.target_step = strip.target;
+            op.staged_step = staged_step;
+            step.ops.push_back(op);
+        }
+    b.widen(segment);
+    return b.finish(step.staged_bytes);
+}
+
+Int tall_enough(Int width, bool aligned) { return aligned ? 256 : width == 1 ? 512 : 1024; }
+Int wide_enough(Int width, bool aligned) { return aligned ? std::min<Int>(line * width, 256) : line; }
+
+void add_segments(Step &step, const std::vector<Int> &places, Int length) {
+    for (std::size_t j = 0; j < places.size(); ++j) step.segments.push_back({places[j], Int(j) * length, length});
+}
+
+std::vector<Int> multiples(std::size_t count, Int length) {
+    std::vector<Int> out(count);
+    for (std::size_t j = 0; j < count; ++j) out[j] = Int(j) * length;
+    return out;
+}
+
+// Rows that are contiguous in the target against columns that are contiguous in the source; false if there are none.
+bool schedule_transpose(Builder b, Int width, bool aligned, Step &result) {
+    const int first = b.find(&Loop::target, width), second = b.find(&Loop::source, width);
+    if (first < 0 || second < 0 || first == second) return false;
+    Step &step = b.step;
+    const Loop across = b.loops[std::size_t(second)];
+    Int high = width;  // bytes of a column, contiguous in the target
+    const std::vector<Loop> rows = b.chain(&Loop::target, high, tall_enough(width, aligned), line, &across);
+    const std::vector<Int> row_offsets = offsets(rows, &Loop::source);
+    const Int height = high / width;
+    Op op = blank(Kind::transpose, width);
+    op.height = height;
+    if (high < 16 && height <= 8 && across.target == high) {
+        op.kind = Kind::weave;
+        op.count = b.take(b.find(&Loop::source, width), tile_bytes / high, line / width).count;
+        op.rows = append(step.tables, row_offsets);
+        step.ops.push_back(op);
+        step.segments.push_back({0, 0, high * op.count});
+        b.widen(high * op.count);
+        result = b.finish(step.staged_bytes);
+        return true;
+    }
+    Int wide = width;  // bytes of a row, contiguous in the source
+    const std::vector<Loop> columns = b.chain(&Loop::source, wide, wide_enough(width, aligned), line);
+    const std::vector<Int> places = offsets(columns, &Loop::target);
+    op.count = wide / width;
+    op.columns = append(step.tables, places);
+    op.staged_columns = append(step.tables, multiples(places.size(), high));
+    if (wide < 16 && op.count <= 8 && rows.size() == 1 && rows[0].source == wide) {
+        op.kind = Kind::unweave;
+        std::swap(op.count, op.height);
+    } else {
+        op.pack = crowded(row_offsets, width);
+        op.rows = append(step.tables, row_offsets);
+    }
+    step.ops.push_back(op);
+    add_segments(step, places, high);
+    b.widen(high * (wide / width));
+    result = b.finish(step.staged_bytes);
+    return true;
+}
+
+// The loops of a part that fills a contiguous range, the fastest of the target first.
+std::vector<Loop> inside_out(const Box &part) {
+    std::vector<Loop> loops = merged(part.loops);
+    std::reverse(loops.begin(), loops.end());
+    return loops;
+}
+
+// Parts side by side in the target, as runs; false if some part is no run.
+bool as_runs(const std::vector<Box> &parts, Int width, std::vector<Run> &runs) {
+    for (const Box &part : parts) {
+        if (!part.valid) continue;
+        std::vector<Loop> loops = inside_out(part);
+        Int length = width;
+        if (!loops.empty() && loops[0].target == width) {
+            if (loops[0].source != width) return false;
+            length = loops[0].count * width;
+            loops.erase(loops.begin());
+        }
+        const std::vector<Int> s = offsets(loops, &Loop::source), t = offsets(loops, &Loop::target);
+        for (std::size_t k = 0; k < s.size(); ++k)
+            runs.push_back({part.source + s[k], part.target + t[k], length});
+        if (runs.size() > max_ops) return false;
+    }
+    return true;
+}
+
+// Parts side by side in the target, each with rows of its own.
+bool schedule_parts(Builder b, const std::vector<Box> &parts, Int segment, Int width, Step &result) {
+    const int across = b.find(&Loop::source, width);
+    if (across < 0) return false;
+    Step &step = b.step;
+    Int wide = width;
+    const std::vector<Loop> columns =
+        b.chain(&Loop::source, wide, std::max(line, std::min<Int>(tile_bytes / segment * width, 1024)), line);
+    const std::vector<Int> places = offsets(columns, &Loop::target);
+    const std::size_t direct = append(step.tables, places);
+    const std::size_t staged = append(step.tables, multiples(places.size(), segment));
+    for (const Box &part : parts) {
+        if (!part.valid) continue;
+        const std::vector<Int> rows = offsets(inside_out(part), &Loop::source);
+        Op op = blank(Kind::transpose, width);
+        op.source = part.source;
+        op.target = op.staged = part.target;
+        op.height = Int(rows.size());
+        op.count = wide / width;
+        op.columns = direct;
+        op.staged_columns = staged;
+        op.pack = crowded(rows, width);
+        op.rows = append(step.tables, rows);
+        step.ops.push_back(op);
+    }
+    add_segments(step, places, segment);
+    b.widen(segment * (wide / width));
+    result = b.finish(step.staged_bytes);
+    return true;
+}
+
+Step schedule_scatter(Builder b, Int width) {
+    Op op = blank(Kind::scatter, width);
+    if (!b.loops.empty()) {
+        const Loop inner = b.take(int(b.loops.size()) - 1, tile_bytes);
+        op.count = inner.count;
+        op.source_step = inner.source;
+        op.target_step = inner.target;
+    }
+    b.step.ops.push_back(op);
+    return b.finish(width * op.count);
+}
+
+}  // namespace
+
+bool schedule_group(const Piece &piece, Int segment, int width, bool aligned, Step &result) {
+    if (segment > staged_limit / 4) return false;
+    Builder b(piece.source, piece.target, merged(piece.loops));
+    for (const Box &part : piece.parts)
+        if (!part.valid) b.step.padded = true;
+    std::vector<Run> runs;
+    if (!as_runs(piece.parts, width, runs)) return schedule_parts(std::move(b), piece.parts, segment, width, result);
+    result = schedule_runs(std::move(b), std::move(runs), segment, aligned);
+    return true;
+}
+
+Step schedule(const Piece &piece, int width, bool aligned) {
+    Builder b(piece.source, piece.target, merged(piece.loops));
+    Int unit = width;
+    for (std::size_t k = 0; k < b.loops.size(); ++k) {
+        const Loop loop = b.loops[k];
+        if (loop.source != width || loop.target != width) continue;
+        unit = loop.count * width;
+        b.loops.erase(b.loops.begin() + Int(k));
+        break;
+    }
+    if (unit >= 16 || !is_width(unit)) return schedule_runs(std::move(b), {{0, 0, unit}}, unit, aligned);
+    Step result;
+    return schedule_transpose(b, unit, aligned, result) ? result : schedule_scatter(std::move(b), unit);
+}
+
+Step schedule_fill(const Piece &piece, int width) {
+    // Without a source, loops merge by the target alone.
+    std::vector<Loop> loops = piece.loops;
+    for (Loop &loop : loops) loop.source = loop.target;
+    Builder b(0, piece.target, merged(std::move(loops)));
+    Op op = blank(Kind::fill, 1);
+    op.length = width;
+    const int run = b.find(&Loop::target, width);
+    if (run >= 0) op.length = width * b.take(run, (1 << 20) / width, 16).count;
+    if (!b.loops.empty()) {
+        const Loop loop = b.take(int(b.loops.size()) - 1, 64);
+        op.count = loop.count;
+        op.target_step = loop.target;
+    }
+    b.step.ops.push_back(op);
+    Step step = b.finish(op.length * op.count);
+    for (Outer &outer : step.outer) outer.source = 0;
+    return step;
+}
+
+}  // namespace relayout

@@ -182,7 +182,8 @@ void convert_bytes(nb::handle description, Source source, Target target, const s
     const auto conversion = find_conversion(description, named_isa(isa_name));
     if (!conversion) throw nb::value_error("there is no such conversion");
     const Int count = Int(source.size()) / conversion->source_bytes;
-    if (count * conversion->source_bytes != Int(source.size()) || count * conversion->target_bytes != Int(target.size()))
+    if (count * conversion->source_bytes != Int(source.size()) ||
+        count * conversion->target_bytes != Int(target.size()))
         throw nb::value_error("source and target are memory for the same number of elements");
     const Byte *from = source.data();
     Byte *to = target.data();
@@ -211,7 +212,7 @@ void bind_convert(nb::module_ &m) {
     m.def("isas", &relayout::isas, "The instruction sets that kernels may use here, from the least to the best.");
     m.def(
         "converts", [](nb::handle description) { return !!relayout::find_conversion(description, relayout::isa()); },
-        nb::arg("description"), "Whether there are kernels for a conversion that relayout.repack.conversion describes.");
+        nb::arg("description"), "Whether there are kernels for what relayout.repack.conversion describes.");
     m.def("convert", &relayout::convert_bytes, nb::arg("description"), nb::arg("source").noconvert(),
           nb::arg("target").noconvert(), nb::arg("isa") = nb::none(),
           "Convert the elements that lie one behind the other in source; channels take turns.");

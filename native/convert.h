@@ -25,8 +25,8 @@ struct Parameters {
 // How elements of one interface become those of another, decided once.
 struct Conversion {
     Int source_bytes, target_bytes;  // of an element
-    Scales decode, encode;
-    std::vector<Byte> table;  // where it is not empty, the targets of all 256 sources
+    Scales decode = {}, encode = {};
+    std::vector<Byte> table = {};  // where it is not empty, the targets of all 256 sources
     // To and from float32, for one scale for all elements and for one each. Null where the source, or the target, is
     // float32 itself; a conversion of one step that leaves float32 out is a load.
     Step load[2] = {}, store[2] = {};

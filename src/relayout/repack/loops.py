@@ -2,7 +2,8 @@
 
 A dimension is cut where either layout carries. Where the cuts of both divide each other, its digits are common to both;
 a window is cut further, into full boxes of those digits. Dimensions whose cuts do not divide each other, or that start
-at different places of their blocks, become tables of offsets, one entry per coordinate.
+at different places of their blocks, become tables of offsets, one entry per coordinate: at most as many as the cuts
+need to meet again, since from there on both layouts repeat.
 """
 
 from __future__ import annotations
@@ -10,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 from itertools import product as cartesian
-from math import prod
+from math import lcm, prod
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import LimitExceeded, ShapeError
 from ..layout import Layout
-from ..modes import Mode, boxes, digit_sum, simplified
+from ..modes import Mode, boxes, simplified, span
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
 MAX_TABLE = 1 << 26
 """The longest dimension that may become a table."""
+
+MAX_OFFSET = 1 << 55
+"""No table has larger numbers."""
 
 
 class Loop(NamedTuple):
@@ -52,6 +56,15 @@ class Table(NamedTuple):
     target: NDArray[np.int64]
 
 
+class Box(NamedTuple):
+    """A part of one dimension: from these offsets on, all combinations of the loops and of the entries of a table."""
+
+    source: int
+    target: int
+    loops: tuple[Loop, ...]
+    table: Table | None
+
+
 class Nest(NamedTuple):
     """Pieces over the dimensions with common digits, for every combination of the tables' entries."""
 
@@ -77,6 +90,25 @@ def nest(source: Layout, target: Layout) -> Nest:
         else:
             cuts.append(digits)
     return Nest(tuple(_joined(start[0], start[1], cuts)), tuple(tables))
+
+
+def dimensions(source: Layout, target: Layout) -> tuple[int, int, list[list[Box]]]:
+    """Where both layouts start, without their swizzles, and the boxes of each dimension."""
+    check_extents(source, target)
+    start = [source.offset, target.offset]
+    found = []
+    for d in range(source.rank):
+        (a, mode), (b, other) = simplified(source._mode(d)), simplified(target._mode(d))
+        start[0] += a
+        start[1] += b
+        digits = _common(mode, other) if mode.extent else []
+        found.append(_periods(mode, other) if digits is None else [Box(*piece, None) for piece in digits])
+    return start[0], start[1], found
+
+
+def looked_up(source: Layout, target: Layout, d: int) -> Box:
+    """Dimension ``d`` as one table, relative to where :func:`dimensions` starts."""
+    return Box(0, 0, (), _table(simplified(source._mode(d))[1], simplified(target._mode(d))[1]))
 
 
 def check_extents(source: Layout, target: Layout) -> None:
@@ -132,18 +164,50 @@ def _stride(mode: Mode, place: int) -> int:
     return 0
 
 
-def _table(a: Mode, b: Mode) -> Table:
-    import numpy as np
+def _periods(a: Mode, b: Mode) -> list[Box]:
+    """The dimension as a table that repeats, and a table of what is left."""
+    weights = prod(a.sizes[:-1]), prod(b.sizes[:-1])
+    period = lcm(*weights)
+    count, rest = divmod(a.extent, period)
+    steps = [period // weight * m.strides[-1] for weight, m in zip(weights, (a, b))]
+    found = []
+    if count:
+        loops = (Loop(count, steps[0], steps[1]),) if count > 1 else ()
+        found.append(Box(0, 0, loops, _table(a._replace(extent=period), b._replace(extent=period))))
+    if rest:
+        table = _table(a._replace(extent=rest), b._replace(extent=rest))
+        found.append(Box(count * steps[0], count * steps[1], (), table))
+    return found
 
+
+def _table(a: Mode, b: Mode) -> Table:
     if a.extent > MAX_TABLE:
         raise LimitExceeded(
             f"a dimension of {a.extent}, whose blocks do not divide each other, is over the limit of {MAX_TABLE}.",
             hint="repack it in parts (narrow)",
             limit=MAX_TABLE,
         )
-    return Table(
-        *[np.array([digit_sum(m.sizes, m.strides, m.origin + x) for x in range(m.extent)], np.int64) for m in (a, b)]
-    )
+    return Table(_offsets(a), _offsets(b))
+
+
+def _offsets(mode: Mode) -> NDArray[np.int64]:
+    """The value of a mode at each coordinate of its window."""
+    import numpy as np
+
+    low, high = span(mode)
+    if max(-low, high, mode.origin + mode.extent, *map(abs, mode.strides)) > MAX_OFFSET:
+        raise LimitExceeded(
+            f"a dimension whose offsets go from {low} to {high} fits into no memory.",
+            hint="repack it in parts (narrow)",
+            limit=MAX_OFFSET,
+        )
+    total: NDArray[np.int64] = np.zeros(mode.extent, np.int64)
+    rest = np.arange(mode.origin, mode.origin + mode.extent)
+    for n, stride in zip(mode.sizes[:-1], mode.strides):
+        rest, digit = np.divmod(rest, n)
+        total += digit * stride
+    total += rest * mode.strides[-1]
+    return total
 
 
 def _joined(source: int, target: int, cuts: list[list[Piece]]) -> Iterator[Piece]:

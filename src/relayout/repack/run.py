@@ -104,6 +104,6 @@ def _move(source: Tensor, target: Tensor) -> None:
     same = source.interface == target.interface and source.interface.axis is None
     x, out = source._memories[a].typed, target._memories[b].typed
     if same and first is not None and second is not None and x is not None and out is not None:
-        plan(first, second, source.interface.element.underlying.name)(x, out)
+        plan(first, second, source.interface.element.underlying)(x, out)
     else:
         target.copy_from(source)

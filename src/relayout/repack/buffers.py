@@ -1,0 +1,102 @@
+"""What a plan is called with: arrays, tensors and buffers, as the flat memory behind them. Nothing is copied."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..elements import Element, storage_dtype
+from ..errors import LayoutMismatch, ShapeError, shown
+from ..layout import Layout
+from ..making import tensor
+from ..memory import as_array
+from ..tensor import Tensor
+from ..transfer import in_one_piece
+from .program import carrier
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+def flat_memory(x: Any, layout: Layout, kind: Element, what: str) -> NDArray[Any]:
+    """The memory that ``layout`` counts in: of a tensor of this layout, of an array, or bytes.
+
+    An array of one dimension is the memory itself, and so is one of any other shape with all of the layout's storage,
+    in row-major order. One of the layout's own extents is the data, and has the layout's strides. Elements narrower
+    than a byte are packed, in bytes or in uint8.
+    """
+    if isinstance(x, Tensor):
+        return _of_tensor(x, layout, kind, what)
+    if not hasattr(x, "__dlpack__") and not hasattr(x, "__array_interface__"):
+        return _of_buffer(x, layout, kind, what)
+    return _of_array(as_array(x), layout, kind, what)
+
+
+def _of_tensor(x: Tensor, layout: Layout, kind: Element, what: str) -> NDArray[Any]:
+    buffer, own = in_one_piece(x.layout, x._table)
+    if own is None:
+        raise ShapeError(f"the {what} lies in scattered blocks.", hint="rl.repack copies those", tensor=x)
+    if x.interface.element.underlying != kind.underlying:
+        raise ShapeError(
+            f"the {what} holds {x.dtype}, and the plan moves {kind.name}.", hint="make a plan for its type", tensor=x
+        )
+    if own != layout and not (own.extents == layout.extents and own.equivalent(layout)):
+        raise LayoutMismatch(
+            f"the {what} has the layout {own}, and the plan is made for {layout}.",
+            hint="make a plan for its layout, or pass its memory: t.raw",
+            tensor=x,
+            expected=layout,
+        )
+    memory = x._memories[buffer]
+    return memory.bytes if memory.typed is None else memory.typed.view(carrier(kind))
+
+
+def _of_array(array: NDArray[Any], layout: Layout, kind: Element, what: str) -> NDArray[Any]:
+    stored = carrier(kind) if kind.bits % 8 else storage_dtype(kind)
+    if array.dtype not in (stored, carrier(kind)):
+        raise ShapeError(
+            f"the {what} holds {array.dtype}, and the plan moves {kind.name}.",
+            hint=f"view it as {stored}, or pass memoryview(x).cast('B') for its bytes",
+            got=array.dtype,
+        )
+    if array.ndim == 1 and array.flags.c_contiguous:
+        return array.view(carrier(kind))
+    if array.ndim != 1 and array.shape == layout.extents and kind.bits % 8 == 0:
+        own = tensor(array)
+        if own.layout.equivalent(layout):
+            return own.raw.view(carrier(kind))
+        strides = [s // array.itemsize for s in array.strides]
+        raise LayoutMismatch(
+            f"the {what} of shape {array.shape} has the strides {strides}, and the plan is made for {layout}.",
+            hint="plan for rl.tensor(x).layout; or pass the stored memory, x.reshape(-1)",
+            got=own.layout,
+            expected=layout,
+        )
+    size = -(-layout.storage_size * kind.bits // 8) if kind.bits < 8 else layout.storage_size
+    if array.ndim != 1 and array.size == size and array.flags.c_contiguous:
+        return array.reshape(-1).view(carrier(kind))
+    raise ShapeError(
+        f"the {what} of shape {array.shape} and strides {array.strides} is neither flat memory, nor the data, of shape "
+        f"{layout.extents}, nor all {size} elements of the storage.",
+        hint="pass its memory: x.reshape(-1), or copy it first (numpy.ascontiguousarray)",
+        shape=array.shape,
+    )
+
+
+def _of_buffer(x: Any, layout: Layout, kind: Element, what: str) -> NDArray[Any]:
+    import numpy as np
+
+    try:
+        view = memoryview(x)
+        if view.ndim == 1 and view.c_contiguous and view.format.strip("@=<") in ("B", "b", "c"):
+            data: NDArray[np.uint8] = np.frombuffer(view, np.uint8)
+            each = carrier(kind).itemsize
+            return data[: data.size // each * each].view(carrier(kind))
+        return _of_array(np.asarray(view), layout, kind, what)
+    except (TypeError, ValueError, BufferError) as error:
+        if isinstance(error, ShapeError | LayoutMismatch):
+            raise
+        raise ShapeError(
+            f"the {what} {shown(x)} has no memory that can be used: {error}.",
+            hint="pass an array, a tensor, or bytes",
+            got=type(x),
+        ) from None

@@ -1,0 +1,125 @@
+"""Plans, compiled and by numpy alone, against the enumeration of both layouts and every byte beside the target."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import relayout as rl
+from relayout import Format, Layout, Plan, catalog
+from relayout.elements import element
+from relayout.repack import program
+from relayout.repack.program import compiled
+from support import table
+from test_loops import pairs
+
+WIDTHS = {1: "uint8", 2: "int16", 4: "float32", 8: "int64", 16: "complex128"}
+GUARD = 64
+
+
+@contextmanager
+def pure() -> Iterator[None]:
+    """Without the compiled core."""
+    with patch.object(program, "native", None):
+        yield
+
+
+def memory(count: int, kind: str, at: int = 0, seed: int = 0) -> np.ndarray[Any, Any]:
+    """Random elements that start ``at`` elements behind a multiple of 64 bytes, between guards."""
+    size = np.dtype(kind).itemsize
+    room = np.full((count + at) * size + 4 * GUARD, 0xA5, np.uint8)
+    start = -(room.ctypes.data + GUARD) % 64 + GUARD + at * size
+    found = room[start : start + count * size]
+    found[:] = np.random.default_rng(seed).integers(0, 256, count * size, np.uint8)
+    return found.view(kind)
+
+
+def guarded(flat: np.ndarray[Any, Any]) -> bool:
+    """Whether nothing around the memory was written."""
+    room: Any = flat
+    while room.base is not None:
+        room = room.base
+    return (room == 0xA5).sum() - (flat.view(np.uint8) == 0xA5).sum() == room.size - flat.nbytes  # type: ignore[no-any-return]
+
+
+def judged(source: Layout, target: Layout, x: Any, out: Any, fill: Any) -> Any:
+    """``out`` after the copy, by enumeration."""
+    expected = out.copy()
+    if fill is not None:
+        expected[: target.storage_size] = fill
+    expected[target.offsets().reshape(-1)] = x[source.offsets().reshape(-1)]
+    return expected
+
+
+def agrees(source: Layout, target: Layout, kind: str, fill: Any = None, at: int = 0, threads: int = 1) -> None:
+    """All ways to run the plan give what enumeration gives, and nothing beside the target is written."""
+    x = memory(source.storage_size, kind, at, 1)
+    out = memory(target.storage_size, kind, at, 2)
+    before = out.copy()
+    expected = judged(source, target, x, out, fill)
+    made = Plan(source, target, kind, fill=fill, threads=threads)
+    with pure():
+        slow = Plan(source, target, kind, fill=fill)
+    for run in (made, slow):
+        assert run(x, out) is out
+        assert out.tobytes() == expected.tobytes(), (source, target, kind, fill)
+        assert guarded(out)
+        out[...] = before
+    if made._direct is not None:
+        streaming = compiled(source, target, element(kind), made.fill, stream_from=0)
+        assert streaming(x, out, threads) == 0
+        assert out.tobytes() == expected.tobytes(), (source, target, kind, fill)
+        assert guarded(out)
+
+
+@settings(max_examples=300)
+@given(pairs(), st.sampled_from(sorted(WIDTHS)), st.sampled_from([None, 0, 31]), st.integers(0, 5))
+def test_any_pair_of_layouts(layouts: tuple[Layout, Layout], width: int, fill: Any, at: int) -> None:
+    source, target = layouts
+    low = min(0, *[int(t.min()) for t in (table(source), table(target))])
+    source, target = source.with_offset(source.offset - low), target.with_offset(target.offset - low)
+    places = table(target).reshape(-1).tolist()
+    if len(set(places)) < len(places):
+        with pytest.raises(rl.Overlap):
+            Plan(source, target, WIDTHS[width])
+        return
+    agrees(source, target, WIDTHS[width], fill, at)
+
+
+FORMS = {what: name for name in catalog.names() for what in catalog.entry(name).forms.values()}
+
+
+def shapes(what: Format) -> list[tuple[int, ...]]:
+    """Shapes that fill whole blocks, that do not, of size 1 and empty."""
+    exact = tuple([max(2 if d < 2 else 1, min(b, 64)) for d, b in enumerate(what.block_shape)])
+    ragged = tuple([b + 1 if b < 9 else b - 3 for b in exact])
+    return [
+        exact,
+        ragged,
+        (1,) * what.rank,
+        (0, *exact[1:]),
+        tuple([[2, 3, 5, 7, 11][d % 5] for d in range(what.rank)]),
+    ]
+
+
+def test_the_catalog() -> None:
+    rng = np.random.default_rng(0)
+    for number, what in enumerate(FORMS):
+        if isinstance(what, Layout):
+            continue
+        for shape in shapes(what):
+            flat = Layout.row_major(shape)
+            packed = what.layout(shape)
+            if flat.size > 20000 or packed.storage_size > 200000:
+                continue
+            kind = WIDTHS[sorted(WIDTHS)[(number + len(shape)) % 5]]
+            agrees(flat, packed, kind, int(rng.integers(0, 100)), int(rng.integers(0, 3)))
+            agrees(packed, flat, kind)
+            agrees(flat, what.layout(shape, left_pad=tuple([1] * what.rank)), kind, 5)

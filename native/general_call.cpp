@@ -86,7 +86,11 @@ void create(General *self, int bits, nb::handle source, nb::handle target, nb::h
 class Buffer {
 public:
     Buffer(nb::handle object, bool writable) {
-        if (PyObject_GetBuffer(object.ptr(), &view, writable ? PyBUF_WRITABLE : PyBUF_SIMPLE)) throw nb::python_error();
+        if (PyObject_GetBuffer(object.ptr(), &view, writable ? PyBUF_WRITABLE : PyBUF_SIMPLE) == 0) return;
+        if (PyErr_ExceptionMatches(PyExc_TypeError)) throw nb::python_error();
+        PyErr_Clear();
+        throw nb::buffer_error(writable ? "the target is not contiguous, or cannot be written"
+                                        : "the source is not contiguous");
     }
     Buffer(const Buffer &) = delete;
     Buffer &operator=(const Buffer &) = delete;

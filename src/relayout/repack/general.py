@@ -16,7 +16,7 @@ from ..layout import Layout
 from ..native import native
 from .loops import dimensions, looked_up
 
-MAX_BOXES = 1 << 12
+MAX_BOXES = 1 << 8
 """Into how many combinations of boxes a pair of layouts may fall; small dimensions become tables instead."""
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from itertools import pairwise
 from typing import Any
 from unittest.mock import patch
 
@@ -15,7 +16,8 @@ from hypothesis import strategies as st
 import relayout as rl
 from relayout import Format, Layout, Plan, catalog
 from relayout.elements import element
-from relayout.repack import program
+from relayout.repack import copying, general, program
+from relayout.repack import plan as plan_module
 from relayout.repack.program import compiled
 from support import table
 from test_loops import pairs
@@ -27,8 +29,10 @@ GUARD = 64
 @contextmanager
 def pure() -> Iterator[None]:
     """Without the compiled core."""
-    with patch.object(program, "native", None):
+    with patch.object(program, "native", None), patch.object(general, "native", None):
+        copying.general.cache_clear()
         yield
+        copying.general.cache_clear()
 
 
 def memory(count: int, kind: str, at: int = 0, seed: int = 0) -> np.ndarray[Any, Any]:
@@ -53,7 +57,7 @@ def judged(source: Layout, target: Layout, x: Any, out: Any, fill: Any) -> Any:
     """``out`` after the copy, by enumeration."""
     expected = out.copy()
     if fill is not None:
-        expected[: target.storage_size] = fill
+        expected[max(int(target.box.offsets().min()), 0) if target.padded_size else 0 : target.storage_size] = fill
     expected[target.offsets().reshape(-1)] = x[source.offsets().reshape(-1)]
     return expected
 
@@ -67,8 +71,9 @@ def agrees(source: Layout, target: Layout, kind: str, fill: Any = None, at: int 
     made = Plan(source, target, kind, fill=fill, threads=threads)
     with pure():
         slow = Plan(source, target, kind, fill=fill)
-    for run in (made, slow):
-        assert run(x, out) is out
+    for run, way in ((made, nullcontext()), (slow, pure())):
+        with way:
+            assert run(x, out) is out
         assert out.tobytes() == expected.tobytes(), (source, target, kind, fill)
         assert guarded(out)
         out[...] = before
@@ -123,3 +128,85 @@ def test_the_catalog() -> None:
             agrees(flat, packed, kind, int(rng.integers(0, 100)), int(rng.integers(0, 3)))
             agrees(packed, flat, kind)
             agrees(flat, what.layout(shape, left_pad=tuple([1] * what.rank)), kind, 5)
+
+
+# ---- blocks ----------------------------------------------------------------------------------------------
+
+
+def check_blocks(source: Layout, target: Layout, kind: str, fill: Any, most: int) -> list[int]:
+    """Parts cover every place once, keep to their ranges, and make the same target as the whole."""
+    whole = Plan(source, target, kind, fill=fill)
+    x, out = memory(source.storage_size, kind, 0, 1), memory(target.storage_size, kind, 0, 2)
+    local = out.copy()
+    expected = judged(source, target, x, out, fill)
+    seen = np.zeros(source.extents, np.int64)
+    ranges = []
+    for block in whole.blocks(most):
+        before = out.copy()
+        seen[tuple([slice(a, a + n) for a, n in zip(block.index, block.shape, strict=True)])] += 1
+        block.plan()(x, out)
+        low, high = block.target_range
+        assert (out[:low].tobytes(), out[high:].tobytes()) == (before[:low].tobytes(), before[high:].tobytes())
+        ranges.append((low, high))
+        first, last = block.source_range
+        block.plan(local=True)(x[first:last], local[low:high])
+    assert (seen == 1).all()
+    assert out.tobytes() == local.tobytes() == expected.tobytes()
+    ranges.sort()
+    assert all(a[1] <= b[0] for a, b in pairwise(ranges))
+    return [high - low for low, high in ranges]
+
+
+@settings(max_examples=150)
+@given(pairs(), st.sampled_from([None, 7]), st.integers(1, 60))
+def test_blocks_of_any_pair(layouts: tuple[Layout, Layout], fill: Any, most: int) -> None:
+    source, target = layouts
+    low = min(0, *[int(t.min()) for t in (table(source), table(target))])
+    source, target = source.with_offset(source.offset - low), target.with_offset(target.offset - low)
+    places = table(target).reshape(-1).tolist()
+    if len(set(places)) == len(places):
+        check_blocks(source, target, "int16", fill, most)
+
+
+@pytest.mark.parametrize("fill", [None, 31])
+@pytest.mark.parametrize("left", [0, 1])
+def test_blocks_of_a_crouton(fill: Any, left: int) -> None:
+    shape = (2, 17, 9, 40)
+    target = catalog.get("htp:R4Crouton").layout(shape, left_pad=(0, left, 0, 8 * left))  # type: ignore[union-attr]
+    for most, size in ((1 << 20, target.storage_size), (6000, 4096), (2048, 2048), (300, 256), (10, 10), (1, 1)):
+        sizes = check_blocks(Layout.row_major(shape), target, "uint8", fill, most)
+        assert max(sizes) <= size
+        if fill is not None:
+            assert sum(sizes) == target.storage_size
+            assert len(sizes) >= target.storage_size // size
+
+
+def test_what_cannot_be_cut_is_one_block() -> None:
+    interleaved = Layout((4, 4), (3, 4))
+    assert interleaved.is_injective()
+    assert len(list(Plan(Layout((4, 4)), interleaved, "int8").blocks(2))) == 1
+    odd = Layout(((3, 4),), ((4, 1),))
+    assert len(list(Plan(Layout((12,)), odd, "int8").blocks(2))) == 1, "the slowest digit is not the highest"
+    gaps = Layout((4, 5), (8, 1))
+    assert len(list(Plan(Layout((4, 5)), gaps, "int8").blocks(8))) == 4
+    assert len(list(Plan(Layout((4, 5)), gaps, "int8", fill=0).blocks(8))) == 1, "gaps belong to no part"
+    with pytest.raises(rl.ShapeError, match="at least one byte"):
+        Plan(Layout(4), Layout(4), "int8").blocks(0)
+
+
+def test_progress_and_cancelling() -> None:
+    shape = (40, 50)
+    made = Plan(Layout.row_major(shape), Layout(shape), "int16", fill=0)
+    x, out, told = memory(2000, "int16"), np.full(2000, 7, np.int16), []
+    with patch.object(plan_module, "PART_BYTES", 800):
+        made(x, out, progress=lambda done, total: told.append((done, total)))
+        assert told == [(800 * k, 4000) for k in range(1, 6)]
+        assert (x.reshape(40, 50) == out.reshape(50, 40).T).all()
+        out[:] = 7
+        with pytest.raises(rl.Cancelled, match="1600 of 4000") as caught:
+            made(x, out, progress=lambda done, _: done < 1600)
+        assert (caught.value.done, caught.value.total) == (1600, 4000)
+        assert (x.reshape(40, 50)[:, :20] == out[:800].reshape(20, 40).T).all()
+        assert (out[800:] == 7).all()
+        with pytest.raises(ZeroDivisionError):
+            made(x, out, progress=lambda done, _: done // 0)

@@ -50,6 +50,7 @@ from .composition import composition
 from .dialects import parse, render
 from .draw.text import format_layout, print_layout
 from .errors import (
+    Cancelled,
     LayoutError,
     LayoutMismatch,
     LimitExceeded,
@@ -100,6 +101,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "BlockTable",
+    "Cancelled",
     "Comparison",
     "ComposedLayout",
     "E",

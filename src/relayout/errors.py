@@ -145,6 +145,14 @@ class Undetermined(LayoutError):
         super().__init__(message, hint=hint, **words, **operands)
 
 
+class Cancelled(LayoutError):
+    """A run that its ``progress`` callback stopped: ``done`` of ``total`` bytes were written."""
+
+    code = "RL010"
+    meaning = "a run was stopped by its `progress` callback, between two parts of the target"
+    way_out = "run it again; what was not yet written is as it was"
+
+
 def error_classes() -> tuple[type[LayoutError], ...]:
     """Every error class, in the order of its code."""
     return (
@@ -157,4 +165,5 @@ def error_classes() -> tuple[type[LayoutError], ...]:
         LayoutMismatch,
         LimitExceeded,
         Undetermined,
+        Cancelled,
     )

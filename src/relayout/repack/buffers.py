@@ -31,10 +31,20 @@ def flat_memory(x: Any, layout: Layout, kind: Element, what: str) -> NDArray[Any
     return _of_array(as_array(x), layout, kind, what)
 
 
+def is_scattered(x: Any) -> bool:
+    """Whether ``x`` is a tensor whose blocks do not follow each other, so that it has no flat memory."""
+    return isinstance(x, Tensor) and in_one_piece(x.layout, x._table)[1] is None
+
+
 def _of_tensor(x: Tensor, layout: Layout, kind: Element, what: str) -> NDArray[Any]:
     buffer, own = in_one_piece(x.layout, x._table)
-    if own is None:
-        raise ShapeError(f"the {what} lies in scattered blocks.", hint="rl.repack copies those", tensor=x)
+    check_tensor(x, own or x.layout, layout, kind, what)
+    memory = x._memories[buffer]
+    return memory.bytes if memory.typed is None else memory.typed.view(carrier(kind))
+
+
+def check_tensor(x: Tensor, own: Layout, layout: Layout, kind: Element, what: str) -> None:
+    """Refuse a tensor of another layout or type than the plan's."""
     if x.interface.element.underlying != kind.underlying:
         raise ShapeError(
             f"the {what} holds {x.dtype}, and the plan moves {kind.name}.", hint="make a plan for its type", tensor=x
@@ -46,8 +56,6 @@ def _of_tensor(x: Tensor, layout: Layout, kind: Element, what: str) -> NDArray[A
             tensor=x,
             expected=layout,
         )
-    memory = x._memories[buffer]
-    return memory.bytes if memory.typed is None else memory.typed.view(carrier(kind))
 
 
 def _of_array(array: NDArray[Any], layout: Layout, kind: Element, what: str) -> NDArray[Any]:

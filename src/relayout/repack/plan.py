@@ -3,29 +3,38 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..dialects import with_shape
 from ..elements import element as element_of
-from ..errors import OutOfBounds, Overlap, ShapeError
+from ..errors import Cancelled, NotExpressible, ShapeError
 from ..format import Format
-from ..image import offset_range
 from ..immutable import Immutable
 from ..interface import Interface, Plain, ScaleOffset
 from ..inttuple import as_int
 from ..layout import Layout
 from ..making import empty, placement
 from ..memory import fresh
-from ..nested import flatten
+from ..nested import product
 from ..tensor import Tensor
-from .buffers import flat_memory
+from .blocks import Block, blocks
+from .buffers import check_tensor, flat_memory, is_scattered
+from .copying import check_apart, check_memory, copy_blocks, copy_flat, fill_range
 from .loops import check_extents
-from .program import compiled, prove_places
-from .pure import common_loops, copy_elements
+from .places import box_range, check_in_memory, prove_places
+from .program import carrier, compiled
+from .pure import common_loops
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+Progress: TypeAlias = Callable[[int, int], Any]
+"""Called with the bytes that are done and those that there are; False stops the run."""
+
+PART_BYTES = 64 << 20
+"""The bytes of the target between two calls."""
 
 
 class Plan(Immutable):
@@ -56,13 +65,13 @@ class Plan(Immutable):
         fill: Any = None,
         threads: int | None = None,
     ) -> Plan:
-        return _made(*_checked(source, target, element, dst_element, fill, threads))
+        return make_plan(*_checked(source, target, element, dst_element, fill, threads))
 
     def _parts(self) -> tuple[Any, ...]:
         return self.source, self.target, self.element, self.dst_element, self.fill, self.threads
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _made, self._parts()
+        return make_plan, self._parts()
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Plan) and self._parts() == other._parts()
@@ -76,63 +85,91 @@ class Plan(Immutable):
             words.append(repr(self.dst_element))
         return f"<Plan {' '.join(words)}>"
 
-    def __call__(self, x: Any, out: Any = None) -> Any:
+    def __call__(self, x: Any, out: Any = None, *, progress: Progress | None = None) -> Any:
         """Copy ``x`` to ``out``, which is returned; without it to memory of its own, where the rest is the fill, or 0.
 
         Both are flat memory (of numpy, of a library with DLPack, or bytes), tensors of the plan's layouts, arrays of
         its extents and strides, or arrays of any other shape with all of the storage. What is new is flat memory, and a
         tensor if ``x`` is one. Source and target must not share what they read and write.
+
+        ``progress(done, total)`` is called with the bytes of the target after every part of it; when it returns False
+        the run stops with ``Cancelled``.
         """
-        if self._direct is not None and self._direct(x, out, self._threads) == 0:
+        if progress is None and self._direct is not None and self._direct(x, out, self._threads) == 0:
             return out
+        if is_scattered(x) or is_scattered(out):
+            return self._between_tensors(x, out)
         result = out
         if out is None:
-            memory = fresh(self.dst_element.element, self.target.storage_size)
-            out = memory.bytes if memory.typed is None else memory.typed
+            out = self._fresh()
             result = Tensor(out, self.target, self.dst_element, axes=x.axes) if isinstance(x, Tensor) else out
         source = flat_memory(x, self.source, self.element.element, "source")
         target = flat_memory(out, self.target, self.dst_element.element, "target")
-        self._check(source, target)
-        self._copy(source, target)
+        check_memory(self, source, target)
+        if progress is None:
+            copy_flat(self, source, target)
+        else:
+            self._in_parts(source, target, progress)
         return result
 
-    def _check(self, x: NDArray[Any], out: NDArray[Any]) -> None:
-        """Refuse flat memory that is too short, cannot be written, or is used for both."""
-        if not out.flags.writeable:
-            raise ShapeError("the target's memory is read-only.", hint="pass a writable array")
-        touched = []
-        for array, layout, means, fill, what in (
-            (x, self.source, self.element, None, "source"),
-            (out, self.target, self.dst_element, self.fill, "target"),
-        ):
-            bits = means.element.bits
-            low, high = (0, layout.storage_size - 1) if fill is not None else (0, -1)
-            if fill is None and layout.size:
-                low, high = offset_range(layout)
-            count = array.nbytes * 8 // bits
-            if high >= count:
-                raise OutOfBounds(
-                    f"the {what} {layout} goes up to {high}, and its memory has {count} elements.",
-                    hint="give more memory",
-                    layout=layout,
-                )
-            address = array.__array_interface__["data"][0]
-            touched.append((address + low * bits // 8, address - (-(high + 1) * bits // 8)))
-        (a, a_end), (b, b_end) = touched
-        if a < b_end and b < a_end and a < a_end and b < b_end:
-            raise Overlap("source and target share memory.", hint="copy the source first")
+    def _fresh(self) -> NDArray[Any]:
+        """Memory for the target that holds the fill, or 0, wherever a run does not write."""
+        memory = fresh(self.dst_element.element, self.target.storage_size)
+        out = memory.bytes if memory.typed is None else memory.typed
+        before = box_range(self.target)[0]
+        if self.fill is not None and before:
+            fill_range(out.view(carrier(memory.element)), (0, before), memory.element, self.fill)
+        return out
 
-    def _copy(self, x: NDArray[Any], out: NDArray[Any]) -> None:
-        """Fill and copy between flat memories that are known to fit."""
-        if self._direct is not None and self._direct(x, out, self._threads) == 0:
-            return
-        kind = self.dst_element.element
+    def _between_tensors(self, x: Any, out: Any) -> Any:
+        """The copy where the blocks of one side are scattered."""
         if self.fill is not None:
-            _fill(out, kind.bits * self.target.storage_size, self.fill)
-        if self.element != self.dst_element:
-            Tensor(out, self.target, self.dst_element).copy_from(Tensor(x, self.source, self.element))
-        else:
-            copy_elements(self.source, self.target, kind, x, out)
+            raise NotExpressible("scattered blocks are not filled.", hint="make a plan without a fill", target=out)
+        if out is None:
+            out = Tensor(self._fresh(), self.target, self.dst_element, axes=x.axes)
+        sides = []
+        for side, layout, means, what in (
+            (x, self.source, self.element, "source"),
+            (out, self.target, self.dst_element, "target"),
+        ):
+            if not is_scattered(side):
+                side = Tensor(flat_memory(side, layout, means.element, what), layout, means)
+            check_tensor(side, side.layout, layout, means.element, what)
+            sides.append(side)
+        check_apart(sides[0], sides[1])
+        copy_blocks(sides[0], sides[1], self.threads)
+        return out
+
+    def _in_parts(self, x: NDArray[Any], out: NDArray[Any], progress: Progress) -> None:
+        """Run block by block, and tell of each."""
+        bits = self.dst_element.element.bits
+        filled = self.fill is not None
+        low, high = box_range(self.target)
+        total = -(-bits * (high - low if filled else self.target.size) // 8)
+        done = 0
+        for block in self.blocks(PART_BYTES):
+            copy_flat(block.plan(), x, out)
+            low, high = block.target_range
+            done = min(done - (-bits * (high - low if filled else product(block.shape)) // 8), total)
+            if progress(done, total) is False:
+                raise Cancelled(
+                    f"the run was stopped after {done} of {total} bytes.",
+                    hint="what was not yet written is as it was",
+                    done=done,
+                    total=total,
+                )
+
+    def blocks(self, max_bytes: int) -> Iterator[Block]:
+        """The target cut into independent parts, each a plan of its own, in the order of memory.
+
+        Every element, and with a fill every place of the box, is in exactly one part. The ranges that they write do not
+        meet, and have at most ``max_bytes``; where the target cannot be cut further, since the next slower digit is
+        not the highest of its dimension or strides interleave, a part is larger.
+        """
+        most = as_int(max_bytes, "max_bytes")
+        if most < 1:
+            raise ShapeError(f"a block has at least one byte, not {most}.", hint="give max_bytes >= 1", got=max_bytes)
+        return blocks(self, most * 8 // self.dst_element.element.bits)
 
     def explain(self) -> str:
         """What a run does, in words and numbers."""
@@ -203,11 +240,12 @@ def stored_bytes(means: Interface, fill: Any) -> bytes:
     return one
 
 
-def _made(
+def make_plan(
     source: Layout, target: Layout, element: Interface, dst_element: Interface, fill: bytes | None, threads: int | None
 ) -> Plan:
+    """A plan of parts that are known to be what they should be, but not to fit together."""
     for layout in (source, target):
-        _check_places_in_memory(layout)
+        check_in_memory(layout)
     check_extents(source, target)
     dense = prove_places(target)
     direct = None
@@ -220,29 +258,4 @@ def _made(
     return self
 
 
-_kept = lru_cache(maxsize=1024)(_made)
-
-
-def _check_places_in_memory(layout: Layout) -> None:
-    """Refuse a layout of coordinates, or one that goes below 0."""
-    if not layout.has_basis:
-        if layout.offset >= 0 and min(flatten(layout.stride), default=0) >= 0 and layout.swizzle is None:
-            return
-        if not layout.size or layout.min_offset >= 0:
-            return
-    raise ShapeError(f"{layout} goes below 0, or has no places in memory.", hint="add to its offset", layout=layout)
-
-
-def _fill(out: NDArray[Any], bits: int, pattern: bytes) -> None:
-    """Repeat the pattern over the first so many bits of flat memory."""
-    import numpy as np
-
-    data = out.view(np.uint8)
-    whole, rest = divmod(bits, 8)
-    if whole % len(pattern) == 0 and out.itemsize == len(pattern):
-        out[: whole // len(pattern)] = np.frombuffer(pattern, out.dtype)
-    else:
-        data[:whole] = np.resize(np.frombuffer(pattern, np.uint8), whole)
-    if rest:
-        last = pattern[whole % len(pattern)]
-        data[whole] = (int(data[whole]) >> rest << rest) | (last & ((1 << rest) - 1))
+_kept = lru_cache(maxsize=1024)(make_plan)

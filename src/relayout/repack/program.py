@@ -8,11 +8,10 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from ..elements import Element, storage_dtype
-from ..image import check_places
 from ..layout import Layout
 from ..native import native
-from ..nested import flatten
 from .dims import dims
+from .places import reach
 
 if TYPE_CHECKING:
     import numpy as np
@@ -42,38 +41,6 @@ def compiled(source: Layout, target: Layout, kind: Element, fill: bytes | None, 
         )
     except ValueError:
         return None
-
-
-def reach(layout: Layout) -> int:
-    """No offset of the box, nor any part of one, is further from 0."""
-    total = abs(layout.offset)
-    for n, d in zip(flatten(layout.shape), flatten(layout.stride)):
-        if n > 1:
-            total += (n - 1) * abs(d)
-    return total  # type: ignore[no-any-return]
-
-
-def prove_places(target: Layout) -> bool:
-    """Refuse a target where two elements share a place; tells whether its box is all of its storage, each place once.
-
-    Strides that pass the reach of all smaller ones keep elements apart; only others need a closer look.
-    """
-    steps = sorted(
-        [(abs(d), n, d) for n, d in zip(flatten(target.shape), flatten(target.stride)) if n > 1], key=_distance
-    )
-    lowest, end, dense = target.offset, 1, target.swizzle is None
-    for distance, n, d in steps:
-        if distance < end:
-            check_places(target)
-            return False
-        dense = dense and distance == end
-        lowest += (n - 1) * min(d, 0)
-        end += (n - 1) * distance
-    return dense and lowest == 0
-
-
-def _distance(step: tuple[int, int, int]) -> int:
-    return step[0]
 
 
 @cache

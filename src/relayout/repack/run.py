@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..dialects import with_shape
-from ..errors import Overlap, ShapeError
+from ..errors import ShapeError
 from ..factors import checked_axes
 from ..format import Format
 from ..interface import as_interface
@@ -15,6 +15,7 @@ from ..memory import as_array, own_element
 from ..nested import product
 from ..tensor import Tensor
 from ..transfer import in_one_piece
+from .copying import check_apart
 from .einops import is_pattern, pattern_format
 from .plan import plan
 
@@ -53,7 +54,7 @@ def repack(
         made = empty(found, means, source.shape, fill=fill)
     else:
         made = Tensor(out, with_shape(found, source.shape), means)
-        _check_apart(source, made)
+        check_apart(source, made)
         if fill is not None:
             made._memories[0].fill(made._code(fill))
     _move(source, made)
@@ -87,15 +88,6 @@ def _source(x: Any, src: Layout | Format | str | None, shape: Any, kind: Any) ->
     layout = placed if shape is None else with_shape(placed, shape)
     axes = placed.axes if isinstance(placed, Format) else None
     return Tensor(flat if raw else flat.reshape(-1), layout, kind if raw else None, axes=axes)  # type: ignore[arg-type]
-
-
-def _check_apart(source: Tensor, target: Tensor) -> None:
-    """Refuse memory that cannot be written, or that holds the source as well."""
-    import numpy as np
-
-    target._check_writable()
-    if any(np.may_share_memory(a.bytes, b.bytes) for a in source._memories for b in target._memories):
-        raise Overlap("the data and out share memory.", hint="copy one of them first, or leave out= away")
 
 
 def _move(source: Tensor, target: Tensor) -> None:

@@ -1,0 +1,165 @@
+"""The target of a plan cut into parts that can be made one by one: by other threads, machines or later."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product as cartesian
+from math import gcd, lcm
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..interface import Interface, Plain
+from ..layout import Layout
+from ..modes import Mode
+from ..nested import product
+from .places import box_range, element_range
+
+if TYPE_CHECKING:
+    from .plan import Plan
+
+
+class Block(NamedTuple):
+    """A part of a plan: the elements from ``index`` on, as many as ``shape`` says along each dimension.
+
+    ``source`` and ``target`` are their layouts in the memory of the whole. The ranges, from the first element to behind
+    the last, are all that the part reads and writes; with a fill its padding is in the range, and ``shape`` may hold
+    a 0 where a part is nothing but padding.
+    """
+
+    index: tuple[int, ...]  # type: ignore[assignment]
+    shape: tuple[int, ...]
+    source: Layout
+    target: Layout
+    source_range: tuple[int, int]
+    target_range: tuple[int, int]
+    whole: Plan
+
+    def plan(self, local: bool = False) -> Plan:
+        """The plan of this part; with ``local`` for memory that starts where the ranges do."""
+        from .plan import make_plan
+
+        source, target = self.source, self.target
+        if local:
+            source = source.with_offset(source.offset - self.source_range[0])
+            target = target.with_offset(target.offset - self.target_range[0])
+        means, to = [_part(x, self.index, self.shape) for x in (self.whole.element, self.whole.dst_element)]
+        return make_plan(source, target, means, to, self.whole.fill, self.whole.threads)
+
+
+class Digit(NamedTuple):
+    """A digit of one dimension: how many coordinates a step of it moves, its size and its stride."""
+
+    dim: int
+    place: int
+    size: int
+    stride: int
+
+
+def blocks(plan: Plan, most: int) -> Iterator[Block]:
+    """The parts of a plan whose ranges of the target have at most so many elements, in the order of its digits.
+
+    A part that cannot be cut may be larger.
+    """
+    filled = plan.fill is not None
+    unit = _unit(plan.target, plan.dst_element.element.bits)
+    cuts, reaches = _cuts(plan.target, unit, filled)
+    level = next((k for k, reach in enumerate(reaches) if reach <= most), len(cuts) - 1)
+    counts = [1] * (level + 1)
+    if cuts:
+        counts[level] = max((most - reaches[level]) // abs(cuts[level].stride) + 1, 1)
+    for values in cartesian(*[range(0, cut.size, count) for cut, count in zip(cuts, counts)]):
+        found = _block(plan, [(cut, at, min(n, cut.size - at)) for cut, at, n in zip(cuts, values, counts)])
+        if product(found.shape) or (filled and found.target.padded_size):
+            yield found
+
+
+def _cuts(target: Layout, unit: int, filled: bool) -> tuple[list[Digit], list[int]]:
+    """The digits, slowest first, that cut coordinates and memory alike, and how far one step of each reaches.
+
+    Each is the highest that is left of its dimension, and a step of it passes all that faster ones reach; with a fill
+    by nothing, since gaps would belong to no part.
+    """
+    digits = sorted(_digits(target), key=lambda digit: (-abs(digit.stride), -digit.place))
+    left = list(target.padded_shape)
+    cuts: list[Digit] = []
+    reaches: list[int] = []
+    for k, digit in enumerate(digits if target.offset % unit == 0 else []):
+        reach = 1 + sum([(faster.size - 1) * abs(faster.stride) for faster in digits[k + 1 :]])
+        step = abs(digit.stride)
+        if digit.place * digit.size != left[digit.dim] or step % unit or step < reach or (filled and step > reach):
+            break
+        left[digit.dim] = digit.place
+        cuts.append(digit)
+        reaches.append(reach)
+    return cuts, reaches
+
+
+def _digits(target: Layout) -> Iterator[Digit]:
+    """All digits with more than one value."""
+    for d in range(target.rank):
+        mode = target._mode(d)
+        place = 1
+        for n, stride in zip(mode.sizes, mode.strides):
+            if n > 1:
+                yield Digit(d, place, n, stride)
+            place *= n
+
+
+def _unit(layout: Layout, bits: int) -> int:
+    """Parts that start at multiples of this share no byte, and swizzle alike."""
+    whole = 8 // gcd(bits, 8)
+    return whole if layout.swizzle is None else lcm(whole, layout.swizzle.period)
+
+
+def _block(plan: Plan, ranges: list[tuple[Digit, int, int]]) -> Block:
+    """The part where each digit runs over a range of its values; lower digits of one dimension come last."""
+    source, target = plan.source, plan.target
+    modes = [target._mode(d) for d in range(target.rank)]
+    offset = target.offset
+    index = [0] * target.rank
+    for digit, first, count in ranges:
+        sizes, strides, origin, extent = modes[digit.dim]
+        inner = 0
+        while product(sizes[:inner]) < digit.place:
+            inner += 1
+        start, end = first * digit.place, (first + count) * digit.place
+        low, high = max(origin, start), min(origin + extent, end)
+        window = (low - start, high - low) if low < high else (0, 0)
+        modes[digit.dim] = Mode((*sizes[:inner], count), (*strides[:inner], digit.stride), *window)
+        offset += first * digit.stride
+        skipped = low - origin if low < high else 0
+        index[digit.dim] += skipped
+        source = source.narrow(digit.dim, skipped, window[1])
+    part = Layout(
+        tuple([_single(mode.sizes) for mode in modes]),
+        tuple([_single(mode.strides) for mode in modes]),
+        offset=offset,
+        extents=tuple([mode.extent for mode in modes]),
+        origin=tuple([mode.origin for mode in modes]),
+        swizzle=target.swizzle,
+    )
+    written = element_range(part) if plan.fill is None else box_range(part)
+    return Block(
+        tuple(index),
+        part.extents,
+        source,
+        part,
+        _from_unit(element_range(source), _unit(source, plan.element.element.bits)),
+        _from_unit(written, _unit(part, plan.dst_element.element.bits)),
+        plan,
+    )
+
+
+def _from_unit(places: tuple[int, int], unit: int) -> tuple[int, int]:
+    return places[0] - places[0] % unit, places[1]
+
+
+def _single(t: tuple[int, ...]) -> Any:
+    return t[0] if len(t) == 1 else t
+
+
+def _part(means: Interface, index: tuple[int, ...], shape: tuple[int, ...]) -> Interface:
+    """The interface of a part: of several channels those that it has."""
+    if isinstance(means, Plain) or means.axis is None:
+        return means
+    first = index[means.axis]
+    return means.take(range(first, first + shape[means.axis]))

@@ -970,6 +970,7 @@ CODES = {
     LayoutMismatch: "RL007",
     LimitExceeded: "RL008",
     Undetermined: "RL009",
+    rl.Cancelled: "RL010",
 }
 
 

@@ -19,18 +19,21 @@ def check_in_memory(layout: Layout) -> None:
 
 
 def prove_places(target: Layout) -> bool:
-    """Refuse a target where two elements share a place; tells whether its box has no gaps and each place once.
+    """Refuse a target where two elements share a place; tells whether its box is in memory, each place of it once.
 
     Strides that pass the reach of all smaller ones keep elements apart; only others need a closer look.
     """
-    end, dense = 1, target.swizzle is None
-    for stride, n in sorted([(abs(d), n) for n, d in zip(flatten(target.shape), flatten(target.stride)) if n > 1]):
-        if stride < end:
+    lowest, end, dense = target.offset, 1, target.swizzle is None
+    digits = [(abs(d), n, d) for n, d in zip(flatten(target.shape), flatten(target.stride)) if n > 1]
+    for step, n, stride in sorted(digits):
+        if step < end:
             check_places(target)
             return False
-        dense = dense and stride == end
-        end += (n - 1) * stride
-    return dense
+        dense = dense and step == end
+        end += (n - 1) * step
+        if stride < 0:
+            lowest -= (n - 1) * step
+    return dense and lowest >= 0
 
 
 def reach(layout: Layout) -> int:

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <deque>
-#include <new>
 #include <utility>
 #include <vector>
 
@@ -133,11 +132,8 @@ Memory memory(const General &general, int s, const Buffers &buffers, nb::handle 
         const Int room = buffers[0].bytes() * 8 / bits;
         if (!inside(general, s, room)) throw nb::index_error("an element is outside its buffer");
         made.address = buffers[0].address();
-        // A swizzle stays in its period, of which low may be a part.
-        const Swizzle &swizzle = general.side(s).swizzle;
-        const Int low = swizzle.bits ? general.low(s) / swizzle.period() * swizzle.period() : general.low(s);
         const Int high = std::min(general.high(s), room);
-        extents.push_back({made.address + std::uintptr_t(low * bits / 8),
+        extents.push_back({made.address + std::uintptr_t(general.low(s) * bits / 8),
                            made.address + std::uintptr_t((high * bits + 7) / 8), s});
         return made;
     }
@@ -176,14 +172,12 @@ bool call(const General &general, nb::handle x, nb::handle out, nb::handle x_tab
     const std::array<Memory, 2> memories{memory(general, 0, source, x_table, extents),
                                          memory(general, 1, target, out_table, extents)};
     if (!apart(std::move(extents))) return false;
-    bool done;
     if (general.count() / 8 * general.bits() <= small) {
-        done = general.run(memories, 1);
+        general.run(memories, 1);
     } else {
         nb::gil_scoped_release release;
-        done = general.run(memories, threads);
+        general.run(memories, threads);
     }
-    if (!done) throw std::bad_alloc();
     return true;
 }
 

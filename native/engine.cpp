@@ -26,9 +26,11 @@ const Kernels &kernels() {
 namespace {
 
 constexpr Int share_from = Int(1) << 20;     // waking a thread pays from here on
-constexpr Int chunk_bytes = Int(1) << 20;    // what a thread takes at once
+constexpr Int chunk_bytes = Int(1) << 18;    // what a thread takes at once; it stays in the second-level cache
+constexpr Int prefetch_bytes = 16 << 10;     // how far ahead the source is asked for
 constexpr std::size_t max_loops = 64;
-constexpr Int staging_bytes = 1 << 18;
+constexpr Int staging_bytes = 1 << 17;
+constexpr Int line = 64;
 
 using Wide = __int128;
 
@@ -136,45 +138,98 @@ Piece joined(const Piece &piece, const Box &box) {
     return out;
 }
 
+// Where in both memories the tile with some number is.
+class Cursor {
+public:
+    Int source, target;
+
+    Cursor(const Step &step, Int number) : source(step.source), target(step.target), outer(step.outer) {
+        for (std::size_t d = outer.size(); d-- > 0;) {
+            index[d] = number % outer[d].count;
+            number /= outer[d].count;
+            const Int at = outer[d].at(index[d]);
+            source += at * outer[d].source;
+            target += at * outer[d].target;
+        }
+    }
+
+    void advance() {
+        for (std::size_t d = outer.size(); d-- > 0;) {
+            const Outer &loop = outer[d];
+            const Int before = loop.at(index[d]);
+            const bool carry = ++index[d] == loop.count;
+            if (carry) index[d] = 0;
+            const Int moved = loop.at(index[d]) - before;
+            source += moved * loop.source;
+            target += moved * loop.target;
+            if (!carry) return;
+        }
+    }
+
+private:
+    const std::vector<Outer> &outer;
+    Int index[max_loops];
+};
+
+// The lines of a tile's target, asked for a few at a time.
+class Touch {
+public:
+    Touch(const Step &step, const Kernels &k) : step(step), k(k), segment(step.segments.size()) {}
+
+    void start(Byte *target) {
+        to = target;
+        segment = 0;
+        done = 0;
+    }
+
+    void some(Int bytes) {
+        while (bytes > 0 && segment < step.segments.size()) {
+            const Segment &s = step.segments[segment];
+            const Int length = std::min(s.length - done, bytes);
+            k.touch(to + s.target + done, length);
+            bytes -= length;
+            done += length;
+            if (done < s.length) continue;
+            done = 0;
+            ++segment;
+        }
+    }
+
+private:
+    const Step &step;
+    const Kernels &k;
+    std::size_t segment;
+    Int done = 0;
+    Byte *to = nullptr;
+};
+
 // One thread's way through the tiles of a step.
 class Walk {
 public:
     Walk(const Step &step, const Byte *source, Byte *target, bool large, bool aligned, const Byte *fill)
-        : step(step), k(kernels()), source(source), target(target), large(large), fill(fill) {
+        : step(step), k(kernels()), source(source), target(target), large(large), fill(fill), coming(step, k) {
         stream = large && aligned && step.streams && !step.padded;
-        staged = step.padded || (large && !stream && step.staged_bytes > 0 && step.staged_bytes <= staging_bytes);
+        staged = step.padded;
+        touched = large && !stream && !staged && !getenv("RL_NOTOUCH");
     }
 
     void run(Int first, Int last) {
         alignas(64) static thread_local Byte buffer[staging_bytes];
         staging = buffer;
-        if (step.padded) k.fill(staging, step.staged_bytes, fill, false);
-        Int index[max_loops];
-        const std::size_t loops = step.outer.size();
-        Int s = step.source, t = step.target, rest = first;
-        for (std::size_t d = loops; d-- > 0;) {
-            const Outer &outer = step.outer[d];
-            index[d] = rest % outer.count;
-            rest /= outer.count;
-            const Int at = outer.at(index[d]);
-            s += at * outer.source;
-            t += at * outer.target;
+        if (step.padded) k.fill(staging, step.staged_bytes, fill);
+        Cursor here(step, first);
+        if (!large) {
+            for (Int i = first; i < last; ++i, here.advance()) tile(source + here.source, target + here.target);
+            return;
         }
-        for (Int i = first; i < last; ++i) {
-            Int next_s = s, next_t = t;
-            for (std::size_t d = loops; d-- > 0;) {
-                const Outer &outer = step.outer[d];
-                const Int before = outer.at(index[d]);
-                const bool carry = ++index[d] == outer.count;
-                if (carry) index[d] = 0;
-                const Int moved = outer.at(index[d]) - before;
-                next_s += moved * outer.source;
-                next_t += moved * outer.target;
-                if (!carry) break;
-            }
-            tile(source + s, target + t, large && i + 1 < last ? next_s - s : 0);
-            s = next_s;
-            t = next_t;
+        static const Int pb = getenv("RL_AHEAD") ? atoll(getenv("RL_AHEAD")) : prefetch_bytes; const Int distance = std::max<Int>(pb / std::max<Int>(step.tile_bytes, 1), 1);
+        Cursor next(step, std::min(first + distance, step.iterations - 1));
+        for (Int i = first; i < last; ++i, here.advance()) {
+            const bool more = i + distance < step.iterations;
+            ahead = more ? next.source - here.source : 0;
+            if (touched && more) coming.start(target + next.target);
+            tile(source + here.source, target + here.target);
+            if (more) next.advance();
         }
         if (stream || staged) k.fence();
     }
@@ -186,11 +241,20 @@ private:
     Byte *target;
     bool large;
     const Byte *fill;
-    bool stream, staged;
+    Touch coming;
+    bool stream, staged, touched;
+    Int ahead = 0;
     Byte *staging = nullptr;
 
-    void tile(const Byte *s, Byte *t, Int ahead) const {
-        for (const Op &op : step.ops) apply(op, s + op.source, staged ? staging + op.staged : t + op.target, ahead);
+    void tile(const Byte *s, Byte *t) {
+        for (const Op &op : step.ops) {
+            if (staged)
+                apply(op, s + op.source, staging + op.staged, op.staged_repeat, op.rows, op.height);
+            else if (touched)
+                in_slices(op, s + op.source, t + op.target);
+            else
+                apply(op, s + op.source, t + op.target, op.repeat, op.rows, op.height);
+        }
         if (!staged) return;
         for (const Segment &segment : step.segments) {
             if (large)
@@ -200,28 +264,36 @@ private:
         }
     }
 
-    void apply(const Op &op, const Byte *s, Byte *t, Int ahead) const {
-        const Int *tables = step.tables.data();
-        const Int *columns = tables + (staged ? op.staged_columns : op.columns);
+    // Between the slices of an op, a part of the lines that a later tile writes is asked for.
+    void in_slices(const Op &op, const Byte *s, Byte *t) {
+        static const Repeat once{1, 0, 0};
+        const bool tall = op.kind == Kind::transpose;
+        const Int rows = tall ? std::max<Int>(line >> op.width, 1) : std::max<Int>(op.height, 1);
+        const Int height = std::max<Int>(op.height, 1);
+        const Int slices = Int(step.ops.size()) * op.repeat.count * std::max<Int>(height / rows, 1);
+        const Int share = step.tile_bytes / slices + 1;
+        for (Int r = 0; r < op.repeat.count; ++r, s += op.repeat.source, t += op.repeat.target)
+            for (Int h = 0; h < height;) {
+                const Int here = height - h >= 2 * rows ? rows : height - h;
+                apply(op, s, tall ? t + (h << op.width) : t, once, op.rows + std::size_t(tall ? h : 0), here);
+                coming.some(share);
+                h += here;
+            }
+    }
+
+    void apply(const Op &op, const Byte *s, Byte *t, const Repeat &repeat, std::size_t row, Int height) const {
+        const Int *rows = step.tables.data() + row;
+        const Int *columns = step.tables.data() + (staged ? op.staged_columns : op.columns);
+        const Repeat &strip = staged ? op.staged_strip : op.strip;
         switch (op.kind) {
-            case Kind::runs:
-                k.runs(s, t, op.count, op.source_step, staged ? op.staged_step : op.target_step, op.length, stream, ahead);
-                break;
+            case Kind::runs: return k.runs(s, t, strip, op.length, repeat, stream, ahead);
             case Kind::transpose:
-                k.transpose[op.width](s, tables + op.rows, op.height, t, columns, op.count, stream, op.pack, ahead);
-                break;
-            case Kind::weave:
-                k.weave[op.width](s, t, tables + op.rows, int(op.height), op.count, stream, ahead);
-                break;
-            case Kind::unweave:
-                k.unweave[op.width](s, t, columns, int(op.height), op.count, stream, ahead);
-                break;
-            case Kind::scatter:
-                k.scatter[op.width](s, t, {1, 0, 0, op.count, op.source_step, op.target_step});
-                break;
+                return k.transpose[op.width](s, rows, height, t, columns, op.count, repeat, stream, ahead);
+            case Kind::weave: return k.weave[op.width](s, t, rows, int(height), op.count, repeat, stream, ahead);
+            case Kind::unweave: return k.unweave[op.width](s, t, columns, int(height), op.count, repeat, stream, ahead);
+            case Kind::scatter: return k.scatter[op.width](s, t, strip, repeat);
             case Kind::fill:
-                for (Int i = 0; i < op.count; ++i, t += op.target_step) k.fill(t, op.length, fill, false);
-                break;
+                for (Int i = 0; i < strip.count; ++i, t += strip.target) k.fill(t, op.length, fill);
         }
     }
 };
@@ -276,6 +348,11 @@ std::vector<Step> Program::compile(bool aligned) const {
     const std::vector<Group> groups = grouped(dim, width_);
     combine(dims_, fast, 0, start, true, [&](const Piece &piece, bool valid) {
         for (const Group &group : groups) {
+            if (!valid && group.bytes) {
+                const Box &first = dim[group.boxes[0]];
+                add(joined(piece, {false, 0, first.target, {{group.bytes / width_, 0, width_}}}), false);
+                continue;
+            }
             Piece whole = piece;
             for (const std::size_t k : group.boxes) whole.parts.push_back(dim[k]);
             const bool any = std::any_of(whole.parts.begin(), whole.parts.end(), [](const Box &b) { return b.valid; });
@@ -299,26 +376,21 @@ void Program::run(const Byte *source, Byte *target, int threads) const {
     const bool aligned = reinterpret_cast<std::uintptr_t>(target) % 64 == 0;
     const std::vector<Step> &steps = this->steps(aligned);
     const bool large = bytes_ >= stream_from_;
-    if (threads <= 1 || bytes_ < share_from) {
-        for (const Step &step : steps) Walk(step, source, target, large, aligned, fill_).run(0, step.iterations);
-        return;
-    }
-    const Int wanted = std::min(chunk_bytes, std::max<Int>(bytes_ / (threads * 8), 1));
-    std::vector<Int> chunk(steps.size()), end(steps.size());
-    Int total = 0;
-    for (std::size_t k = 0; k < steps.size(); ++k) {
-        chunk[k] = std::max<Int>(wanted / std::max<Int>(steps[k].tile_bytes, 1), 1);
-        total += (steps[k].iterations + chunk[k] - 1) / chunk[k];
-        end[k] = total;
-    }
-    parallel(threads, total, [&](Int begin, Int stop) {
-        for (Int i = begin; i < stop; ++i) {
-            const std::size_t k = std::size_t(std::upper_bound(end.begin(), end.end(), i) - end.begin());
-            const Int first = (i - (k ? end[k - 1] : 0)) * chunk[k];
-            Walk(steps[k], source, target, large, aligned, fill_)
-                .run(first, std::min(first + chunk[k], steps[k].iterations));
-        }
-    });
+    // All steps walk through the source in its order. A chunk is the same share of each of them, so that what several
+    // steps read is still in the cache.
+    const Int chunks = (bytes_ + chunk_bytes - 1) / chunk_bytes;
+    const auto work = [&](Int begin, Int end) {
+        for (Int i = begin; i < end; ++i)
+            for (const Step &step : steps) {
+                const Int first = Int(Wide(step.iterations) * i / chunks);
+                const Int last = Int(Wide(step.iterations) * (i + 1) / chunks);
+                if (first < last) Walk(step, source, target, large, aligned, fill_).run(first, last);
+            }
+    };
+    if (threads <= 1 || chunks <= 1 || bytes_ < share_from)
+        work(0, chunks);
+    else
+        parallel(threads, chunks, work);
 }
 
 }  // namespace relayout

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "bytes.h"
+#include "kernels.h"
 
 namespace relayout {
 
@@ -39,10 +40,10 @@ enum class Kind { runs, transpose, weave, unweave, scatter, fill };
 struct Op {
     Kind kind;
     int width;  // logarithm of the bytes of an element
-    bool pack;
     Int source, target, staged;
-    Int count, source_step, target_step, staged_step, length;
-    Int height;
+    Repeat strip, staged_strip;
+    Repeat repeat, staged_repeat;
+    Int count, length, height;
     std::size_t rows, columns, staged_columns;
 };
 

@@ -49,33 +49,43 @@ template <typename V, bool stream> void put(V x, Byte *d) {
         x.store(d);
 }
 
-template <typename V, bool stream>
-void equal_runs(const Byte *s, Byte *d, Int count, Int ss, Int ds, Int ahead) {
-    for (Int i = 0; i < count; ++i, s += ss, d += ds) {
-        if (ahead) prefetch(s + ahead);
-        put<V, stream>(V::load(s), d);
+// Runs of one vector.
+template <typename V, bool stream> void equal_runs(const Byte *s, Byte *d, const Repeat &strip, const Repeat &repeat, Int ahead) {
+    const Int times = repeat.count, count = strip.count, ss = strip.source, ds = strip.target;
+    for (Int r = 0; r < times; ++r) {
+        const Byte *from = s + r * repeat.source;
+        Byte *to = d + r * repeat.target;
+        for (Int i = 0; i < count; ++i, from += ss, to += ds) {
+            if (ahead) prefetch(from + ahead);
+            put<V, stream>(V::load(from), to);
+        }
     }
 }
 
-// Runs of two pieces of which the second may overlap the first.
-template <typename V> void overlapping_runs(const Byte *s, Byte *d, Int count, Int ss, Int ds, Int last, Int ahead) {
-    for (Int i = 0; i < count; ++i, s += ss, d += ds) {
-        if (ahead) prefetch(s + ahead);
-        const V a = V::load(s), b = V::load(s + last);
-        a.store(d);
-        b.store(d + last);
+// Runs of two pieces, of which the second may overlap the first.
+template <typename T> void double_runs(const Byte *s, Byte *d, const Repeat &strip, Int last, const Repeat &repeat, Int ahead) {
+    const Int times = repeat.count, count = strip.count, ss = strip.source, ds = strip.target;
+    for (Int r = 0; r < times; ++r) {
+        const Byte *from = s + r * repeat.source;
+        Byte *to = d + r * repeat.target;
+        for (Int i = 0; i < count; ++i, from += ss, to += ds) {
+            if (ahead) prefetch(from + ahead);
+            const T a = T::load(from), b = T::load(from + last);
+            a.store(to);
+            b.store(to + last);
+        }
     }
 }
 
-template <typename T> void short_runs(const Byte *s, Byte *d, Int count, Int ss, Int ds, Int last) {
-    for (Int i = 0; i < count; ++i, s += ss, d += ds) {
-        T a, b;
-        std::memcpy(&a, s, sizeof(T));
-        std::memcpy(&b, s + last, sizeof(T));
-        std::memcpy(d, &a, sizeof(T));
-        std::memcpy(d + last, &b, sizeof(T));
+template <typename Word> struct Scalar {
+    Word v;
+    static Scalar load(const Byte *p) {
+        Scalar x;
+        std::memcpy(&x.v, p, sizeof(Word));
+        return x;
     }
-}
+    void store(Byte *p) const { std::memcpy(p, &v, sizeof(Word)); }
+};
 
 template <typename V> void streamed(const Byte *s, Byte *d, Int length, Int ahead) {
     for (Int k = 0; k < length; k += V::bytes) {
@@ -84,30 +94,33 @@ template <typename V> void streamed(const Byte *s, Byte *d, Int length, Int ahea
     }
 }
 
-void runs(const Byte *s, Byte *d, Int count, Int ss, Int ds, Int length, bool stream, Int ahead) {
-    if (stream) {
-        if (length == 16) return equal_runs<Vec16, true>(s, d, count, ss, ds, ahead);
-        if (length == 32) return equal_runs<Vec32, true>(s, d, count, ss, ds, ahead);
-        for (Int i = 0; i < count; ++i, s += ss, d += ds) {
-            if (length % 64 == 0)
-                streamed<Vec64>(s, d, length, ahead);
-            else
-                streamed<Vec16>(s, d, length, ahead);
+void runs(const Byte *s, Byte *d, const Repeat &strip, Int length, const Repeat &repeat, bool stream, Int ahead) {
+    if (stream && length == 16) return equal_runs<Vec16, true>(s, d, strip, repeat, ahead);
+    if (stream && length == 32) return equal_runs<Vec32, true>(s, d, strip, repeat, ahead);
+    if (stream && length == 64) return equal_runs<Vec64, true>(s, d, strip, repeat, ahead);
+    if (!stream && length == 16) return equal_runs<Vec16, false>(s, d, strip, repeat, ahead);
+    if (!stream && length == 32) return equal_runs<Vec32, false>(s, d, strip, repeat, ahead);
+    if (!stream && length == 64) return equal_runs<Vec64, false>(s, d, strip, repeat, ahead);
+    if (!stream && length > 64 && length <= 128) return double_runs<Vec64>(s, d, strip, length - 64, repeat, ahead);
+    if (!stream && length > 32 && length < 64) return double_runs<Vec32>(s, d, strip, length - 32, repeat, ahead);
+    if (!stream && length > 16 && length < 32) return double_runs<Vec16>(s, d, strip, length - 16, repeat, ahead);
+    if (length >= 8 && length < 16) return double_runs<Scalar<std::uint64_t>>(s, d, strip, length - 8, repeat, ahead);
+    if (length >= 4 && length < 8) return double_runs<Scalar<std::uint32_t>>(s, d, strip, length - 4, repeat, ahead);
+    if (length >= 2 && length < 4) return double_runs<Scalar<std::uint16_t>>(s, d, strip, length - 2, repeat, ahead);
+    for (Int r = 0; r < repeat.count; ++r)
+        for (Int i = 0; i < strip.count; ++i) {
+            const Byte *from = s + r * repeat.source + i * strip.source;
+            Byte *to = d + r * repeat.target + i * strip.target;
+            if (stream && length % 64 == 0) {
+                streamed<Vec64>(from, to, length, ahead);
+            } else if (stream) {
+                streamed<Vec16>(from, to, length, ahead);
+            } else {
+                if (ahead)
+                    for (Int k = 0; k < length; k += line) prefetch(from + k + ahead);
+                copy(from, to, length);
+            }
         }
-        return;
-    }
-    if (length == 16) return equal_runs<Vec16, false>(s, d, count, ss, ds, ahead);
-    if (length == 32) return equal_runs<Vec32, false>(s, d, count, ss, ds, ahead);
-    if (length == 64) return equal_runs<Vec64, false>(s, d, count, ss, ds, ahead);
-    if (length > 32 && length < 64) return overlapping_runs<Vec32>(s, d, count, ss, ds, length - 32, ahead);
-    if (length > 16 && length < 32) return overlapping_runs<Vec16>(s, d, count, ss, ds, length - 16, ahead);
-    if (length >= 8 && length < 16) return short_runs<std::uint64_t>(s, d, count, ss, ds, length - 8);
-    if (length >= 4 && length < 8) return short_runs<std::uint32_t>(s, d, count, ss, ds, length - 4);
-    for (Int i = 0; i < count; ++i, s += ss, d += ds) {
-        if (ahead)
-            for (Int k = 0; k < length; k += line) prefetch(s + k + ahead);
-        copy(s, d, length);
-    }
 }
 
 // ---- transposing ---------------------------------------------------------------------------------------------
@@ -151,47 +164,58 @@ inline void band(const Byte *const *rows, Int at, Byte *target, const Int *colum
         for (int i = 0; i < V::bytes / W; ++i) std::memcpy(target + columns[j] + i * W, rows[i] + at + j * W, W);
 }
 
+// As many columns as rows: whole vectors are loaded, and first their lanes are swapped.
+template <int W, typename V, bool stream>
+inline void square(const Byte *const *rows, Int at, Byte *target, const Int *columns) {
+    constexpr int E = 16 / W, L = V::bytes / 16;
+    V x[L][E];
+#pragma GCC unroll 16
+    for (int r = 0; r < E; ++r) {
+        V y[L];
+#pragma GCC unroll 4
+        for (int l = 0; l < L; ++l) y[l] = V::load(rows[r + l * E] + at);
+        V::swap_lanes(y);
+#pragma GCC unroll 4
+        for (int l = 0; l < L; ++l) x[l][r] = y[l];
+    }
+#pragma GCC unroll 4
+    for (int l = 0; l < L; ++l) {
+        shuffle<W>(x[l]);
+        if constexpr (E > 2) shuffle<W>(x[l]);
+        if constexpr (E > 4) shuffle<W>(x[l]);
+        if constexpr (E > 8) shuffle<W>(x[l]);
+#pragma GCC unroll 16
+        for (int c = 0; c < E; ++c) put<V, stream>(x[l][c], target + columns[l * E + c]);
+    }
+}
+
 // 64 / W rows: a line of the target for each column.
 template <int W, bool stream>
 inline void lines(const Byte *const *rows, Int at, Byte *target, const Int *columns, Int width) {
-    constexpr Int E = 16 / W, step = Wide::bytes / W;
-    Int j = 0;
-    for (; j + E <= width; j += E)
-        for (Int i = 0; i < 64 / W; i += step)
-            block<W, Wide, stream>(rows + i, at + j * W, target + i * W, columns + j);
-    if (j == width) return;
-    for (Int i = 0; i < 64 / W; i += step) {
-        if (width >= E)
-            block<W, Wide, stream>(rows + i, at + (width - E) * W, target + i * W, columns + width - E);
-        else
-            band<W, Wide, stream>(rows + i, at, target + i * W, columns, width);
+    constexpr Int N = Wide::bytes / W;
+    if (width < N) {
+        for (Int i = 0; i < 64 / W; i += N) band<W, Wide, stream>(rows + i, at, target + i * W, columns, width);
+        return;
+    }
+    for (Int j = 0; j < width; j += N) {
+        const Int first = least(j, width - N);
+        for (Int i = 0; i < 64 / W; i += N)
+            square<W, Wide, stream>(rows + i, at + first * W, target + i * W, columns + first);
     }
 }
 
 template <int W, bool stream>
-void tall(const Byte *const *rows, Int height, Byte *target, const Int *columns, Int width, bool pack, Int ahead) {
+void tall(const Byte *const *rows, Int height, Byte *target, const Int *columns, Int width, Int ahead) {
     constexpr Int R = 64 / W;
-    alignas(64) Byte packed[R * line];
-    const Byte *packed_rows[R];
-    for (Int i = 0; i < R; ++i) packed_rows[i] = packed + i * line;
     // Strips of whole lines of the source, so that each is read once.
     for (Int j = 0; j < width; j += R) {
-        const Int columns_here = least(R, width - j);
+        const Int strip = least(R, width - j);
         for (Int i = 0; i < height; i += R) {
             const Int first = least(i, height - R);
             const Byte *const *from = rows + first;
-            Byte *to = target + first * W;
-            if (pack && columns_here == R) {
-                for (Int r = 0; r < R; ++r) {
-                    if (ahead) prefetch(from[r] + j * W + ahead);
-                    Vec64::load(from[r] + j * W).store(packed + r * line);
-                }
-                lines<W, stream>(packed_rows, 0, to, columns + j, R);
-            } else {
-                if (ahead)
-                    for (Int r = 0; r < R; ++r) prefetch(from[r] + j * W + ahead);
-                lines<W, stream>(from, j * W, to, columns + j, columns_here);
-            }
+            if (ahead)
+                for (Int r = 0; r < R; ++r) prefetch(from[r] + (j + strip) * W - 1 + ahead);
+            lines<W, stream>(from, j * W, target + first * W, columns + j, strip);
         }
     }
 }
@@ -212,30 +236,31 @@ constexpr Int max_rows = 1024;
 
 template <int W>
 void transpose(const Byte *source, const Int *row_offsets, Int height, Byte *target, const Int *columns, Int width,
-               bool stream, bool pack, Int ahead) {
+               const Repeat &repeat, bool stream, Int ahead) {
     const Byte *rows[max_rows];
-    for (Int base = 0; base < height; base += max_rows) {
-        const Int here = least(max_rows, height - base);
-        for (Int i = 0; i < here; ++i) rows[i] = source + row_offsets[base + i];
-        Byte *to = target + base * W;
-        if (here * W >= 64) {
-            if (stream)
-                tall<W, true>(rows, here, to, columns, width, pack, ahead);
+    for (Int k = 0; k < repeat.count; ++k, source += repeat.source, target += repeat.target)
+        for (Int base = 0; base < height; base += max_rows) {
+            const Int here = least(max_rows, height - base);
+            for (Int i = 0; i < here; ++i) rows[i] = source + row_offsets[base + i];
+            Byte *to = target + base * W;
+            if (here * W >= 64) {
+                if (stream)
+                    tall<W, true>(rows, here, to, columns, width, ahead);
+                else
+                    tall<W, false>(rows, here, to, columns, width, ahead);
+                continue;
+            }
+            if (ahead)
+                for (Int i = 0; i < here; ++i)
+                    for (Int at = 0; at < width * W; at += line) prefetch(rows[i] + at + ahead);
+            if (here * W >= 32)
+                short_bands<W, Vec32>(rows, here, to, columns, width, stream);
+            else if (here * W >= 16)
+                short_bands<W, Vec16>(rows, here, to, columns, width, stream);
             else
-                tall<W, false>(rows, here, to, columns, width, pack, ahead);
-            continue;
+                for (Int j = 0; j < width; ++j)
+                    for (Int i = 0; i < here; ++i) std::memcpy(to + columns[j] + i * W, rows[i] + j * W, W);
         }
-        if (ahead)
-            for (Int i = 0; i < here; ++i)
-                for (Int k = 0; k < width * W; k += line) prefetch(rows[i] + k + ahead);
-        if (here * W >= 32)
-            short_bands<W, Vec32>(rows, here, to, columns, width, stream);
-        else if (here * W >= 16)
-            short_bands<W, Vec16>(rows, here, to, columns, width, stream);
-        else
-            for (Int j = 0; j < width; ++j)
-                for (Int i = 0; i < here; ++i) std::memcpy(to + columns[j] + i * W, rows[i] + j * W, W);
-    }
 }
 
 // ---- weaving few rows into one, and back ---------------------------------------------------------------------
@@ -370,58 +395,66 @@ Int unweave_ways(const Byte *source, Byte *target, const Int *rows, Int count, I
 }
 
 template <int W, int K, bool back, bool stream>
-Int ways_of(const Byte *s, Byte *t, const Int *rows, Int count, Int ahead) {
-    if constexpr (back)
-        return unweave_ways<W, K, stream>(s, t, rows, count, ahead);
-    else
-        return weave_ways<W, K, stream>(s, t, rows, count, ahead);
+void ways_of(const Byte *s, Byte *t, const Int *rows, Int count, const Repeat &repeat, Int ahead) {
+    for (Int r = 0; r < repeat.count; ++r, s += repeat.source, t += repeat.target) {
+        if constexpr (back)
+            unweave_plainly<W>(s, t, rows, K, unweave_ways<W, K, stream>(s, t, rows, count, ahead), count);
+        else
+            weave_plainly<W>(s, t, rows, K, weave_ways<W, K, stream>(s, t, rows, count, ahead), count);
+    }
 }
 
 template <int W, bool back, bool stream>
-Int any_ways(const Byte *s, Byte *t, const Int *rows, int ways, Int count, Int ahead) {
-        switch (ways) {
-        case 2: return ways_of<W, 2, back, stream>(s, t, rows, count, ahead);
-        case 3: return ways_of<W, 3, back, stream>(s, t, rows, count, ahead);
-        case 4: return ways_of<W, 4, back, stream>(s, t, rows, count, ahead);
-        case 5: return ways_of<W, 5, back, stream>(s, t, rows, count, ahead);
-        case 6: return ways_of<W, 6, back, stream>(s, t, rows, count, ahead);
-        case 7: return ways_of<W, 7, back, stream>(s, t, rows, count, ahead);
-        case 8: return ways_of<W, 8, back, stream>(s, t, rows, count, ahead);
-        default: return 0;
+void any_ways(const Byte *s, Byte *t, const Int *rows, int ways, Int count, const Repeat &repeat, Int ahead) {
+    switch (ways) {
+        case 2: return ways_of<W, 2, back, stream>(s, t, rows, count, repeat, ahead);
+        case 3: return ways_of<W, 3, back, stream>(s, t, rows, count, repeat, ahead);
+        case 4: return ways_of<W, 4, back, stream>(s, t, rows, count, repeat, ahead);
+        case 5: return ways_of<W, 5, back, stream>(s, t, rows, count, repeat, ahead);
+        case 6: return ways_of<W, 6, back, stream>(s, t, rows, count, repeat, ahead);
+        case 7: return ways_of<W, 7, back, stream>(s, t, rows, count, repeat, ahead);
+        default: return ways_of<W, 8, back, stream>(s, t, rows, count, repeat, ahead);
     }
 }
 
 #endif
 
 template <int W>
-void weave(const Byte *s, Byte *t, const Int *rows, int ways, Int count, [[maybe_unused]] bool stream,
+void weave(const Byte *s, Byte *t, const Int *rows, int ways, Int count, const Repeat &repeat, [[maybe_unused]] bool stream,
            [[maybe_unused]] Int ahead) {
-    Int done = 0;
 #if defined(RELAYOUT_HAS_LOOKUP)
-    done = stream ? any_ways<W, false, true>(s, t, rows, ways, count, ahead)
-                  : any_ways<W, false, false>(s, t, rows, ways, count, ahead);
+    if (stream)
+        any_ways<W, false, true>(s, t, rows, ways, count, repeat, ahead);
+    else
+        any_ways<W, false, false>(s, t, rows, ways, count, repeat, ahead);
+#else
+    for (Int r = 0; r < repeat.count; ++r)
+        weave_plainly<W>(s + r * repeat.source, t + r * repeat.target, rows, ways, 0, count);
 #endif
-    weave_plainly<W>(s, t, rows, ways, done, count);
 }
 
 template <int W>
-void unweave(const Byte *s, Byte *t, const Int *rows, int ways, Int count, [[maybe_unused]] bool stream,
+void unweave(const Byte *s, Byte *t, const Int *rows, int ways, Int count, const Repeat &repeat, [[maybe_unused]] bool stream,
              [[maybe_unused]] Int ahead) {
-    Int done = 0;
 #if defined(RELAYOUT_HAS_LOOKUP)
-    done = stream ? any_ways<W, true, true>(s, t, rows, ways, count, ahead)
-                  : any_ways<W, true, false>(s, t, rows, ways, count, ahead);
+    if (stream)
+        any_ways<W, true, true>(s, t, rows, ways, count, repeat, ahead);
+    else
+        any_ways<W, true, false>(s, t, rows, ways, count, repeat, ahead);
+#else
+    for (Int r = 0; r < repeat.count; ++r)
+        unweave_plainly<W>(s + r * repeat.source, t + r * repeat.target, rows, ways, 0, count);
 #endif
-    unweave_plainly<W>(s, t, rows, ways, done, count);
 }
 
 // ---- element by element, and whole lines ---------------------------------------------------------------------
 
-template <int W> void scatter(const Byte *source, Byte *target, const Grid &grid) {
-    for (Int i = 0; i < grid.outer; ++i, source += grid.outer_source, target += grid.outer_target) {
-        const Byte *s = source;
-        Byte *t = target;
-        for (Int j = 0; j < grid.inner; ++j, s += grid.inner_source, t += grid.inner_target) std::memcpy(t, s, W);
+template <int W> void scatter(const Byte *source, Byte *target, const Repeat &strip, const Repeat &repeat) {
+    const Int times = repeat.count, count = strip.count, ss = strip.source, ts = strip.target;
+    for (Int i = 0; i < times; ++i) {
+        const Byte *s = source + i * repeat.source;
+        Byte *t = target + i * repeat.target;
+        for (Int j = 0; j < count; ++j, s += ss, t += ts) std::memcpy(t, s, W);
     }
 }
 
@@ -435,14 +468,16 @@ void flush(const Byte *s, Byte *d, Int length) {
     if (k < length) copy(s + k, d + k, length - k);
 }
 
-void fill(Byte *d, Int length, const Byte *pattern, bool stream) {
+void fill(Byte *d, Int length, const Byte *pattern) {
     const Vec16 x = Vec16::load(pattern);
     Int k = 0;
-    if (stream)
-        for (; k + 16 <= length; k += 16) x.stream(d + k);
-    else
-        for (; k + 16 <= length; k += 16) x.store(d + k);
+    for (; k + 16 <= length; k += 16) x.store(d + k);
     for (; k < length; ++k) d[k] = pattern[k % 16];
+}
+
+// Ask for lines that are to be written.
+void touch(Byte *target, Int length) {
+    for (Int k = 0; k < length; k += line) __builtin_prefetch(target + k, 1, 2);
 }
 
 void all_stored() { fence(); }
@@ -457,6 +492,7 @@ const Kernels table = {runs,
                        {scatter<1>, scatter<2>, scatter<4>, scatter<8>, scatter<16>},
                        flush,
                        fill,
+                       touch,
                        all_stored};
 
 }  // namespace RELAYOUT_ISA_NAMESPACE

@@ -4,24 +4,27 @@
 
 namespace relayout {
 
-// `runs` copies `count` runs of `length` bytes that are `source_step` and `target_step` bytes apart.
-using Runs = void (*)(const Byte *source, Byte *target, Int count, Int source_step, Int target_step, Int length,
-                      bool stream, Int ahead);
+// A kernel does the same so many times, these many bytes further on each time. It is passed by reference: what is written
+// on the stack in parts and read as a whole waits for all stores under way, and around the cache those take long.
+struct Repeat {
+    Int count, source, target;
+};
+
+// Runs of `length` bytes, for each repetition, for each of `strip`.
+using Runs = void (*)(const Byte *source, Byte *target, const Repeat &strip, Int length,
+                      const Repeat &repeat, bool stream, Int ahead);
 
 // Element j of row i, at source + rows[i] + j * W, goes to target + columns[j] + i * W.
 using Transpose = void (*)(const Byte *source, const Int *rows, Int height, Byte *target, const Int *columns,
-                           Int width, bool stream, bool pack, Int ahead);
+                           Int width, const Repeat &repeat, bool stream, Int ahead);
 
 // `weave`: element j of row k, at source + rows[k] + j * W, goes to target + (j * ways + k) * W; `unweave` is its
 // inverse: element j * ways + k of the source goes to target + rows[k] + j * W.
-using Weave = void (*)(const Byte *source, Byte *target, const Int *rows, int ways, Int count, bool stream, Int ahead);
+using Weave = void (*)(const Byte *source, Byte *target, const Int *rows, int ways, Int count,
+                       const Repeat &repeat, bool stream, Int ahead);
 
-// One element of a grid: `inner` steps for each of `outer`.
-struct Grid {
-    Int outer, outer_source, outer_target;
-    Int inner, inner_source, inner_target;
-};
-using Scatter = void (*)(const Byte *source, Byte *target, const Grid &grid);
+// Single elements, for each repetition, for each of `strip`.
+using Scatter = void (*)(const Byte *source, Byte *target, const Repeat &strip, const Repeat &repeat);
 
 // What moves bytes, compiled once for every instruction set. With `stream` stores go around the cache: the target is
 // then aligned, to 64 bytes where whole lines are written, else to 16. `ahead` is added to the addresses that are
@@ -33,12 +36,11 @@ struct Kernels {
     Weave unweave[4];
     Scatter scatter[5];
     void (*flush)(const Byte *source, Byte *target, Int length);
-    void (*fill)(Byte *target, Int length, const Byte *pattern, bool stream);
+    void (*fill)(Byte *target, Int length, const Byte *pattern);
+    void (*touch)(Byte *target, Int length);
     void (*fence)();
 };
 
 const Kernels &kernels();
-
-constexpr int max_ways = 15;
 
 }  // namespace relayout

@@ -26,6 +26,7 @@ struct Vec16 {
     void store(Byte *p) const { _mm_storeu_si128(reinterpret_cast<__m128i *>(p), v); }
     void stream(Byte *p) const { _mm_stream_si128(reinterpret_cast<__m128i *>(p), v); }
     static Vec16 lanes(const Byte *const *rows, int, Int at) { return load(rows[0] + at); }
+    static void swap_lanes(Vec16 (&)[1]) {}
 
     template <int W> static Vec16 low(Vec16 a, Vec16 b) {
         if constexpr (W == 1) return {_mm_unpacklo_epi8(a.v, b.v)};
@@ -54,6 +55,7 @@ struct Vec16 {
     void store(Byte *p) const { vst1q_u8(p, v); }
     void stream(Byte *p) const { vst1q_u8(p, v); }
     static Vec16 lanes(const Byte *const *rows, int, Int at) { return load(rows[0] + at); }
+    static void swap_lanes(Vec16 (&)[1]) {}
 
     template <int W> static Vec16 low(Vec16 a, Vec16 b) {
         if constexpr (W == 1) return {vzip1q_u8(a.v, b.v)};
@@ -93,6 +95,7 @@ struct Vec16 {
     void store(Byte *p) const { std::memcpy(p, v, 16); }
     void stream(Byte *p) const { store(p); }
     static Vec16 lanes(const Byte *const *rows, int, Int at) { return load(rows[0] + at); }
+    static void swap_lanes(Vec16 (&)[1]) {}
 
     template <int W> static Vec16 zip(const Byte *a, const Byte *b) {
         Vec16 x;
@@ -124,6 +127,12 @@ struct Vec32 {
         const __m256i first = _mm256_castsi128_si256(Vec16::load(rows[0] + at).v);
         return {_mm256_inserti128_si256(first, Vec16::load(rows[apart] + at).v, 1)};
     }
+    // Lane k of vector i becomes lane i of vector k.
+    static void swap_lanes(Vec32 (&x)[2]) {
+        const __m256i a = x[0].v, b = x[1].v;
+        x[0].v = _mm256_permute2x128_si256(a, b, 0x20);
+        x[1].v = _mm256_permute2x128_si256(a, b, 0x31);
+    }
 
     template <int W> static Vec32 low(Vec32 a, Vec32 b) {
         if constexpr (W == 1) return {_mm256_unpacklo_epi8(a.v, b.v)};
@@ -152,6 +161,11 @@ struct Vec32 {
     static Vec32 lanes(const Byte *const *rows, int apart, Int at) {
         return {Vec16::load(rows[0] + at), Vec16::load(rows[apart] + at)};
     }
+    static void swap_lanes(Vec32 (&x)[2]) {
+        const Vec16 moved = x[0].b;
+        x[0].b = x[1].a;
+        x[1].a = moved;
+    }
     template <int W> static Vec32 low(Vec32 x, Vec32 y) { return {Vec16::low<W>(x.a, y.a), Vec16::low<W>(x.b, y.b)}; }
     template <int W> static Vec32 high(Vec32 x, Vec32 y) {
         return {Vec16::high<W>(x.a, y.a), Vec16::high<W>(x.b, y.b)};
@@ -170,10 +184,19 @@ struct Vec64 {
     void store(Byte *p) const { _mm512_storeu_si512(p, v); }
     void stream(Byte *p) const { _mm512_stream_si512(reinterpret_cast<__m512i *>(p), v); }
     static Vec64 lanes(const Byte *const *rows, int apart, Int at) {
-        __m512i x = _mm512_castsi128_si512(Vec16::load(rows[0] + at).v);
-        x = _mm512_inserti32x4(x, Vec16::load(rows[apart] + at).v, 1);
-        x = _mm512_inserti32x4(x, Vec16::load(rows[2 * apart] + at).v, 2);
-        return {_mm512_inserti32x4(x, Vec16::load(rows[3 * apart] + at).v, 3)};
+        // A broadcast of 16 bytes costs no shuffle, and the mask picks the lane.
+        __m512i x = _mm512_broadcast_i32x4(Vec16::load(rows[0] + at).v);
+        x = _mm512_mask_broadcast_i32x4(x, 0x00F0, Vec16::load(rows[apart] + at).v);
+        x = _mm512_mask_broadcast_i32x4(x, 0x0F00, Vec16::load(rows[2 * apart] + at).v);
+        return {_mm512_mask_broadcast_i32x4(x, 0xF000, Vec16::load(rows[3 * apart] + at).v)};
+    }
+    static void swap_lanes(Vec64 (&x)[4]) {
+        const __m512i a = _mm512_shuffle_i32x4(x[0].v, x[1].v, 0x44), b = _mm512_shuffle_i32x4(x[2].v, x[3].v, 0x44);
+        const __m512i c = _mm512_shuffle_i32x4(x[0].v, x[1].v, 0xEE), d = _mm512_shuffle_i32x4(x[2].v, x[3].v, 0xEE);
+        x[0].v = _mm512_shuffle_i32x4(a, b, 0x88);
+        x[1].v = _mm512_shuffle_i32x4(a, b, 0xDD);
+        x[2].v = _mm512_shuffle_i32x4(c, d, 0x88);
+        x[3].v = _mm512_shuffle_i32x4(c, d, 0xDD);
     }
 
     template <int W> static Vec64 low(Vec64 a, Vec64 b) {

@@ -12,6 +12,7 @@ constexpr Int tile_bytes = 4096;      // a tile below this loses to the calls ar
 constexpr Int staged_limit = 32768;   // the staging buffer stays in the first-level cache or close to it
 constexpr std::size_t max_ops = 64;
 
+Int tune(const char *name, Int usual) { const char *x = std::getenv(name); return x ? std::atoll(x) : usual; }
 int log2_of(Int n) {
     int k = 0;
     while ((Int(1) << k) < n) ++k;
@@ -40,11 +41,23 @@ std::vector<Loop> merged(std::vector<Loop> loops) {
 
 // How many of `count` steps a tile takes if it wants `wanted`: all of them, or equal shares, multiples of `unit`.
 Int share(Int count, Int wanted, Int unit) {
+    if (count <= 4 * wanted && count <= 64) return count;
     if (count <= wanted + wanted / 2) return count;
     const Int tiles = (count + wanted - 1) / wanted;
     Int tile = (count + tiles - 1) / tiles;
     tile = (tile + unit - 1) / unit * unit;
     return std::min(tile, count);
+}
+
+bool among(const Loop &loop, const std::vector<Loop> &loops) {
+    for (const Loop &other : loops)
+        if (loop.source == other.source && loop.target == other.target) return true;
+    return false;
+}
+
+Int product(Int bytes, const std::vector<Loop> &loops) {
+    for (const Loop &loop : loops) bytes *= loop.count;
+    return bytes;
 }
 
 // The loops of a piece while a tile is taken out of them.
@@ -79,32 +92,54 @@ struct Builder {
         return {tile, loop.source, loop.target};
     }
 
-    // The loops that continue a contiguous range of `bytes` bytes up to `wanted`, and its length with them. The loop at
-    // `spared` is left alone.
-    std::vector<Loop> chain(Int Loop::*field, Int &bytes, Int wanted, Int unit, const Loop *spared = nullptr) {
+    // The loops that continue a contiguous range of `bytes` bytes up to `wanted`, and its length with them. Those that
+    // are `spared` are left alone.
+    std::vector<Loop> chain(Int Loop::*field, Int &bytes, Int wanted, Int unit, const std::vector<Loop> &spared = {},
+                            Int longest = 0) {
         std::vector<Loop> taken;
         cut = false;
         while (bytes < wanted && !cut) {
             const int next = find(field, bytes);
             if (next < 0) break;
             const Loop &loop = loops[std::size_t(next)];
-            if (spared && loop.source == spared->source && loop.target == spared->target) break;
-            taken.push_back(take(next, (wanted + bytes - 1) / bytes, std::max<Int>(unit / bytes, 1)));
+            if (among(loop, spared)) break;
+            // Where the source goes on next to it anyway, more of a loop is better than other loops.
+            const Int enough = next == nearest() ? std::max(wanted, longest) : wanted;
+            taken.push_back(take(next, (enough + bytes - 1) / bytes, std::max<Int>(unit / bytes, 1)));
             bytes *= taken.back().count;
         }
         return taken;
     }
 
+    // The loops that such a chain would take.
+    std::vector<Loop> path(Int Loop::*field, Int bytes, Int wanted, const std::vector<Loop> &spared) const {
+        std::vector<Loop> found;
+        for (int next = find(field, bytes); bytes < wanted && next >= 0; next = find(field, bytes)) {
+            const Loop &loop = loops[std::size_t(next)];
+            if (among(loop, spared)) break;
+            found.push_back(loop);
+            bytes *= loop.count;
+        }
+        return found;
+    }
+
     // Repeat what the tile has for more loops, the nearest in the source first, until it is large enough.
-    void widen(Int bytes) {
-        while (bytes < tile_bytes && !loops.empty()) {
-            const Int room = Int(max_ops / step.ops.size());
+    void widen(Int bytes, Int wanted = tile_bytes) {
+        while (bytes < wanted && !loops.empty()) {
+            const Int room = step.ops[0].repeat.count == 1 ? Int(max_ops) : Int(max_ops / step.ops.size());
             if (room < 2) break;
-            const Loop loop = take(nearest(), std::min((tile_bytes + bytes - 1) / bytes, room));
+            const Loop loop = take(nearest(), std::min((wanted + bytes - 1) / bytes, room));
             const std::vector<Op> ops = step.ops;
             const std::vector<Segment> segments = step.segments;
+            const bool repeat = step.ops[0].repeat.count == 1;
+            if (repeat)
+                for (Op &op : step.ops) {
+                    op.repeat = {loop.count, loop.source, loop.target};
+                    op.staged_repeat = {loop.count, loop.source, bytes};
+                }
             for (Int i = 1; i < loop.count; ++i) {
                 for (Op op : ops) {
+                    if (repeat) break;
                     op.source += i * loop.source;
                     op.target += i * loop.target;
                     op.staged += i * bytes;
@@ -143,16 +178,18 @@ private:
     // Whether the stores of a kernel are aligned once the tile's target is.
     bool streams(const Op &op) const {
         switch (op.kind) {
-            case Kind::runs: return op.target % 16 == 0 && op.length % 16 == 0 && op.target_step % 16 == 0 &&
-                                    (op.length != 32 || (op.target % 32 == 0 && op.target_step % 32 == 0)) &&
-                                    (op.length % 64 || (op.target % 64 == 0 && op.target_step % 64 == 0));
-            case Kind::weave: return op.target % 16 == 0;
+            case Kind::runs: {
+                const Int unit = op.length % 64 == 0 ? 64 : op.length == 32 ? 32 : 16;
+                return (op.target | op.length | op.strip.target | op.repeat.target) % unit == 0;
+            }
+            case Kind::weave: return (op.target | op.repeat.target) % 16 == 0;
             case Kind::transpose: {
                 const Int bytes = op.height << op.width;
                 const Int unit = bytes % line == 0 ? line : bytes;
-                return (unit == line || unit == 16 || unit == 32) && op.target % unit == 0 && columns_fit(op, unit);
+                return (unit == line || unit == 16 || unit == 32) && (op.target | op.repeat.target) % unit == 0 &&
+                       columns_fit(op, unit);
             }
-            case Kind::unweave: return op.target % 16 == 0 && columns_fit(op, 16);
+            case Kind::unweave: return (op.target | op.repeat.target) % 16 == 0 && columns_fit(op, 16);
             default: return false;
         }
     }
@@ -198,16 +235,8 @@ Op blank(Kind kind, Int width) {
     op.kind = kind;
     op.width = log2_of(width);
     op.count = 1;
+    op.strip = op.staged_strip = op.repeat = op.staged_repeat = {1, 0, 0};
     return op;
-}
-
-// Whether rows lie so that few sets of the first-level cache hold them.
-bool crowded(const std::vector<Int> &rows, Int width) {
-    const std::size_t group = std::min(std::size_t(line / width), rows.size());
-    int used[64] = {};
-    int most = 0;
-    for (std::size_t k = 0; k < group; ++k) most = std::max(most, ++used[(rows[k] / line) & 63]);
-    return most > 4;
 }
 
 // Bytes that stay together.
@@ -224,13 +253,21 @@ Step schedule_runs(Builder b, std::vector<Run> runs, Int segment, bool aligned) 
         segment = runs[0].length = tile;
     }
     const Int single = segment;
-    const Int wanted = aligned && !step.padded ? 256 : tile_bytes;
-    std::vector<Loop> chain = b.chain(&Loop::target, segment, std::min(wanted, Int(max_ops / runs.size()) * single), 1);
+    const bool staged = !aligned || step.padded;
+    const Int wanted = staged ? tune("RL_CHAIN", 2048) : 256;
+    std::vector<Loop> chain = b.chain(&Loop::target, segment, std::min(wanted, Int(max_ops / runs.size()) * single), 1,
+                                      {}, tile_bytes);
     Loop strip{1, 0, 0};
     Int staged_step = single;
+    Loop repeat{1, 0, 0};
     if (!chain.empty()) {
+        // Neighbours in the target go together, so that lines are written whole.
         strip = chain[0];
         chain.erase(chain.begin());
+        if (!chain.empty()) {
+            repeat = chain[0];
+            chain.erase(chain.begin());
+        }
         step.segments.push_back({0, 0, segment});
     } else if (!b.loops.empty()) {
         strip = b.take(b.nearest(), std::min<Int>(tile_bytes / single, 256));
@@ -246,18 +283,17 @@ Step schedule_runs(Builder b, std::vector<Run> runs, Int segment, bool aligned) 
             op.length = run.length;
             op.source = s[k] + run.source;
             op.target = op.staged = t[k] + run.target;
-            op.count = strip.count;
-            op.source_step = strip.source;
-            op.target_step = strip.target;
-            op.staged_step = staged_step;
+            op.strip = {strip.count, strip.source, strip.target};
+            op.staged_strip = {strip.count, strip.source, staged_step};
+            op.repeat = op.staged_repeat = {repeat.count, repeat.source, repeat.target};
             step.ops.push_back(op);
         }
-    b.widen(segment);
+    b.widen(segment, staged ? tune("RL_WIDEN",16384) : tile_bytes);
     return b.finish(step.staged_bytes);
 }
 
-Int tall_enough(Int width, bool aligned) { return aligned ? 256 : width == 1 ? 512 : 1024; }
-Int wide_enough(Int width, bool aligned) { return aligned ? std::min<Int>(line * width, 256) : line; }
+Int tall_enough(Int width, bool aligned) { return aligned ? tune("RL_TALL", 256) : tune("RL_TALLU", width == 1 ? 512 : 1024); }
+Int wide_enough(Int width, bool aligned) { return aligned ? tune("RL_WIDE", std::min<Int>(line * width, 256)) : tune("RL_WIDEU", line); }
 
 void add_segments(Step &step, const std::vector<Int> &places, Int length) {
     for (std::size_t j = 0; j < places.size(); ++j) step.segments.push_back({places[j], Int(j) * length, length});
@@ -275,8 +311,23 @@ bool schedule_transpose(Builder b, Int width, bool aligned, Step &result) {
     if (first < 0 || second < 0 || first == second) return false;
     Step &step = b.step;
     const Loop across = b.loops[std::size_t(second)];
+    const Loop along = b.loops[std::size_t(first)];
+    // Columns get what a vector needs; rows what they want of the rest; a tile that is short in one direction is longer
+    // in the other.
+    const std::vector<Loop> spared = b.path(&Loop::source, width, 16, {along});
+    const Int narrow = product(width, spared);
+    const Int width_room =
+        std::min(wide_enough(width, aligned), product(width, b.path(&Loop::source, width, 1024, {along})));
     Int high = width;  // bytes of a column, contiguous in the target
-    const std::vector<Loop> rows = b.chain(&Loop::target, high, tall_enough(width, aligned), line, &across);
+    const Int tall = std::max(tall_enough(width, aligned), tile_bytes / (width_room / width));
+    const bool few = narrow < 16 && along.source == narrow;
+    std::vector<Loop> rows;
+    if (few) {
+        rows.push_back(b.take(first, tall / width, line / width));
+        high = rows[0].count * width;
+    } else {
+        rows = b.chain(&Loop::target, high, tall, line, spared);
+    }
     const std::vector<Int> row_offsets = offsets(rows, &Loop::source);
     const Int height = high / width;
     Op op = blank(Kind::transpose, width);
@@ -292,21 +343,28 @@ bool schedule_transpose(Builder b, Int width, bool aligned, Step &result) {
         return true;
     }
     Int wide = width;  // bytes of a row, contiguous in the source
-    const std::vector<Loop> columns = b.chain(&Loop::source, wide, wide_enough(width, aligned), line);
+    const Int wanted = std::max(wide_enough(width, aligned), tile_bytes / high * width);
+    const std::vector<Loop> columns = b.chain(&Loop::source, wide, wanted, line);
     const std::vector<Int> places = offsets(columns, &Loop::target);
     op.count = wide / width;
     op.columns = append(step.tables, places);
-    op.staged_columns = append(step.tables, multiples(places.size(), high));
-    if (wide < 16 && op.count <= 8 && rows.size() == 1 && rows[0].source == wide) {
+    std::vector<Loop> further;
+    if (few && op.count <= 8) {
         op.kind = Kind::unweave;
         std::swap(op.count, op.height);
+        further = b.chain(&Loop::target, high, 256, 1);
     } else {
-        op.pack = crowded(row_offsets, width);
         op.rows = append(step.tables, row_offsets);
     }
-    step.ops.push_back(op);
+    op.staged_columns = append(step.tables, multiples(places.size(), high));
+    const std::vector<Int> s = offsets(further, &Loop::source), t = offsets(further, &Loop::target);
+    for (std::size_t k = 0; k < s.size(); ++k) {
+        op.source = s[k];
+        op.target = op.staged = t[k];
+        step.ops.push_back(op);
+    }
     add_segments(step, places, high);
-    b.widen(high * (wide / width));
+    b.widen(high * Int(places.size()));
     result = b.finish(step.staged_bytes);
     return true;
 }
@@ -358,7 +416,6 @@ bool schedule_parts(Builder b, const std::vector<Box> &parts, Int segment, Int w
         op.count = wide / width;
         op.columns = direct;
         op.staged_columns = staged;
-        op.pack = crowded(rows, width);
         op.rows = append(step.tables, rows);
         step.ops.push_back(op);
     }
@@ -372,12 +429,10 @@ Step schedule_scatter(Builder b, Int width) {
     Op op = blank(Kind::scatter, width);
     if (!b.loops.empty()) {
         const Loop inner = b.take(int(b.loops.size()) - 1, tile_bytes);
-        op.count = inner.count;
-        op.source_step = inner.source;
-        op.target_step = inner.target;
+        op.strip = {inner.count, inner.source, inner.target};
     }
     b.step.ops.push_back(op);
-    return b.finish(width * op.count);
+    return b.finish(width * op.strip.count);
 }
 
 }  // namespace
@@ -389,7 +444,8 @@ bool schedule_group(const Piece &piece, Int segment, int width, bool aligned, St
         if (!part.valid) b.step.padded = true;
     std::vector<Run> runs;
     if (!as_runs(piece.parts, width, runs)) return schedule_parts(std::move(b), piece.parts, segment, width, result);
-    result = schedule_runs(std::move(b), std::move(runs), segment, aligned);
+    result = schedule_runs(b, runs, segment, aligned);
+    if (aligned && !result.streams) result = schedule_runs(std::move(b), std::move(runs), segment, false);
     return true;
 }
 
@@ -403,9 +459,12 @@ Step schedule(const Piece &piece, int width, bool aligned) {
         b.loops.erase(b.loops.begin() + Int(k));
         break;
     }
-    if (unit >= 16 || !is_width(unit)) return schedule_runs(std::move(b), {{0, 0, unit}}, unit, aligned);
-    Step result;
-    return schedule_transpose(b, unit, aligned, result) ? result : schedule_scatter(std::move(b), unit);
+    Step step;
+    if (unit >= 16 || !is_width(unit))
+        step = schedule_runs(b, {{0, 0, unit}}, unit, aligned);
+    else if (!schedule_transpose(b, unit, aligned, step))
+        return schedule_scatter(std::move(b), unit);
+    return aligned && !step.streams ? schedule(piece, width, false) : step;
 }
 
 Step schedule_fill(const Piece &piece, int width) {
@@ -419,11 +478,10 @@ Step schedule_fill(const Piece &piece, int width) {
     if (run >= 0) op.length = width * b.take(run, (1 << 20) / width, 16).count;
     if (!b.loops.empty()) {
         const Loop loop = b.take(int(b.loops.size()) - 1, 64);
-        op.count = loop.count;
-        op.target_step = loop.target;
+        op.strip = {loop.count, 0, loop.target};
     }
     b.step.ops.push_back(op);
-    Step step = b.finish(op.length * op.count);
+    Step step = b.finish(op.length * op.strip.count);
     for (Outer &outer : step.outer) outer.source = 0;
     return step;
 }

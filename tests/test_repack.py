@@ -247,3 +247,135 @@ def test_one_element_keeps_the_bits_of_a_nan() -> None:
     assert int(t.raw.view(np.uint32)[0]) in (0x7F812345, 0x7FC12345), "the quiet bit may be set by the scalar itself"
     t[0] = np.array([0x7F812345], np.uint32).view(np.float32)
     assert int(t.raw.view(np.uint32)[0]) == 0x7F812345
+
+
+# ---- what is looked up, and what a result is ---------------------------------------------------------------
+
+
+def pads(shape: tuple[int, ...], fmt: Format, value: Any, dtype: Any) -> np.ndarray[Any, Any]:
+    """numpy's: padded, split into blocks, and put into the order of the factors."""
+    x = np.arange(1, 1 + int(np.prod(shape))).astype(dtype).reshape(shape)
+    padded = np.pad(x, [(0, -n % b) for n, b in zip(shape, fmt.block_shape, strict=True)], constant_values=value)
+    split = [k for n, b in zip(padded.shape, fmt.block_shape, strict=True) for k in (n // b, b)]
+    order = [2 * f.dim if f.size == 0 else 2 * f.dim + 1 for f in fmt.factors]
+    missing = [k for k in range(2 * fmt.rank) if k not in order]
+    return padded.reshape(split).transpose(order + missing).reshape(fmt.physical_shape(shape))
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "float16", "float32", "int64", "complex128"])
+@pytest.mark.parametrize("shape", [(1, 8, 8, 32), (2, 9, 11, 40), (1, 1, 1, 1), (0, 3, 3, 3), (3, 0, 8, 8)])
+def test_repack_is_pad_reshape_transpose(shape: tuple[int, ...], dtype: str) -> None:
+    x = np.arange(1, 1 + int(np.prod(shape))).astype(dtype).reshape(shape)
+    for fmt in (Format(4, [(0, 0), (1, 0), (2, 0), (3, 0), (1, 8), (2, 8), (3, 32)]), rl.parse("onednn:nChw16c")):
+        assert isinstance(fmt, Format)
+        expected = pads(shape, fmt, 5, dtype)
+        others = [x, np.asfortranarray(x), np.repeat(x, 2, 1)[:, ::2], x[:, ::-1].copy()[:, ::-1]]
+        for data in others + others:
+            found = repack(data, fmt, fill=5)
+            assert found.shape == expected.shape
+            assert found.tobytes() == expected.tobytes()
+            assert found.size == 0 or found.ctypes.data % 64 == 0
+        out = np.full(expected.size + 3, 9, dtype)
+        repack(x, fmt, fill=5, out=out)
+        assert out[: expected.size].tobytes() == expected.tobytes()
+        assert (out[expected.size :] == 5).all(), "all of the memory is filled"
+
+
+def test_equal_fills_that_are_not_the_same() -> None:
+    x = np.ones((1, 3), np.float32)
+    fmt = Format(2, [(0, 0), (1, 0), (1, 4)])
+    for _ in range(2):
+        assert np.signbit(repack(x, fmt, fill=-0.0)[0, 0, 3])
+        assert not np.signbit(repack(x, fmt, fill=0.0)[0, 0, 3])
+        assert np.signbit(repack(x, Format(2, [(0, 0), (1, 0), (1, 4)], fill=-0.0))[0, 0, 3])
+        assert not np.signbit(repack(x, Format(2, [(0, 0), (1, 0), (1, 4)], fill=0))[0, 0, 3])
+        assert np.signbit(repack(x, fmt, fill=np.float32(-0.0))[0, 0, 3])
+        assert not np.signbit(repack(x, fmt, fill=np.float32(0.0))[0, 0, 3])
+        assert np.isnan(repack(x, fmt, fill=float("nan"))[0, 0, 3])
+        with pytest.raises(rl.ShapeError):
+            repack(x, fmt, shape=(1, 3.0))
+
+
+def test_results_of_plain_and_odd_layouts() -> None:
+    x = np.arange(6, dtype=np.int16).reshape(2, 3)
+    for _ in range(2):
+        plain = repack(x, Layout((2, 3), (4, 1), offset=1))
+        assert (plain == x).all()
+        assert plain.strides == (8, 2)
+        assert plain.base is not None
+        flat = repack(x, Layout((2, (3, 2)), (8, (1, 4)), extents=(2, 3)), fill=7)
+        assert flat.tolist() == [0, 1, 2, 7, 7, 7, 7, 7, 3, 4, 5, 7, 7, 7, 7]
+        backwards = repack(x, Layout((2, 3), (3, -1), offset=2))
+        assert (backwards == x).all()
+        assert repack(x[:0], Layout((0, 3), (3, 1))).shape == (0, 3)
+        assert repack(np.array(5), Layout(())).tolist() == 5
+
+
+def test_other_libraries() -> None:
+    torch = pytest.importorskip("torch")
+    t = torch.arange(24, dtype=torch.bfloat16).reshape(2, 12)
+    found = repack(t, Format(2, [(1, 0), (0, 0), (1, 4)]))
+    assert found.astype(float).tolist() == t.float().numpy().reshape(2, 3, 4).transpose(1, 0, 2).tolist()
+    made = plan(Layout((2, 12), (12, 1)), Layout((2, 12)), "bfloat16")
+    out = torch.zeros(24, dtype=torch.bfloat16)
+    assert made(t, out=out) is out
+    assert out.reshape(12, 2).T.equal(t)
+    with pytest.raises(rl.ShapeError):
+        made(t.float(), out=out)
+
+
+def test_large_memory_is_aligned_and_zeroed() -> None:
+    made = rl.empty(Layout(3 << 20), "float32")
+    assert made.raw.ctypes.data % 64 == 0
+    assert not made.raw.any()
+    assert made.writable
+    x = np.arange(2100 * 2100, dtype=np.uint16).reshape(2100, 2100)
+    packed = repack(x, "0 1 / 0,64 1,64", fill=3, threads=2)
+    assert packed.ctypes.data % 64 == 0
+    expected = np.pad(x, [(0, 12), (0, 12)], constant_values=3).reshape(33, 64, 33, 64).transpose(0, 2, 1, 3)
+    assert (packed == expected).all()
+
+
+def test_progress_and_threads_of_a_repack() -> None:
+    told: list[Any] = []
+    repack(np.zeros((4, 4)), Layout((4, 4)), progress=lambda done, total: told.append((done, total)), threads=2)
+    assert told == [(128, 128)]
+    with pytest.raises(rl.Cancelled):
+        repack(np.zeros((4, 4)), Layout((4, 4)), progress=lambda done, total: False)
+    for threads in (0, -1, 2.5, "a"):
+        with pytest.raises(rl.LayoutError):
+            repack(np.zeros((4, 4)), Layout((4, 4)), threads=threads)  # type: ignore[arg-type]
+
+
+def test_scattered_blocks_come_and_go() -> None:
+    blocks = rl.BlockTable([24, 0, 8, 16], 8)
+    memory = np.arange(32, dtype=np.int32)
+    scattered = rl.Tensor(memory, Layout((4, 8), (8, 1)), "int32", blocks=blocks)
+    expected = memory.reshape(4, 8)[[3, 0, 1, 2]]
+    assert (repack(scattered, Layout((4, 8), (1, 4))).numpy() == expected).all()
+    back = rl.Tensor(np.zeros(32, np.int32), Layout((4, 8), (8, 1)), "int32", blocks=blocks)
+    plan(Layout((4, 8), (8, 1)), Layout((4, 8), (8, 1)), "int32")(scattered, back)
+    assert (back.numpy() == expected).all()
+    assert (back.raw == memory).all()
+    flat = np.zeros(32, np.int32)
+    plan(Layout((4, 8), (8, 1)), Layout((4, 8), (8, 1)), "int32")(scattered, flat)
+    assert (flat.reshape(4, 8) == expected).all()
+    with pytest.raises(rl.NotExpressible, match="not filled"):
+        plan(Layout((4, 8), (8, 1)), Layout((4, 8), (8, 1)), "int32", fill=0)(flat, back)
+    with pytest.raises(rl.Overlap):
+        plan(Layout((4, 8), (8, 1)), Layout((4, 8), (8, 1)), "int32")(scattered, memory)
+
+
+def test_packed_elements() -> None:
+    values = np.arange(30).reshape(5, 6) % 8
+    t = rl.from_logical(values, Layout((5, 6), (6, 1)), "uint3")
+    for _ in range(2):
+        moved = repack(t, Layout((5, 6), (1, 5), offset=1), fill=7)
+        assert (moved.numpy() == values).all()
+        assert moved.raw[0] & 7 == 7
+    made = plan(Layout((5, 6), (6, 1)), Layout((5, (4, 2)), (8, (1, 4)), extents=(5, 6)), "uint3", fill=5)
+    packed = made(t.raw)
+    tensor = rl.Tensor(packed, made.target, "uint3")
+    assert (tensor.numpy() == values).all()
+    box = rl.Tensor(packed, made.target.box, "uint3").numpy()
+    assert (box[:, 6:] == 5).all()

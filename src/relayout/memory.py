@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from .elements import Element, element, storage_dtype
 from .errors import LayoutError, LimitExceeded, ShapeError, shown
+from .native import native
 from .nested import product
 
 if TYPE_CHECKING:
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
 
 ALIGNMENT = 64
 """The address of fresh memory is a multiple of this many bytes."""
+
+LARGE = 4 << 20
+"""Memory of so many bytes is taken from the system."""
 
 
 class Memory:
@@ -81,15 +85,24 @@ class Memory:
 
 def fresh(kind: Element, count: int) -> Memory:
     """Zeroed memory for ``count`` elements that starts at a multiple of 64 bytes."""
+    return Memory(fresh_bytes(-(-count * kind.bits // 8)), kind)
+
+
+def fresh_bytes(size: int, *, zeroed: bool = True) -> NDArray[np.uint8]:
+    """Bytes from a multiple of 64 on, on huge pages if they are many: zeros, or without ``zeroed`` anything."""
     import numpy as np
 
-    size = -(-count * kind.bits // 8)
     try:
-        room = np.zeros(size + ALIGNMENT, np.uint8)
-    except (MemoryError, OverflowError, ValueError):
+        room: NDArray[np.uint8] | None = None
+        if native is not None and size >= LARGE:
+            room = native.allocate(size)
+        if room is not None:
+            return room
+        room = (np.zeros if zeroed else np.empty)(size + ALIGNMENT, np.uint8)
+    except (MemoryError, OverflowError, ValueError, TypeError):
         raise LimitExceeded(f"there is no memory for {size} bytes.", hint="take a part of it", limit=size) from None
-    start = -room.ctypes.data % ALIGNMENT
-    return Memory(room[start : start + size], kind)
+    start = -room.__array_interface__["data"][0] % ALIGNMENT
+    return room[start : start + size]
 
 
 def memory_of(x: Any, dtype: Any = None) -> Memory:

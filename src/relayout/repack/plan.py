@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 Progress: TypeAlias = Callable[[int, int], Any]
 """Called with the bytes that are done and those that there are; False stops the run."""
 
+MAX_THREADS = 256
+"""No run has more."""
+
 PART_BYTES = 64 << 20
 """The bytes of the target between two calls."""
 
@@ -220,10 +223,18 @@ def _checked(source: Any, target: Any, element: Any, dst_element: Any, fill: Any
                 f"neither {first} nor {second} has a shape.", hint="format.layout(shape), or rl.parse(text, shape=...)"
             )
         first, second = with_shape(first, shape), with_shape(second, shape)
-    if threads is not None and as_int(threads, "threads") < 1:
-        raise ShapeError(f"a plan runs on 1 thread or more, not on {threads}.", hint="leave threads out", got=threads)
     code = None if fill is None else stored_bytes(to, fill)
-    return first, second, means, to, code, None if threads is None else as_int(threads, "threads")
+    return first, second, means, to, code, checked_threads(threads)
+
+
+def checked_threads(threads: Any) -> int | None:
+    """A number of threads, or None for as many as there should be."""
+    if threads is None:
+        return None
+    number = as_int(threads, "threads")
+    if not 1 <= number <= MAX_THREADS:
+        raise ShapeError(f"a run has 1 to {MAX_THREADS} threads, not {number}.", hint="leave threads out", got=threads)
+    return number
 
 
 def _meaning(x: Any) -> Interface:

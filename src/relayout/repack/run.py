@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any
+import warnings
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..block_table import BlockTable
 from ..dialects import with_shape
-from ..errors import ShapeError
+from ..errors import Overlap, ShapeError
 from ..factors import checked_axes
 from ..format import Format
-from ..interface import as_interface
+from ..interface import Interface, as_interface
 from ..layout import Layout
-from ..making import empty, placement, tensor
-from ..memory import as_array, own_element
+from ..making import _blocks, placement, tensor
+from ..memory import Memory, as_array, fresh_bytes, memory_of, own_element
 from ..nested import product
-from ..tensor import Tensor
+from ..tensor import Padding, Tensor, new_tensor
 from ..transfer import in_one_piece
-from .copying import check_apart
+from .buffers import flat_memory, is_scattered
+from .copying import check_memory, fill_range
 from .einops import is_pattern, pattern_format
-from .plan import plan
+from .places import box_range
+from .plan import Plan, Progress, checked_threads, make_plan, stored_bytes
+from .program import carrier
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 def repack(
@@ -30,6 +39,8 @@ def repack(
     out: Any = None,
     fill: Any = None,
     element: Any = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
 ) -> Any:
     """The data of ``x``, a tensor or an array, in the layout ``dst``: a layout, a format, a text in any dialect, or an
     einops pattern with sizes, ``h (w q) -> w h q, q=8``.
@@ -37,11 +48,135 @@ def repack(
     ``src`` says how a flat buffer is laid out, with ``shape`` where that is a format; ``axes`` names the dimensions of
     the data, and a format with names is aligned to them. ``element`` is the type or interface of the result. Fresh
     memory holds ``fill`` beside the data, by default that of the format, else 0; of ``out``, flat memory, only elements
-    are written, unless ``fill`` is given.
+    are written, unless ``fill`` is given. ``threads`` and ``progress`` are those of a plan.
 
     A tensor gives a tensor. An array gives an array: of the stored shape for a format, one axis per factor; with the
     strides of a plain layout; else flat.
     """
+    import numpy as np
+
+    if x.__class__ is not np.ndarray and not isinstance(x, Tensor | RAW if src is not None else Tensor):
+        x = as_array(x)
+    recipe = _recipe(x, dst, src, shape, axes, out is None, fill, element, threads)
+    memory = recipe.memory(x)
+    if out is None:
+        if recipe.warning is not None:
+            warnings.warn(recipe.warning, stacklevel=2)
+        target = recipe.fresh()
+        run = recipe.filling or recipe.plan
+    else:
+        held = memory_of(out, recipe.means.element)
+        target = held.bytes if held.typed is None else held.typed
+        run = _into(recipe, memory, held, target)
+    if progress is None:
+        run(memory, target)
+    else:
+        run(memory, target, progress=progress)
+    return recipe.tensor(target, out is None) if isinstance(x, Tensor) else recipe.array(target)
+
+
+class Recipe(NamedTuple):
+    """A repack but for its memory: what is decided by types, shapes and layouts alone."""
+
+    order: tuple[int, ...] | None
+    """The dimensions of an array as its memory has them; None if that is more than an order."""
+    plan: Plan
+    filling: Plan | None
+    """The plan that writes all of the memory, where there is one."""
+    fill: bytes | None
+    layout: Layout
+    means: Interface
+    axes: str | None
+    table: BlockTable | None
+    dtype: np.dtype[Any]
+    places: int
+    size: int
+    """The elements of the memory, and its bytes."""
+    stored: tuple[int, ...] | None
+    """The shape of the stored array."""
+    strided: tuple[tuple[int, ...], int, tuple[int, ...]] | None
+    """Shape, offset and strides in bytes of the data, where it has some."""
+    warning: str | None
+
+    def memory(self, x: Any) -> Any:
+        """What the plan reads."""
+        if self.order is None:
+            return x if isinstance(x, Tensor | RAW) else tensor(x).raw
+        return (x.transpose(self.order) if self.order else x).reshape(-1)
+
+    def fresh(self) -> NDArray[Any]:
+        """New memory that holds the fill, unless all of it will be written."""
+        made = fresh_bytes(self.size, zeroed=self.filling is None)
+        if self.filling is None and self.fill is not None and any(self.fill):
+            kind = self.means.element
+            fill_range(made.view(carrier(kind)), (0, self.places), kind, self.fill)
+        return made.view(self.dtype)
+
+    def array(self, target: NDArray[Any]) -> NDArray[Any]:
+        """The memory as an array of the result's shape."""
+        if self.stored is not None:
+            return target.reshape(self.stored) if target.size == product(self.stored) else target
+        if self.strided is None:
+            return target
+        import numpy as np
+
+        shape, start, strides = self.strided
+        return np.ndarray(shape, target.dtype, target, start, strides)
+
+    def tensor(self, target: NDArray[Any], owned: bool) -> Tensor:
+        """The memory as a tensor, which owns its padding if it was made here."""
+        import numpy as np
+
+        memory = Memory(target.view(np.uint8), self.means.element)
+        if not owned:
+            return new_tensor()._set((memory,), self.layout, self.means, None, None)
+        zeros = (0,) * self.layout.rank
+        table = None if self.table is None else self.table.bound([memory])
+        return new_tensor()._set((memory,), self.layout, self.means, self.axes, table, Padding(zeros, zeros))
+
+
+RAW = bytes | bytearray | memoryview
+"""Memory that does not tell its elements."""
+
+MAX_RECIPES = 1024
+"""How many are kept."""
+
+_recipes: dict[Any, Recipe] = {}
+
+
+def _recipe(
+    x: Any, dst: Any, src: Any, shape: Any, axes: Any, new: bool, fill: Any, element: Any, threads: Any
+) -> Recipe:
+    """The recipe for these arguments; those that were seen before are looked up."""
+    key: tuple[Any, ...] = (_kind(x), dst, src, shape, axes, new, fill, element, threads)
+    if fill is not None or dst.__class__ is Format or shape is not None or threads is not None:
+        # 0.0, -0.0, 0 and False are equal, and not the same.
+        key = (*key, repr((fill, getattr(dst, "fill", None), shape, threads)))
+    try:
+        found = _recipes.get(key)
+    except TypeError:
+        return _decided(x, dst, src, shape, axes, new, fill, element, threads)
+    if found is None:
+        found = _decided(x, dst, src, shape, axes, new, fill, element, threads)
+        if len(_recipes) >= MAX_RECIPES:
+            _recipes.clear()
+        _recipes[key] = found
+    return found
+
+
+def _kind(x: Any) -> Any:
+    """All that a recipe depends on of the data."""
+    if isinstance(x, Tensor):
+        return x.interface, x.axes, is_scattered(x), in_one_piece(x.layout, x._table)[1] or x.layout
+    return None if isinstance(x, RAW) else (x.shape, x.strides, x.dtype, x.flags.aligned)
+
+
+def _decided(
+    x: Any, dst: Any, src: Any, shape: Any, axes: Any, new: bool, fill: Any, element: Any, threads: Any
+) -> Recipe:
+    import numpy as np
+
+    threads = checked_threads(threads)
     source = _source(x, src, shape, element)
     means = source.interface if element is None else as_interface(element)
     if isinstance(dst, str) and is_pattern(dst):
@@ -50,21 +185,84 @@ def repack(
     names = source.axes if axes is None else checked_axes(axes, source.ndim)
     if isinstance(found, Format) and names is not None:
         found = found.aligned(names)
-    if out is None:
-        made = empty(found, means, source.shape, fill=fill)
-    else:
-        made = Tensor(out, with_shape(found, source.shape), means)
-        check_apart(source, made)
-        if fill is not None:
-            made._memories[0].fill(made._code(fill))
-    _move(source, made)
+    layout = with_shape(found, source.shape)
+    fmt = found if isinstance(found, Format) else None
+    table = warning = None
+    if new:
+        if layout.has_basis or (layout.padded_size and layout.box.min_offset < 0):
+            raise ShapeError(
+                f"{layout} goes below 0, or has no places in memory.", hint="add to its offset", layout=layout
+            )
+        fill = fmt.fill if fmt is not None and fill is None else fill
+        if fmt is not None:
+            table = _blocks(fmt, layout, None, None)
+            if fmt.element_bits not in (None, means.element.bits):
+                warning = f"{fmt} is made for elements of {fmt.element_bits} bits, not for {means.element.name}."
+    count = layout.storage_size if table is None else table.count * table.elements
+    code = bytes(means.element.bits if means.element.bits < 8 else means.element.bytes) if new else None
+    if fill is not None:
+        code = stored_bytes(means, fill)
+    own = in_one_piece(source.layout, source._table)[1]
+    parts = (source.layout if own is None else own, layout, source.interface, means)
+    filling = None
+    if code is not None and own is not None and box_range(layout) == (0, count):
+        filling = make_plan(*parts, code, threads)
+        filling = None if filling._direct is None else filling
+    used = count if new else layout.max_offset + 1 if layout.size else 0
+    sample = Memory(fresh_bytes(-(-used * means.element.bits // 8)), means.element)
+    view = new_tensor()._set((sample,), layout, means, None, None)._strided()
+    strided = None
+    if view is not None and fmt is None and not layout.windowed:
+        start = view.__array_interface__["data"][0] - sample.bytes.__array_interface__["data"][0] if view.size else 0
+        strided = view.shape, start, view.strides
+    return Recipe(
+        _order(x) if src is None else () if isinstance(x, np.ndarray) else None,
+        filling if new and filling is not None else make_plan(*parts, None, threads),
+        filling,
+        code,
+        layout,
+        means,
+        None if fmt is None else fmt.axes,
+        table,
+        np.dtype(np.uint8) if sample.typed is None else sample.typed.dtype,
+        count,
+        -(-count * means.element.bits // 8),
+        None if fmt is None else fmt.physical_shape(source.shape),
+        strided,
+        warning,
+    )
+
+
+def _order(x: Any) -> tuple[int, ...] | None:
+    """The dimensions of an array as its memory has them, slowest first, if that is all there is to it."""
     if isinstance(x, Tensor):
-        return made
-    if isinstance(found, Format):
-        stored = found.physical_shape(source.shape)
-        return made.raw.reshape(stored) if made.raw.size == product(stored) else made.raw
-    strided = made._strided()
-    return made.raw if strided is None or found.windowed else strided
+        return None
+    if x.flags.c_contiguous:
+        return ()
+    order = sorted(range(x.ndim), key=lambda d: -int(x.strides[d]))
+    return tuple(order) if x.transpose(order).flags.c_contiguous else None
+
+
+def _into(recipe: Recipe, memory: Any, held: Memory, target: NDArray[Any]) -> Plan:
+    """The plan that writes to memory which was given, filled before where the plan does not."""
+    import numpy as np
+
+    if recipe.fill is None:
+        return recipe.plan
+    if recipe.filling is not None and held.count == recipe.places:
+        return recipe.filling
+    kind = recipe.means.element
+    if isinstance(memory, Tensor):
+        sources = [m.bytes for m in memory._memories]
+    else:
+        sources = [flat_memory(memory, recipe.plan.source, recipe.plan.element.element, "data")]
+        check_memory(recipe.plan, sources[0], target)
+    if any(np.may_share_memory(source, target) for source in sources):
+        raise Overlap("the data and out share memory.", hint="copy one of them first, or leave out= away")
+    if not held.writable:
+        raise ShapeError("the memory is read-only.", hint="pass a writable array")
+    fill_range(target.view(carrier(kind)), (0, held.count), kind, recipe.fill)
+    return recipe.plan
 
 
 def _source(x: Any, src: Layout | Format | str | None, shape: Any, kind: Any) -> Tensor:
@@ -76,26 +274,14 @@ def _source(x: Any, src: Layout | Format | str | None, shape: Any, kind: Any) ->
         return found
     if isinstance(x, Tensor):
         raise ShapeError("a tensor knows its layout.", hint="leave src out, or pass t.raw for its memory", tensor=x)
-    raw = isinstance(x, bytes | bytearray | memoryview)
-    flat = x if raw else as_array(x)
-    if not raw and not flat.flags.c_contiguous:
-        raise ShapeError("the memory does not lie together.", hint="copy it: numpy.ascontiguousarray", got=flat.shape)
+    raw = isinstance(x, RAW)
+    if not raw and not x.flags.c_contiguous:
+        raise ShapeError("the memory does not lie together.", hint="copy it: numpy.ascontiguousarray", got=x.shape)
     if raw and kind is None:
         raise ShapeError("bytes do not tell their elements.", hint="pass element=", got=type(x))
-    placed = placement(src, as_interface(kind).element if raw else own_element(flat))
+    placed = placement(src, as_interface(kind).element if raw else own_element(x))
     if isinstance(placed, Format) and shape is None:
         raise ShapeError(f"{placed} has no shape yet.", hint="pass the shape of the data: shape=(...)", format=placed)
     layout = placed if shape is None else with_shape(placed, shape)
     axes = placed.axes if isinstance(placed, Format) else None
-    return Tensor(flat if raw else flat.reshape(-1), layout, kind if raw else None, axes=axes)  # type: ignore[arg-type]
-
-
-def _move(source: Tensor, target: Tensor) -> None:
-    """Copy by a plan where both lie in one piece and elements stay what they are; else element by element."""
-    (a, first), (b, second) = (in_one_piece(t.layout, t._table) for t in (source, target))
-    same = source.interface == target.interface and source.interface.axis is None
-    x, out = source._memories[a].typed, target._memories[b].typed
-    if same and first is not None and second is not None and x is not None and out is not None:
-        plan(first, second, source.interface.element.underlying)(x, out)
-    else:
-        target.copy_from(source)
+    return Tensor(x if raw else x.reshape(-1), layout, kind if raw else None, axes=axes)  # type: ignore[arg-type]

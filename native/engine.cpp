@@ -206,11 +206,13 @@ private:
 // One thread's way through the tiles of a step.
 class Walk {
 public:
-    Walk(const Step &step, const Byte *source, Byte *target, bool large, bool aligned, const Byte *fill)
-        : step(step), k(kernels()), source(source), target(target), large(large), fill(fill), coming(step, k) {
-        stream = large && aligned && step.streams && !step.padded;
-        staged = step.padded;
-        touched = large && !stream && !staged && !getenv("RL_NOTOUCH");
+    Walk(const Step &step, const Byte *source, Byte *target, bool large, bool aligned, const Byte *fill,
+         const Converter *converter, Int width)
+        : step(step), k(kernels()), source(source), target(target), large(large), fill(fill), coming(step, k),
+          converter(converter), width(width) {
+        staged = step.padded || converter;
+        stream = large && aligned && step.streams && !staged;
+        touched = large && !stream && !staged;
     }
 
     void run(Int first, Int last) {
@@ -219,16 +221,16 @@ public:
         if (step.padded) k.fill(staging, step.staged_bytes, fill);
         Cursor here(step, first);
         if (!large) {
-            for (Int i = first; i < last; ++i, here.advance()) tile(source + here.source, target + here.target);
+            for (Int i = first; i < last; ++i, here.advance()) tile(source + here.source, here.target);
             return;
         }
-        static const Int pb = getenv("RL_AHEAD") ? atoll(getenv("RL_AHEAD")) : prefetch_bytes; const Int distance = std::max<Int>(pb / std::max<Int>(step.tile_bytes, 1), 1);
+        const Int distance = std::max<Int>(prefetch_bytes / std::max<Int>(step.tile_bytes, 1), 1);
         Cursor next(step, std::min(first + distance, step.iterations - 1));
         for (Int i = first; i < last; ++i, here.advance()) {
             const bool more = i + distance < step.iterations;
             ahead = more ? next.source - here.source : 0;
             if (touched && more) coming.start(target + next.target);
-            tile(source + here.source, target + here.target);
+            tile(source + here.source, here.target);
             if (more) next.advance();
         }
         if (stream || staged) k.fence();
@@ -242,25 +244,31 @@ private:
     bool large;
     const Byte *fill;
     Touch coming;
+    const Converter *converter;
+    Int width;
     bool stream, staged, touched;
     Int ahead = 0;
     Byte *staging = nullptr;
 
-    void tile(const Byte *s, Byte *t) {
+    void tile(const Byte *s, Int at) {
         for (const Op &op : step.ops) {
             if (staged)
                 apply(op, s + op.source, staging + op.staged, op.staged_repeat, op.rows, op.height);
             else if (touched)
-                in_slices(op, s + op.source, t + op.target);
+                in_slices(op, s + op.source, target + at + op.target);
             else
-                apply(op, s + op.source, t + op.target, op.repeat, op.rows, op.height);
+                apply(op, s + op.source, target + at + op.target, op.repeat, op.rows, op.height);
         }
         if (!staged) return;
         for (const Segment &segment : step.segments) {
-            if (large)
-                k.flush(staging + segment.staged, t + segment.target, segment.length);
+            const Byte *from = staging + segment.staged;
+            const Int to = at + segment.target;
+            if (converter)
+                converter->run(from, target + to / width * converter->target_bytes(), segment.length / width);
+            else if (large)
+                k.flush(from, target + to, segment.length);
             else
-                std::memcpy(t + segment.target, staging + segment.staged, std::size_t(segment.length));
+                std::memcpy(target + to, from, std::size_t(segment.length));
         }
     }
 
@@ -288,7 +296,7 @@ private:
         switch (op.kind) {
             case Kind::runs: return k.runs(s, t, strip, op.length, repeat, stream, ahead);
             case Kind::transpose:
-                return k.transpose[op.width](s, rows, height, t, columns, op.count, repeat, stream, ahead);
+                return k.transpose[op.width](s, rows, height, t, columns, op.count, repeat, stream, op.bands, ahead);
             case Kind::weave: return k.weave[op.width](s, t, rows, int(height), op.count, repeat, stream, ahead);
             case Kind::unweave: return k.unweave[op.width](s, t, columns, int(height), op.count, repeat, stream, ahead);
             case Kind::scatter: return k.scatter[op.width](s, t, strip, repeat);
@@ -300,8 +308,11 @@ private:
 
 }  // namespace
 
-Program::Program(int width, Int source, Int target, std::vector<Dim> dims, const Byte *fill, Int stream_from)
-    : width_(width), stream_from_(stream_from), start_source_(source), start_target_(target), dims_(std::move(dims)), fill_{} {
+Program::Program(int width, Int source, Int target, std::vector<Dim> dims, const Byte *fill, Int stream_from,
+                 std::unique_ptr<Converter> converter)
+    : width_(width), stream_from_(stream_from), start_source_(source), start_target_(target), dims_(std::move(dims)),
+      converter_(std::move(converter)), fill_{} {
+    if (fill && converter_) throw std::invalid_argument("a conversion fills nothing");
     if (fill) std::memcpy(fill_, fill, sizeof fill_);
     std::size_t loops = 0;
     Wide elements = 1;
@@ -326,10 +337,21 @@ Program::Program(int width, Int source, Int target, std::vector<Dim> dims, const
     source_ = reach_of(dims_, start_source_, width_, &Box::source, &Loop::source, false);
     target_ = reach_of(dims_, start_target_, width_, &Box::target, &Loop::target, true);
     bytes_ = checked(elements * width_);
+    if (!converter_) return;
+    for (const bool aligned : {false, true})
+        for (const Step &step : steps(aligned))
+            if (!step.staged_bytes || step.staged_bytes > staging_bytes)
+                throw std::invalid_argument("no tile for a conversion");
+}
+
+Reach Program::target_reach() const {
+    if (!converter_) return target_;
+    const Int bytes = converter_->target_bytes();
+    return {target_.low / width_ * bytes, target_.high / width_ * bytes};
 }
 
 const std::vector<Step> &Program::steps(bool aligned) const {
-    std::call_once(compiled_[aligned], [&] { steps_[aligned] = compile(aligned); });
+    std::call_once(compiled_[aligned], [&] { steps_[aligned] = compile(aligned && !converter_); });
     return steps_[aligned];
 }
 
@@ -384,7 +406,8 @@ void Program::run(const Byte *source, Byte *target, int threads) const {
             for (const Step &step : steps) {
                 const Int first = Int(Wide(step.iterations) * i / chunks);
                 const Int last = Int(Wide(step.iterations) * (i + 1) / chunks);
-                if (first < last) Walk(step, source, target, large, aligned, fill_).run(first, last);
+                if (first < last) 
+                    Walk(step, source, target, large, aligned, fill_, converter_.get(), width_).run(first, last);
             }
     };
     if (threads <= 1 || chunks <= 1 || bytes_ < share_from)

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "bytes.h"
+#include "converter.h"
 #include "kernels.h"
 
 namespace relayout {
@@ -39,7 +40,8 @@ enum class Kind { runs, transpose, weave, unweave, scatter, fill };
 // What is written goes either into the target or into a staging buffer, where it lies otherwise.
 struct Op {
     Kind kind;
-    int width;  // logarithm of the bytes of an element
+    int width;   // logarithm of the bytes of an element
+    bool bands;  // few columns at a time
     Int source, target, staged;
     Repeat strip, staged_strip;
     Repeat repeat, staged_repeat;
@@ -74,14 +76,16 @@ struct Reach {
 class Program {
 public:
     // `width` bytes for each element; `fill` holds 16 bytes of the repeated padding, or is null. From `stream_from` bytes
-    // on, stores go around the cache.
-    Program(int width, Int source, Int target, std::vector<Dim> dims, const Byte *fill, Int stream_from);
+    // on, stores go around the cache. With a converter, all of the above counts bytes of the source's elements, in the
+    // target too, and there is no padding.
+    Program(int width, Int source, Int target, std::vector<Dim> dims, const Byte *fill, Int stream_from,
+            std::unique_ptr<Converter> converter);
 
     // Copy everything; the memories are as large as the reaches say, and apart.
     void run(const Byte *source, Byte *target, int threads) const;
 
     Reach source_reach() const { return source_; }
-    Reach target_reach() const { return target_; }
+    Reach target_reach() const;
     Int bytes() const { return bytes_; }
     const std::vector<Step> &steps(bool aligned) const;
 
@@ -92,6 +96,7 @@ private:
     Int stream_from_;
     Int start_source_, start_target_;
     std::vector<Dim> dims_;
+    std::unique_ptr<Converter> converter_;
     Byte fill_[16];
     Reach source_, target_;
     Int bytes_;

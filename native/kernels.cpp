@@ -166,14 +166,18 @@ inline void band(const Byte *const *rows, Int at, Byte *target, const Int *colum
 
 // As many columns as rows: whole vectors are loaded, and first their lanes are swapped.
 template <int W, typename V, bool stream>
-inline void square(const Byte *const *rows, Int at, Byte *target, const Int *columns) {
+inline void square(const Byte *const *rows, Int at, Byte *target, const Int *columns, Int ahead) {
     constexpr int E = 16 / W, L = V::bytes / 16;
     V x[L][E];
 #pragma GCC unroll 16
     for (int r = 0; r < E; ++r) {
         V y[L];
 #pragma GCC unroll 4
-        for (int l = 0; l < L; ++l) y[l] = V::load(rows[r + l * E] + at);
+        for (int l = 0; l < L; ++l) {
+            const Byte *from = rows[r + l * E] + at;
+            if (ahead) prefetch(from + V::bytes - 1 + ahead);
+            y[l] = V::load(from);
+        }
         V::swap_lanes(y);
 #pragma GCC unroll 4
         for (int l = 0; l < L; ++l) x[l][r] = y[l];
@@ -191,31 +195,40 @@ inline void square(const Byte *const *rows, Int at, Byte *target, const Int *col
 
 // 64 / W rows: a line of the target for each column.
 template <int W, bool stream>
-inline void lines(const Byte *const *rows, Int at, Byte *target, const Int *columns, Int width) {
+inline void lines(const Byte *const *rows, Int at, Byte *target, const Int *columns, Int width, Int ahead) {
     constexpr Int N = Wide::bytes / W;
     if (width < N) {
+        if (ahead)
+            for (Int r = 0; r < 64 / W; ++r) prefetch(rows[r] + at + width * W - 1 + ahead);
         for (Int i = 0; i < 64 / W; i += N) band<W, Wide, stream>(rows + i, at, target + i * W, columns, width);
         return;
     }
     for (Int j = 0; j < width; j += N) {
         const Int first = least(j, width - N);
         for (Int i = 0; i < 64 / W; i += N)
-            square<W, Wide, stream>(rows + i, at + first * W, target + i * W, columns + first);
+            square<W, Wide, stream>(rows + i, at + first * W, target + i * W, columns + first, ahead);
     }
 }
 
 template <int W, bool stream>
-void tall(const Byte *const *rows, Int height, Byte *target, const Int *columns, Int width, Int ahead) {
+void tall(const Byte *const *rows, Int height, Byte *target, const Int *columns, Int width, bool bands, Int ahead) {
     constexpr Int R = 64 / W;
     // Strips of whole lines of the source, so that each is read once.
     for (Int j = 0; j < width; j += R) {
         const Int strip = least(R, width - j);
+        if (stream && W == 1 && bands && strip == R) {
+            for (Int q = 0; q < R; q += 16)
+                for (Int i = 0; i < height; i += R) {
+                    if (ahead && q == 0)
+                        for (Int r = 0; r < R; ++r) prefetch(rows[i + r] + j + R - 1 + ahead);
+                    for (Int k = 0; k < R; k += Wide::bytes)
+                        band<W, Wide, stream>(rows + i + k, j + q, target + i + k, columns + j + q, 16);
+                }
+            continue;
+        }
         for (Int i = 0; i < height; i += R) {
             const Int first = least(i, height - R);
-            const Byte *const *from = rows + first;
-            if (ahead)
-                for (Int r = 0; r < R; ++r) prefetch(from[r] + (j + strip) * W - 1 + ahead);
-            lines<W, stream>(from, j * W, target + first * W, columns + j, strip);
+            lines<W, stream>(rows + first, j * W, target + first * W, columns + j, strip, ahead);
         }
     }
 }
@@ -236,7 +249,7 @@ constexpr Int max_rows = 1024;
 
 template <int W>
 void transpose(const Byte *source, const Int *row_offsets, Int height, Byte *target, const Int *columns, Int width,
-               const Repeat &repeat, bool stream, Int ahead) {
+               const Repeat &repeat, bool stream, bool bands, Int ahead) {
     const Byte *rows[max_rows];
     for (Int k = 0; k < repeat.count; ++k, source += repeat.source, target += repeat.target)
         for (Int base = 0; base < height; base += max_rows) {
@@ -245,9 +258,9 @@ void transpose(const Byte *source, const Int *row_offsets, Int height, Byte *tar
             Byte *to = target + base * W;
             if (here * W >= 64) {
                 if (stream)
-                    tall<W, true>(rows, here, to, columns, width, ahead);
+                    tall<W, true>(rows, here, to, columns, width, bands, ahead);
                 else
-                    tall<W, false>(rows, here, to, columns, width, ahead);
+                    tall<W, false>(rows, here, to, columns, width, bands, ahead);
                 continue;
             }
             if (ahead)

@@ -48,15 +48,16 @@ public:
 class Copier {
 public:
     Copier(int width, Int source, Int target, nb::sequence dims, nb::object fill, const std::string &formats,
-           Int stream_from)
+           Int stream_from, nb::object convert, const std::string &target_formats)
         : formats(formats),
+          target_formats(convert.is_none() ? formats : target_formats),
           program(width, scaled(source, width), scaled(target, width), parse(dims, width), pattern(fill, width),
-                  stream_from) {}
+                  stream_from, converter(convert)) {}
 
     int call(nb::handle x, nb::handle out, int threads) const {
         const View from(x.ptr(), false);
         const View to(out.ptr(), true);
-        if (!from.held || !to.held || !fits(from) || !fits(to)) return unsuitable;
+        if (!from.held || !to.held || !fits(from, formats) || !fits(to, target_formats)) return unsuitable;
         const relayout::Reach s = program.source_reach(), t = program.target_reach();
         if (from.size() < s.high || to.size() < t.high) return too_short;
         if (s.low == s.high || t.low == t.high) return done;
@@ -98,14 +99,21 @@ public:
     }
 
 private:
-    std::string formats;
+    std::string formats, target_formats;
     relayout::Program program;
 
     // Flat, and of one of the formats that the elements have.
-    bool fits(const View &view) const {
+    static bool fits(const View &view, const std::string &formats) {
         if (view.buffer.ndim != 1) return false;
         const char *format = view.buffer.format ? view.buffer.format : "B";
         return formats.find(std::string(" ") + format + " ") != std::string::npos;
+    }
+
+    static std::unique_ptr<relayout::Converter> converter(nb::object description) {
+        if (description.is_none()) return nullptr;
+        std::unique_ptr<relayout::Converter> found = relayout::make_converter(description);
+        if (!found) throw nb::value_error("there is no such conversion");
+        return found;
     }
 
     static std::vector<relayout::Dim> parse(nb::sequence dims, Int width) {
@@ -191,9 +199,11 @@ nb::object allocate(std::size_t size) {
 
 void bind_repack(nb::module_ &m) {
     nb::class_<Copier>(m, "Program", "A copy between two layouts, compiled.")
-        .def(nb::init<int, Int, Int, nb::sequence, nb::object, const std::string &, Int>(), nb::arg("width"),
+        .def(nb::init<int, Int, Int, nb::sequence, nb::object, const std::string &, Int, nb::object,
+                      const std::string &>(), nb::arg("width"),
              nb::arg("source"), nb::arg("target"), nb::arg("dims"), nb::arg("fill").none(), nb::arg("formats"),
-             nb::arg("stream_from") = Int(24) << 20)
+             nb::arg("stream_from") = Int(24) << 20, nb::arg("convert") = nb::none(),
+             nb::arg("target_formats") = "")
         .def("__call__", &Copier::call)
         .def("steps", &Copier::steps);
     m.def("stream_copy", &stream_copy, nb::arg("out").noconvert(), nb::arg("x").noconvert(), nb::arg("threads"),

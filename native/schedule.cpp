@@ -12,7 +12,6 @@ constexpr Int tile_bytes = 4096;      // a tile below this loses to the calls ar
 constexpr Int staged_limit = 32768;   // the staging buffer stays in the first-level cache or close to it
 constexpr std::size_t max_ops = 64;
 
-Int tune(const char *name, Int usual) { const char *x = std::getenv(name); return x ? std::atoll(x) : usual; }
 int log2_of(Int n) {
     int k = 0;
     while ((Int(1) << k) < n) ++k;
@@ -239,6 +238,15 @@ Op blank(Kind kind, Int width) {
     return op;
 }
 
+// Whether the lines of as many rows as a line has elements crowd a few sets of the first-level cache.
+bool crowded(const std::vector<Int> &rows, Int width) {
+    const std::size_t group = std::min(std::size_t(line / width), rows.size());
+    int used[64] = {};
+    int most = 0;
+    for (std::size_t k = 0; k < group; ++k) most = std::max(most, ++used[(rows[k] / line) & 63]);
+    return most > 4;
+}
+
 // Bytes that stay together.
 struct Run {
     Int source, target, length;
@@ -254,7 +262,7 @@ Step schedule_runs(Builder b, std::vector<Run> runs, Int segment, bool aligned) 
     }
     const Int single = segment;
     const bool staged = !aligned || step.padded;
-    const Int wanted = staged ? tune("RL_CHAIN", 2048) : 256;
+    const Int wanted = staged ? 2048 : 256;
     std::vector<Loop> chain = b.chain(&Loop::target, segment, std::min(wanted, Int(max_ops / runs.size()) * single), 1,
                                       {}, tile_bytes);
     Loop strip{1, 0, 0};
@@ -288,12 +296,12 @@ Step schedule_runs(Builder b, std::vector<Run> runs, Int segment, bool aligned) 
             op.repeat = op.staged_repeat = {repeat.count, repeat.source, repeat.target};
             step.ops.push_back(op);
         }
-    b.widen(segment, staged ? tune("RL_WIDEN",16384) : tile_bytes);
+    b.widen(segment, staged ? 16384 : tile_bytes);
     return b.finish(step.staged_bytes);
 }
 
-Int tall_enough(Int width, bool aligned) { return aligned ? tune("RL_TALL", 256) : tune("RL_TALLU", width == 1 ? 512 : 1024); }
-Int wide_enough(Int width, bool aligned) { return aligned ? tune("RL_WIDE", std::min<Int>(line * width, 256)) : tune("RL_WIDEU", line); }
+Int tall_enough(Int width, bool aligned) { return aligned ? 256 : (width == 1 ? 512 : 1024); }
+Int wide_enough(Int width, bool aligned) { return aligned ? std::min<Int>(line * width, 256) : line; }
 
 void add_segments(Step &step, const std::vector<Int> &places, Int length) {
     for (std::size_t j = 0; j < places.size(); ++j) step.segments.push_back({places[j], Int(j) * length, length});
@@ -355,6 +363,8 @@ bool schedule_transpose(Builder b, Int width, bool aligned, Step &result) {
         further = b.chain(&Loop::target, high, 256, 1);
     } else {
         op.rows = append(step.tables, row_offsets);
+        // Memory likes to be written in few places at a time, as long as the source stays in the cache meanwhile.
+        op.bands = width == 1 && !crowded(row_offsets, width) && places.size() > 1 && places[1] != high;
     }
     op.staged_columns = append(step.tables, multiples(places.size(), high));
     const std::vector<Int> s = offsets(further, &Loop::source), t = offsets(further, &Loop::target);
@@ -430,9 +440,12 @@ Step schedule_scatter(Builder b, Int width) {
     if (!b.loops.empty()) {
         const Loop inner = b.take(int(b.loops.size()) - 1, tile_bytes);
         op.strip = {inner.count, inner.source, inner.target};
+        op.staged_strip = {inner.count, inner.source, width};
     }
+    for (Int i = 0; i < op.strip.count; ++i) b.step.segments.push_back({i * op.strip.target, i * width, width});
+    b.step.staged_bytes = width * op.strip.count;
     b.step.ops.push_back(op);
-    return b.finish(width * op.strip.count);
+    return b.finish(b.step.staged_bytes);
 }
 
 }  // namespace

@@ -171,9 +171,9 @@ def test_blocks_of_any_pair(layouts: tuple[Layout, Layout], fill: Any, most: int
 @pytest.mark.parametrize("fill", [None, 31])
 @pytest.mark.parametrize("left", [0, 1])
 def test_blocks_of_a_crouton(fill: Any, left: int) -> None:
-    shape = (2, 17, 9, 40)
+    shape = (2, 9, 7, 40)
     target = catalog.get("htp:R4Crouton").layout(shape, left_pad=(0, left, 0, 8 * left))  # type: ignore[union-attr]
-    for most, size in ((1 << 20, target.storage_size), (6000, 4096), (2048, 2048), (300, 256), (10, 10), (1, 1)):
+    for most, size in ((1 << 20, target.storage_size), (6000, 4096), (2048, 2048), (300, 256)):
         sizes = check_blocks(Layout.row_major(shape), target, "uint8", fill, most)
         assert max(sizes) <= size
         if fill is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -244,11 +243,15 @@ def _meaning(x: Any) -> Interface:
 
 def stored_bytes(means: Interface, fill: Any) -> bytes:
     """The bytes of one element that holds a stored value, or of eight that share bytes."""
-    kind = means.element
-    if fill.__class__ is int and kind.integral and kind.bits >= 8 and kind.limits[0] <= fill <= kind.limits[1]:
-        return int(fill).to_bytes(kind.bytes, sys.byteorder, signed=fill < 0)
-    one: bytes = empty(Layout(8 if kind.bits < 8 else 1), means, fill=fill).raw.tobytes()
-    return one
+    # 0.0 and -0.0 are equal; their words are not.
+    return _stored(means, fill, repr(fill)) if isinstance(fill, int | float | str) else _stored.__wrapped__(means, fill)
+
+
+@lru_cache(maxsize=256)
+def _stored(means: Interface, fill: Any, word: str = "") -> bytes:
+    eight = means.element.bits < 8
+    found: bytes = empty(Layout(8 if eight else 1), means, fill=fill).raw.tobytes()
+    return found
 
 
 def make_plan(

@@ -14,6 +14,7 @@ namespace {
 
 constexpr Int prefetched_from = 1 << 20;  // bytes; less is in the cache soon
 constexpr Int kept_most = 1 << 14;        // The most pieces of tiles that are kept for the next copy.
+constexpr Int thread_bytes = 1 << 17;     // A thread for less does not make up for waking it.
 constexpr Int strip = 128;                // How many pieces are copied or looked up at once.
 
 // Calls f(base, next) for the tiles of a nest from `begin` to before `end`: the sum of the offsets of the outer loops,
@@ -57,18 +58,17 @@ constexpr Copy copies[] = {copy_pieces<1>,  copy_pieces<2>,  copy_pieces<4>, cop
 class Pieces {
 public:
     // `moved`: by how many bytes this tile is moved; `ahead`: how many more the next one is.
-    Pieces(const Tile &tile, int s, const Side &side, bool folded, int bits, const Memory &memory, Int moved, Int ahead)
-        : swizzle(side.swizzle), block(side.block * bits / 8), moved(moved), memory(memory), pieces(tile.pieces[s]),
-          lines(tile.lines[s]) {
+    Pieces(const Tile &tile, int s, const Side &side, bool folded, int bits, const Memory &held, Int moved, Int ahead)
+        : swizzle(side.swizzle), block(side.block * bits / 8), base(moved), next(moved + ahead), memory(held),
+          pieces(tile.pieces[s]), lines(tile.lines[s]) {
         for (int n = bits; n > 8; n /= 2) ++swizzle.base;
         for (int n = bits; n < 8; n *= 2) --swizzle.base;
-        const Int number = block ? (moved + tile.low[s]) / block : 0;
-        fixed = folded && (!block || (moved + tile.high[s] - 1) / block == number);
         if (folded) swizzle.bits = 0;
+        const Int number = block ? (base + tile.low[s]) / block : 0;
+        fixed = folded && (!block || (base + tile.high[s] - 1) / block == number);
         if (fixed)
             origin = (block ? memory.blocks[std::size_t(number)].address : memory.address) +
-                     std::uintptr_t(moved - number * block);
-        next = memory.address + std::uintptr_t(moved + ahead);
+                     std::uintptr_t(base - number * block);
     }
 
     bool fixed;
@@ -78,7 +78,7 @@ public:
     const Int *at(Int begin, Int count, Int *room) const {
         const Int *found = pieces.data() + begin;
         if (fixed) return found;
-        for (Int j = 0; j < count; ++j) room[j] = moved + found[j];
+        for (Int j = 0; j < count; ++j) room[j] = base + found[j];
         for (Int j = 0; swizzle.bits && j < count; ++j) room[j] = swizzle(room[j]);
         for (Int j = 0; j < count; ++j)
             room[j] = block ? Int(memory.blocks[std::size_t(room[j] / block)].address) + room[j] % block
@@ -91,16 +91,17 @@ public:
     void prefetch(Int done) {
         if (block) return;
         const std::size_t until = lines.size() * std::size_t(done) / pieces.size();
-        for (; asked < until; ++asked)
-            __builtin_prefetch(reinterpret_cast<const void *>(next + std::uintptr_t(lines[asked])), write, 2);
+        for (; asked < until; ++asked) {
+            const Int at = swizzle(next + lines[asked]);
+            __builtin_prefetch(reinterpret_cast<const void *>(memory.address + std::uintptr_t(at)), write, 2);
+        }
     }
 
 private:
     Swizzle swizzle;
-    Int block, moved;
+    Int block, base, next;
     const Memory &memory;
     const std::vector<Int> &pieces, &lines;
-    std::uintptr_t next;
     std::size_t asked = 0;
 };
 
@@ -150,6 +151,18 @@ void copy_bits(BitPlace source, BitPlace target, Int count) {
         ++target.byte;
         target.bit = 0;
         count -= now;
+    }
+}
+
+// Copies single elements that cross no byte.
+void copy_singles(const std::vector<Run> &runs, const Pair &base, int bits, std::uintptr_t source,
+                  std::uintptr_t target) {
+    const unsigned all = (1u << bits) - 1;
+    for (const Run &run : runs) {
+        const Int from = (base[0] + run.at[0]) * bits, to = (base[1] + run.at[1]) * bits;
+        const unsigned value = *reinterpret_cast<const Byte *>(source + std::uintptr_t(from / 8));
+        Byte &byte = *reinterpret_cast<Byte *>(target + std::uintptr_t(to / 8));
+        byte = Byte((byte & ~(all << (to % 8))) | ((value >> (from % 8) & all) << (to % 8)));
     }
 }
 
@@ -231,6 +244,7 @@ void General::run(const std::array<Memory, 2> &memories, int threads) const {
     // Elements that share bytes are written one after the other.
     const auto apart = [&](const Nest &nest) { return in_bytes && nest.tile && nest.tile->in_bytes; };
     if (bits_ < 8 && !std::all_of(nests_.begin(), nests_.end(), apart)) threads = 1;
+    threads = int(std::min<Int>(threads, 1 + count_ / 8 * bits_ / thread_bytes));
     const Int tiles = nests_.empty() ? 0 : nests_.back().first + nests_.back().tiles;
     std::atomic<bool> failed{false};
     parallel(threads, tiles, [&](Int begin, Int end) {
@@ -245,6 +259,7 @@ void General::run(const std::array<Memory, 2> &memories, int threads) const {
 
 // Copies the tiles from `begin` to before `end`.
 void General::copy(const std::array<Memory, 2> &memories, bool in_bytes, Int begin, Int end) const {
+    const auto alone = [](const Run &run) { return run.length == 1; };
     const auto after = [](Int number, const Nest &nest) { return number < nest.first; };
     auto nest = std::upper_bound(nests_.begin(), nests_.end(), begin, after) - 1;
     for (Int last; begin < end; begin = last, ++nest) {
@@ -252,12 +267,15 @@ void General::copy(const std::array<Memory, 2> &memories, bool in_bytes, Int beg
         const bool kept = nest->tile && (in_bytes || !nest->tile->in_bytes);
         const Tile made = kept ? Tile{} : make_tile(*nest, sides_, bits_, in_bytes, prefetched_);
         const Tile &tile = kept ? *nest->tile : made;
+        const bool plain = nest->folded[0] && nest->folded[1] && !sides_[0].block && !sides_[1].block;
+        const bool singles = plain && 8 % bits_ == 0 && std::all_of(tile.runs.begin(), tile.runs.end(), alone);
         each_tile(*nest, begin - nest->first, last - nest->first, [&](const Pair &base, const Pair &next) {
             const auto pieces = [&](int s) {
                 return Pieces(tile, s, sides_[s], nest->folded[s], bits_, memories[s], base[s] * bits_ / 8,
                               (next[s] - base[s]) * bits_ / 8);
             };
-            if (tile.in_bytes) copy_tile(tile, pieces(0), pieces(1));
+            if (tile.in_bytes) return copy_tile(tile, pieces(0), pieces(1));
+            if (singles) return copy_singles(tile.runs, base, bits_, memories[0].address, memories[1].address);
             for (const Run &run : tile.runs) {
                 const auto place = [&](int s) {
                     return BitPlace(sides_[s], nest->folded[s], bits_, memories[s], base[s] + run.at[s]);

@@ -108,8 +108,8 @@ Int whole_periods(const Loop &loop, int side, Int period) {
 // How many steps of each loop make a tile.
 class Choice {
 public:
-    Choice(const std::vector<Loop> &loops, const Sides &sides, int bits)
-        : steps(loops.size(), 1), run(loops.size()), loops(loops), bits(bits), together(line_bits / bits) {
+    Choice(const std::vector<Loop> &nest, const Sides &sides, int element_bits)
+        : steps(nest.size(), 1), run(nest.size()), loops(nest), bits(element_bits), together(line_bits / element_bits) {
         for (std::size_t k = 0; k < loops.size(); ++k)
             if (!loops[k].table && loops[k].step == Pair{1, 1}) run = k;
         for (const Side &side : sides) {
@@ -174,7 +174,7 @@ private:
         if (goal <= unit || (count <= 2 * goal && take(k, count)) || loops[k].table) return;
         Int most = std::min(goal, count) / unit;
         while (most > 1 && !take(k, most * unit)) most /= 2;
-        for (Int n = most; n > most / 2; --n)
+        for (Int n = most; n > std::max(most / 2, most - 64); --n)
             if (count % (n * unit) == 0) {
                 take(k, n * unit);
                 return;

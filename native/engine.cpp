@@ -296,7 +296,7 @@ private:
         switch (op.kind) {
             case Kind::runs: return k.runs(s, t, strip, op.length, repeat, stream, ahead);
             case Kind::transpose:
-                return k.transpose[op.width](s, rows, height, t, columns, op.count, repeat, stream, op.bands, ahead);
+                return k.transpose[op.width](s, rows, height, t, columns, op.count, repeat, stream, op.scattered, ahead);
             case Kind::weave: return k.weave[op.width](s, t, rows, int(height), op.count, repeat, stream, ahead);
             case Kind::unweave: return k.unweave[op.width](s, t, columns, int(height), op.count, repeat, stream, ahead);
             case Kind::scatter: return k.scatter[op.width](s, t, strip, repeat);

@@ -40,8 +40,8 @@ enum class Kind { runs, transpose, weave, unweave, scatter, fill };
 // What is written goes either into the target or into a staging buffer, where it lies otherwise.
 struct Op {
     Kind kind;
-    int width;   // logarithm of the bytes of an element
-    bool bands;  // few columns at a time
+    int width;       // logarithm of the bytes of an element
+    bool scattered;  // columns are no neighbours in the target, and rows may be read twice
     Int source, target, staged;
     Repeat strip, staged_strip;
     Repeat repeat, staged_repeat;

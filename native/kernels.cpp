@@ -194,41 +194,51 @@ inline void square(const Byte *const *rows, Int at, Byte *target, const Int *col
 }
 
 // 64 / W rows: a line of the target for each column.
-template <int W, bool stream>
+template <int W, typename V, bool stream>
 inline void lines(const Byte *const *rows, Int at, Byte *target, const Int *columns, Int width, Int ahead) {
-    constexpr Int N = Wide::bytes / W;
+    constexpr Int N = V::bytes / W;
     if (width < N) {
         if (ahead)
             for (Int r = 0; r < 64 / W; ++r) prefetch(rows[r] + at + width * W - 1 + ahead);
-        for (Int i = 0; i < 64 / W; i += N) band<W, Wide, stream>(rows + i, at, target + i * W, columns, width);
+        for (Int i = 0; i < 64 / W; i += N) band<W, V, stream>(rows + i, at, target + i * W, columns, width);
         return;
     }
     for (Int j = 0; j < width; j += N) {
         const Int first = least(j, width - N);
         for (Int i = 0; i < 64 / W; i += N)
-            square<W, Wide, stream>(rows + i, at + first * W, target + i * W, columns + first, ahead);
+            square<W, V, stream>(rows + i, at + first * W, target + i * W, columns + first, ahead);
+    }
+}
+
+// The same, around the cache, for narrow elements, whose blocks have many columns: lines are put together first, so that
+// few of them at a time go to memory, each in one piece.
+template <int W>
+inline void collected_lines(const Byte *const *rows, Int at, Byte *target, const Int *columns, Int width, Int ahead) {
+    constexpr Int N = Vec32::bytes / W;
+    alignas(64) Byte buffer[N * line];
+    Int places[N];
+    for (Int c = 0; c < N; ++c) places[c] = c * line;
+    for (Int j = 0; j < width; j += N) {
+        const Int first = width < N ? 0 : least(j, width - N), here = least(N, width);
+        lines<W, Vec32, false>(rows, at + first * W, buffer, places, here, ahead);
+        for (Int c = 0; c < here; ++c) Vec64::load(buffer + c * line).stream(target + columns[first + c]);
     }
 }
 
 template <int W, bool stream>
-void tall(const Byte *const *rows, Int height, Byte *target, const Int *columns, Int width, bool bands, Int ahead) {
+void tall(const Byte *const *rows, Int height, Byte *target, const Int *columns, Int width, bool scattered, Int ahead) {
     constexpr Int R = 64 / W;
     // Strips of whole lines of the source, so that each is read once.
     for (Int j = 0; j < width; j += R) {
         const Int strip = least(R, width - j);
-        if (stream && W == 1 && bands && strip == R) {
-            for (Int q = 0; q < R; q += 16)
-                for (Int i = 0; i < height; i += R) {
-                    if (ahead && q == 0)
-                        for (Int r = 0; r < R; ++r) prefetch(rows[i + r] + j + R - 1 + ahead);
-                    for (Int k = 0; k < R; k += Wide::bytes)
-                        band<W, Wide, stream>(rows + i + k, j + q, target + i + k, columns + j + q, 16);
-                }
+        if (stream && W <= 2 && (scattered || Wide::bytes < line)) {
+            for (Int i = 0; i < height; i += R)
+                collected_lines<W>(rows + i, j * W, target + i * W, columns + j, strip, ahead);
             continue;
         }
         for (Int i = 0; i < height; i += R) {
             const Int first = least(i, height - R);
-            lines<W, stream>(rows + first, j * W, target + first * W, columns + j, strip, ahead);
+            lines<W, Wide, stream>(rows + first, j * W, target + first * W, columns + j, strip, ahead);
         }
     }
 }
@@ -249,7 +259,7 @@ constexpr Int max_rows = 1024;
 
 template <int W>
 void transpose(const Byte *source, const Int *row_offsets, Int height, Byte *target, const Int *columns, Int width,
-               const Repeat &repeat, bool stream, bool bands, Int ahead) {
+               const Repeat &repeat, bool stream, bool scattered, Int ahead) {
     const Byte *rows[max_rows];
     for (Int k = 0; k < repeat.count; ++k, source += repeat.source, target += repeat.target)
         for (Int base = 0; base < height; base += max_rows) {
@@ -258,9 +268,9 @@ void transpose(const Byte *source, const Int *row_offsets, Int height, Byte *tar
             Byte *to = target + base * W;
             if (here * W >= 64) {
                 if (stream)
-                    tall<W, true>(rows, here, to, columns, width, bands, ahead);
+                    tall<W, true>(rows, here, to, columns, width, scattered, ahead);
                 else
-                    tall<W, false>(rows, here, to, columns, width, bands, ahead);
+                    tall<W, false>(rows, here, to, columns, width, scattered, ahead);
                 continue;
             }
             if (ahead)

@@ -14,10 +14,10 @@ struct Repeat {
 using Runs = void (*)(const Byte *source, Byte *target, const Repeat &strip, Int length,
                       const Repeat &repeat, bool stream, Int ahead);
 
-// Element j of row i, at source + rows[i] + j * W, goes to target + columns[j] + i * W. In `bands` a few columns get all
-// their rows before the next do.
+// Element j of row i, at source + rows[i] + j * W, goes to target + columns[j] + i * W. `scattered`: the columns are no
+// neighbours in the target.
 using Transpose = void (*)(const Byte *source, const Int *rows, Int height, Byte *target, const Int *columns,
-                           Int width, const Repeat &repeat, bool stream, bool bands, Int ahead);
+                           Int width, const Repeat &repeat, bool stream, bool scattered, Int ahead);
 
 // `weave`: element j of row k, at source + rows[k] + j * W, goes to target + (j * ways + k) * W; `unweave` is its
 // inverse: element j * ways + k of the source goes to target + rows[k] + j * W.

@@ -63,7 +63,8 @@ Int product(Int bytes, const std::vector<Loop> &loops) {
 struct Builder {
     std::vector<Loop> loops;
     Step step;
-    bool cut = false;  // the loop taken last was too long for the tile
+    bool cut = false;       // the loop taken last was too long for the tile
+    bool in_order = false;  // ops share lines, so that none may be repeated before the next
 
     Builder(Int source, Int target, std::vector<Loop> all) : loops(std::move(all)) {
         step.source = source;
@@ -125,12 +126,12 @@ struct Builder {
     // Repeat what the tile has for more loops, the nearest in the source first, until it is large enough.
     void widen(Int bytes, Int wanted = tile_bytes) {
         while (bytes < wanted && !loops.empty()) {
-            const Int room = step.ops[0].repeat.count == 1 ? Int(max_ops) : Int(max_ops / step.ops.size());
+            const Int room = step.ops[0].repeat.count == 1 && !in_order ? Int(max_ops) : Int(max_ops / step.ops.size());
             if (room < 2) break;
             const Loop loop = take(nearest(), std::min((wanted + bytes - 1) / bytes, room));
             const std::vector<Op> ops = step.ops;
             const std::vector<Segment> segments = step.segments;
-            const bool repeat = step.ops[0].repeat.count == 1;
+            const bool repeat = step.ops[0].repeat.count == 1 && !in_order;
             if (repeat)
                 for (Op &op : step.ops) {
                     op.repeat = {loop.count, loop.source, loop.target};
@@ -238,13 +239,13 @@ Op blank(Kind kind, Int width) {
     return op;
 }
 
-// Whether the lines of as many rows as a line has elements crowd a few sets of the first-level cache.
+// Whether the lines of a block's rows share few sets of the first-level cache, so that none can be read twice.
 bool crowded(const std::vector<Int> &rows, Int width) {
     const std::size_t group = std::min(std::size_t(line / width), rows.size());
     int used[64] = {};
     int most = 0;
     for (std::size_t k = 0; k < group; ++k) most = std::max(most, ++used[(rows[k] / line) & 63]);
-    return most > 4;
+    return most > 8;
 }
 
 // Bytes that stay together.
@@ -360,11 +361,11 @@ bool schedule_transpose(Builder b, Int width, bool aligned, Step &result) {
     if (few && op.count <= 8) {
         op.kind = Kind::unweave;
         std::swap(op.count, op.height);
+        b.in_order = high % line != 0;
         further = b.chain(&Loop::target, high, 256, 1);
     } else {
         op.rows = append(step.tables, row_offsets);
-        // Memory likes to be written in few places at a time, as long as the source stays in the cache meanwhile.
-        op.bands = width == 1 && !crowded(row_offsets, width) && places.size() > 1 && places[1] != high;
+        op.scattered = places.size() > 1 && places[1] != high && !crowded(row_offsets, width);
     }
     op.staged_columns = append(step.tables, multiples(places.size(), high));
     const std::vector<Int> s = offsets(further, &Loop::source), t = offsets(further, &Loop::target);

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import pickle
+from array import array
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from itertools import pairwise
+from threading import Thread
 from typing import Any
 from unittest.mock import patch
 
@@ -15,7 +19,6 @@ from hypothesis import strategies as st
 
 import relayout as rl
 from relayout import Format, Layout, Plan, catalog
-from relayout.elements import element
 from relayout.repack import copying, general, program
 from relayout.repack import plan as plan_module
 from relayout.repack.program import compiled
@@ -78,7 +81,7 @@ def agrees(source: Layout, target: Layout, kind: str, fill: Any = None, at: int 
         assert guarded(out)
         out[...] = before
     if made._direct is not None:
-        streaming = compiled(source, target, element(kind), made.fill, stream_from=0)
+        streaming = compiled(source, target, made.element, made.element, made.fill, stream_from=0)
         assert streaming(x, out, threads) == 0
         assert out.tobytes() == expected.tobytes(), (source, target, kind, fill)
         assert guarded(out)
@@ -210,3 +213,145 @@ def test_progress_and_cancelling() -> None:
         assert (out[800:] == 7).all()
         with pytest.raises(ZeroDivisionError):
             made(x, out, progress=lambda done, _: done // 0)
+
+
+# ---- conversions -----------------------------------------------------------------------------------------
+
+CONVERSIONS = [
+    ("float32", rl.ScaleOffset(0.1, 120, "quint8")),
+    (rl.ScaleOffset(0.1, 120, "quint8"), "float32"),
+    (rl.ScaleOffset(0.1, 120, "quint8"), rl.ScaleOffset(0.03, -5, "qint16")),
+    ("float32", "float16"),
+    ("float16", "float64"),
+    ("uint8", "int32"),
+    ("int16", "float32"),
+    ("float64", "bfloat16"),
+    ("float8_e4m3fn", "float32"),
+    ("int8", "complex64"),
+]
+
+
+@settings(max_examples=150)
+@given(pairs(), st.sampled_from(CONVERSIONS), st.sampled_from([None, 1]))
+def test_conversions_are_those_of_the_interfaces(layouts: tuple[Layout, Layout], kinds: Any, fill: Any) -> None:
+    source, target = layouts
+    low = min(0, *[int(t.min()) for t in (table(source), table(target))])
+    source, target = source.with_offset(source.offset - low), target.with_offset(target.offset - low)
+    places = table(target).reshape(-1).tolist()
+    if len(set(places)) < len(places):
+        return
+    made = Plan(source, target, *kinds, fill=fill)
+    x = rl.empty(Layout(source.storage_size), made.element).raw
+    x[...] = (np.arange(x.size) * 37 % 101 + 1).astype(x.dtype)
+    out, expected = [rl.full(Layout(target.storage_size), 1, made.dst_element).raw for _ in range(2)]
+    before = out.copy()
+    if fill is not None:
+        expected[max(int(target.box.offsets().min()), 0) :] = fill
+    decoded = made.element.decode(x)
+    expected[target.offsets()] = made.dst_element.encode(decoded[source.offsets()])
+    for way in (nullcontext(), pure()):
+        with way:
+            run = Plan(source, target, *kinds, fill=fill)
+            assert run(x, out) is out
+        assert out.tobytes() == expected.tobytes()
+        out[...] = before
+
+
+def test_a_quantised_crouton() -> None:
+    shape = (2, 9, 17, 40)
+    x = np.random.default_rng(0).normal(size=shape).astype(np.float32)
+    means = rl.ScaleOffset(0.05, 100, "quint8")
+    found = rl.repack(x, "htp:R4Crouton", element=means)
+    expected = rl.repack(means.encode(x), "htp:R4Crouton")
+    assert (found == expected).all()
+    back = rl.repack(found, Layout.row_major(shape), src="htp:R4Crouton", shape=shape)
+    assert (back == means.encode(x)).all()
+    channels = rl.ScaleOffset(list(np.linspace(0.01, 0.4, 40)), [100] * 40, "quint8", axis=3)
+    several = Plan(Layout.row_major(shape), catalog.get("htp:R4Crouton").layout(shape), "float32", channels, fill=9)  # type: ignore[union-attr]
+    with pytest.raises(rl.ShapeError, match="channels"):
+        Plan(Layout(4), Layout(4), "float32", channels)
+    packed = several(x)
+    assert (packed[several.target.offsets()] == channels.encode(x)).all()
+    parts = np.zeros_like(packed)
+    for block in several.blocks(4096):
+        block.plan()(x.reshape(-1), parts)
+    assert (parts == packed).all()
+
+
+# ---- what a plan is called with --------------------------------------------------------------------------
+
+
+def test_arrays_of_any_shape_are_never_misread() -> None:
+    made = Plan(Layout((3, 3), (3, 1)), Layout((3, 3), (1, 3)), "int16")
+    x = np.arange(9, dtype=np.int16)
+    expected = x.reshape(3, 3).T.reshape(-1)
+    for data in (x, x.reshape(3, 3), x.reshape(1, 9), x.tobytes(), bytearray(x.tobytes()), array("h", x.tolist())):
+        assert (made(data) == expected).all()
+    assert (made(memoryview(x)) == expected).all()
+    assert (made(memoryview(x).cast("B")) == expected).all()
+    out = np.zeros((3, 3), np.int16, order="F")
+    assert made(x, out=out) is out
+    assert (out == x.reshape(3, 3)).all()
+    for wrong in (x.reshape(3, 3).T, np.asfortranarray(x.reshape(3, 3))):
+        with pytest.raises(rl.LayoutMismatch, match="strides") as caught:
+            made(wrong)
+        assert caught.value.hint
+    with pytest.raises(rl.LayoutMismatch):
+        made(x, np.zeros((3, 3), np.int16))
+    with pytest.raises(rl.ShapeError, match="neither"):
+        made(np.repeat(x, 2)[::2])
+    with pytest.raises(rl.ShapeError, match="neither"):
+        made(np.zeros((2, 5), np.int16))
+    with pytest.raises(rl.LayoutMismatch, match="layout"):
+        made(rl.Tensor(x, Layout((3, 3), (1, 3))))
+    with pytest.raises(rl.ShapeError, match="holds"):
+        made(rl.Tensor(x.view(np.uint16), Layout((3, 3), (3, 1))))
+    t = made(rl.tensor(x.reshape(3, 3), axes="hw"))
+    assert isinstance(t, rl.Tensor)
+    assert t.axes == "hw"
+    assert (t.numpy() == x.reshape(3, 3)).all()
+    with pytest.raises(rl.ShapeError, match="read-only"):
+        made(x, x.tobytes())
+    unaligned = np.frombuffer(b"a" + x.tobytes(), np.uint8)[1:].view(np.int16)
+    assert (made(unaligned) == expected).all()
+
+
+def test_memory_of_both_may_be_shared_where_ranges_do_not_meet() -> None:
+    made = Plan(Layout(4), Layout(4, offset=4), "int8")
+    memory = np.arange(8, dtype=np.int8)
+    made(memory, memory)
+    assert memory.tolist() == [0, 1, 2, 3] * 2
+    for target in (Layout(4, offset=3), Layout(4)):
+        with pytest.raises(rl.Overlap):
+            Plan(Layout(4), target, "int8")(memory, memory)
+    memory, box = np.arange(10, dtype=np.int8), Layout(((4, 2),), ((1, 4),), extents=(4,))
+    assert Plan(Layout((4,), offset=6), box, "int8")(memory, memory).tolist() == [6, 7, 8, 9, 4, 5, 6, 7, 8, 9]
+    with pytest.raises(rl.Overlap):
+        Plan(Layout((4,), offset=6), box, "int8", fill=0)(memory, memory)
+
+
+def test_texts_and_formats_take_the_shape_of_the_other() -> None:
+    made = rl.plan(Layout.row_major((2, 8, 8, 32)), "htp:R4Crouton", "uint8")
+    assert made is rl.plan(Layout.row_major((2, 8, 8, 32)), catalog.get("htp:R4Crouton"), "uint8")
+    assert made.target.storage_size == 2 * 2048
+    assert rl.plan("4:1", Layout(4), "int8") == Plan(Layout(4), Layout(4), "int8")
+    assert repr(made).startswith("<Plan Layout(")
+
+
+def test_one_plan_by_many_threads_and_after_a_fork() -> None:
+    shape = (600, 700)
+    made = Plan(Layout.row_major(shape), Layout(shape), "float32", threads=2)
+    x = np.random.default_rng(0).integers(0, 1 << 32, 420000, np.uint32).view(np.float32)
+    expected = made(x).tobytes()
+    outs = [np.zeros(420000, np.float32) for _ in range(8)]
+    threads = [Thread(target=lambda out=out: [made(x, out) for _ in range(5)]) for out in outs]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all(out.tobytes() == expected for out in outs)
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if made(x).tobytes() == expected else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert pickle.loads(pickle.dumps(made)) == made

@@ -5,8 +5,10 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from ..elements import Element
+from ..elements import Element, storage_dtype
 from ..errors import LimitExceeded, NotExpressible, OutOfBounds, Overlap, ShapeError
+from ..interface import Interface
+from ..layout import Layout
 from ..native import native
 from ..subbyte import put, unpack
 from ..tensor import Tensor
@@ -50,16 +52,25 @@ def copy_flat(plan: Plan, x: NDArray[Any], out: NDArray[Any]) -> None:
         return
     kind = plan.dst_element.element
     if plan.fill is not None:
-        fill_range(out, box_range(plan.target), kind, plan.fill)
+        low, high = box_range(plan.target)
+        if high - low > plan.target.size:
+            fill_range(out, (low, high), kind, plan.fill)
     if not plan.source.size:
         return
+    if plan._direct is None and plan._program is not None and plan._program(x, out, plan._threads) == 0:
+        return
     if plan.element != plan.dst_element:
-        Tensor(out, plan.target, plan.dst_element).copy_from(Tensor(x, plan.source, plan.element))
+        made, data = _tensor(out, plan.target, plan.dst_element), _tensor(x, plan.source, plan.element)
+        made.copy_from(data)
         return
     try:
         general(plan.source, plan.target, kind.bits)([x], [out], threads=workers(plan.threads))
     except (LimitExceeded, NotExpressible):
         copy_elements(plan.source, plan.target, kind, x, out)
+
+
+def _tensor(flat: NDArray[Any], layout: Layout, means: Interface) -> Tensor:
+    return Tensor(flat if means.element.bits % 8 else flat.view(storage_dtype(means.element)), layout, means)
 
 
 def check_apart(source: Tensor, target: Tensor) -> None:

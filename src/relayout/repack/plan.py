@@ -17,7 +17,7 @@ from ..layout import Layout
 from ..making import empty, placement
 from ..memory import fresh
 from ..nested import product
-from ..tensor import Tensor
+from ..tensor import Tensor, _check_channels
 from .blocks import Block, blocks
 from .buffers import check_tensor, flat_memory, is_scattered
 from .copying import check_apart, check_memory, copy_blocks, copy_flat, fill_range
@@ -47,14 +47,15 @@ class Plan(Immutable):
     bit; ``dst_element`` is another type or interface, to which values are converted.
     """
 
-    __slots__ = ("_direct", "_threads", "dst_element", "element", "fill", "source", "target", "threads")
+    __slots__ = ("_direct", "_program", "_threads", "dst_element", "element", "fill", "source", "target", "threads")
     source: Layout
     target: Layout
     element: Interface
     dst_element: Interface
     fill: bytes | None
     threads: int | None
-    _direct: Any
+    _direct: Any  # a compiled program for all of it, fill included
+    _program: Any  # the same, or one that copies the elements after the fill
     _threads: int
 
     def __new__(
@@ -97,8 +98,12 @@ class Plan(Immutable):
         ``progress(done, total)`` is called with the bytes of the target after every part of it; when it returns False
         the run stops with ``Cancelled``.
         """
-        if progress is None and self._direct is not None and self._direct(x, out, self._threads) == 0:
-            return out
+        try:
+            if progress is None and self._direct(x, out, self._threads) == 0:
+                return out
+        except TypeError:
+            # There is no program, or nothing to copy to.
+            pass
         if is_scattered(x) or is_scattered(out):
             return self._between_tensors(x, out)
         result = out
@@ -249,9 +254,10 @@ def stored_bytes(means: Interface, fill: Any) -> bytes:
 
 @lru_cache(maxsize=256)
 def _stored(means: Interface, fill: Any, word: str = "") -> bytes:
-    eight = means.element.bits < 8
-    found: bytes = empty(Layout(8 if eight else 1), means, fill=fill).raw.tobytes()
-    return found
+    bits = means.element.bits
+    channels = () if means.axis is None else (*[1] * means.axis, len(means.scale))  # type: ignore[arg-type]
+    filled = empty(Layout((*channels, 8)), means, fill=fill).raw.tobytes()
+    return filled[: bits if bits < 8 else bits // 8]
 
 
 def make_plan(
@@ -261,12 +267,14 @@ def make_plan(
     for layout in (source, target):
         check_in_memory(layout)
     check_extents(source, target)
+    for means in (element, dst_element):
+        if means.axis is not None:
+            _check_channels(means, target)
     dense = prove_places(target)
-    direct = None
-    if element == dst_element and (fill is None or dense):
-        direct = compiled(source, target, element.element, fill)
+    at_once = fill is None or (dense and element == dst_element)
+    program = compiled(source, target, element, dst_element, fill if at_once else None)
     self = object.__new__(Plan)
-    values = (direct, threads or 0, dst_element, element, fill, source, target, threads)
+    values = (program if at_once else None, program, threads or 0, dst_element, element, fill, source, target, threads)
     for name, value in zip(Plan.__slots__, values):
         object.__setattr__(self, name, value)
     return self

@@ -8,8 +8,10 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from ..elements import Element, storage_dtype
+from ..interface import Interface
 from ..layout import Layout
 from ..native import native
+from .conversion import conversion
 from .dims import dims
 from .places import reach
 
@@ -23,15 +25,24 @@ WIDTHS = (8, 16, 32, 64, 128)
 """The bits of elements that are moved as whole units."""
 
 
-def compiled(source: Layout, target: Layout, kind: Element, fill: bytes | None, **options: Any) -> Any:
+def compiled(
+    source: Layout, target: Layout, means: Interface, to: Interface, fill: bytes | None, **options: Any
+) -> Any:
     """A program for two layouts of one shape, or None where the compiled core has none.
 
-    With ``fill`` it writes all of the target's box, which is then :func:`dense`; else nothing beside the elements.
+    With ``fill``, between equal interfaces, it writes all of the target's box, which has each place once; else nothing
+    beside the elements.
     """
-    if native is None or kind.bits not in WIDTHS or source.swizzle is not None or target.swizzle is not None:
+    if native is None or source.swizzle is not None or target.swizzle is not None or not target.size:
         return None
-    if not target.size or max(reach(source), reach(target)) > MAX_REACH:
+    kind, other = means.element, to.element
+    if kind.bits not in WIDTHS or other.bits not in WIDTHS or max(reach(source), reach(target)) > MAX_REACH:
         return None
+    if means != to:
+        options["convert"] = conversion(means, to)
+        options["target_formats"] = buffer_formats(other)
+        if options["convert"] is None or fill is not None:
+            return None
     found = dims(source, target, fill is not None)
     if found is None:
         return None

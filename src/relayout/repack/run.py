@@ -106,8 +106,9 @@ class Recipe(NamedTuple):
 
     def fresh(self) -> NDArray[Any]:
         """New memory that holds the fill, unless all of it will be written."""
-        made = fresh_bytes(self.size, zeroed=self.filling is None)
-        if self.filling is None and self.fill is not None and any(self.fill):
+        beside = self.filling is None and self.layout.size < self.places
+        made = fresh_bytes(self.size, zeroed=beside or self.means.element.bits < 8)
+        if beside and self.fill is not None and any(self.fill):
             kind = self.means.element
             fill_range(made.view(carrier(kind)), (0, self.places), kind, self.fill)
         return made.view(self.dtype)

@@ -28,6 +28,7 @@ namespace {
 constexpr Int share_from = Int(1) << 20;     // waking a thread pays from here on
 constexpr Int chunk_bytes = Int(1) << 18;    // what a thread takes at once; it stays in the second-level cache
 constexpr Int prefetch_bytes = 16 << 10;     // how far ahead the source is asked for
+constexpr Int slices_wanted = 16;
 constexpr std::size_t max_loops = 64;
 constexpr Int staging_bytes = 1 << 17;
 constexpr Int line = 64;
@@ -274,19 +275,22 @@ private:
 
     // Between the slices of an op, a part of the lines that a later tile writes is asked for.
     void in_slices(const Op &op, const Byte *s, Byte *t) {
-        static const Repeat once{1, 0, 0};
         const bool tall = op.kind == Kind::transpose;
         const Int rows = tall ? std::max<Int>(line >> op.width, 1) : std::max<Int>(op.height, 1);
         const Int height = std::max<Int>(op.height, 1);
-        const Int slices = Int(step.ops.size()) * op.repeat.count * std::max<Int>(height / rows, 1);
+        const Int times = tall ? 1 : std::max<Int>(op.repeat.count * Int(step.ops.size()) / slices_wanted, 1);
+        const Int slices = Int(step.ops.size()) * ((op.repeat.count + times - 1) / times) * std::max<Int>(height / rows, 1);
         const Int share = step.tile_bytes / slices + 1;
-        for (Int r = 0; r < op.repeat.count; ++r, s += op.repeat.source, t += op.repeat.target)
+        for (Int r = 0; r < op.repeat.count; r += times) {
+            const Repeat part{std::min(times, op.repeat.count - r), op.repeat.source, op.repeat.target};
             for (Int h = 0; h < height;) {
                 const Int here = height - h >= 2 * rows ? rows : height - h;
-                apply(op, s, tall ? t + (h << op.width) : t, once, op.rows + std::size_t(tall ? h : 0), here);
+                apply(op, s + r * op.repeat.source, t + r * op.repeat.target + (tall ? h << op.width : 0), part,
+                      op.rows + std::size_t(tall ? h : 0), here);
                 coming.some(share);
                 h += here;
             }
+        }
     }
 
     void apply(const Op &op, const Byte *s, Byte *t, const Repeat &repeat, std::size_t row, Int height) const {

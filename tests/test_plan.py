@@ -118,19 +118,31 @@ def shapes(what: Format) -> list[tuple[int, ...]]:
 
 
 def test_the_catalog() -> None:
-    rng = np.random.default_rng(0)
-    for number, what in enumerate(FORMS):
+    numbers = np.random.default_rng(0)
+    for what in FORMS:
         if isinstance(what, Layout):
             continue
         for shape in shapes(what):
-            flat = Layout.row_major(shape)
-            packed = what.layout(shape)
+            flat, packed = Layout.row_major(shape), what.layout(shape)
             if flat.size > 20000 or packed.storage_size > 200000:
                 continue
-            kind = WIDTHS[sorted(WIDTHS)[(number + len(shape)) % 5]]
-            agrees(flat, packed, kind, int(rng.integers(0, 100)), int(rng.integers(0, 3)))
-            agrees(packed, flat, kind)
-            agrees(flat, what.layout(shape, left_pad=tuple([1] * what.rank)), kind, 5)
+            kind = WIDTHS[int(numbers.choice(sorted(WIDTHS)))]
+            at = int(numbers.integers(0, 16))
+            agrees(flat, packed, kind, int(numbers.integers(0, 100)), at)
+            agrees(packed, flat, kind, None, at)
+            agrees(flat, what.layout(shape, left_pad=(1,) * what.rank), kind, 5)
+
+
+@pytest.mark.parametrize("width", sorted(WIDTHS))
+@pytest.mark.parametrize("at", [0, 1])
+def test_larger_ones_by_several_threads(width: int, at: int) -> None:
+    shape = (3, 67, 61, 144 // width)
+    flat = Layout.row_major(shape)
+    for text in ("0 3 1 2", "htp:R4Crouton", "onednn:nChw16c", "0 1 2 3 / 3,4 2,2", "3 2 1 0"):
+        packed = rl.parse(text, shape=shape)
+        assert isinstance(packed, Layout)
+        agrees(flat, packed, WIDTHS[width], 3, at, threads=2)
+        agrees(packed, flat, WIDTHS[width], None, at, threads=3)
 
 
 # ---- blocks ----------------------------------------------------------------------------------------------

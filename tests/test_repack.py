@@ -128,7 +128,7 @@ def test_swizzles_and_tables_take_the_general_path() -> None:
     x = np.arange(512, dtype=np.uint16).reshape(8, 64)
     moved = repack(x, swizzled)
     assert (moved[swizzled.offsets()] == x).all()
-    assert "by its two offsets" in Plan(Layout.row_major(8, 64), swizzled, "uint16").explain()
+    assert "under the swizzle <3,3,3> of the target" in Plan(Layout.row_major(8, 64), swizzled, "uint16").explain()
     odd = Plan(Layout(((3, 8),), ((8, 1),)), Layout(((4, 6),), ((6, 1),)), "int8")
     assert "do not divide each other" in odd.explain()
     big = Plan(Layout(((3, 4000),), ((4000, 1),)), Layout(((4, 3000),), ((3000, 1),)), "int16")
@@ -138,9 +138,22 @@ def test_swizzles_and_tables_take_the_general_path() -> None:
 
 def test_a_crouton_in_words() -> None:
     shape = (16, 217, 221, 50)
-    words = plan(Layout.row_major(shape), catalog.get("htp:R4Crouton").layout(shape), "uint8").explain()
-    assert words.startswith("38365600 elements of uint8, 38365600 bytes.\n23887872 elements in the loops 16 (")
-    assert "4 smaller pieces at the edges" in words
+    target = catalog.get("htp:R4Crouton").layout(shape)  # type: ignore[union-attr]
+    words = plan(Layout.row_major(shape), target, "uint8", fill=31, threads=2).explain().splitlines()
+    assert words[0] == "38365600 elements of uint8, 16 x 217 x 221 x 50."
+    assert words[1] == "Reads 36.6 MiB, writes 49.0 MiB, 12.4 MiB of that padding."
+    assert words[3].startswith("  16 (2397850 -> 3211264), 27 (88400 -> 114688)")
+    assert words[3].endswith(": 23887872 elements")
+    assert words[7] == "  and 4 smaller pieces at the edges"
+    assert words[-1].startswith("2 threads, about 0.")
+    if rl.native_available():
+        assert any("runs of 32 bytes" in line for line in words)
+    quantised = Plan(Layout((4, 4)), Layout((4, 4), (4, 1)), "float32", rl.ScaleOffset(0.5, 0, "qint8"))
+    assert "converted from Plain('float32') to ScaleOffset(0.5, 0, 'qint8')" in quantised.explain()
+    assert Plan(Layout(0), Layout(0), "int8").explain().endswith("writes 0 bytes.")
+    for kind in ("uint3", "int8", "complex128"):
+        for fill in (None, 1):
+            assert "of the speed of memcpy" in Plan(Layout((3, 5)), Layout((3, 5), (8, 1)), kind, fill=fill).explain()
 
 
 FOUR = np.zeros(4, np.int8)

@@ -24,7 +24,6 @@ from .copying import check_apart, check_memory, copy_blocks, copy_flat, fill_ran
 from .loops import check_extents
 from .places import box_range, check_in_memory, prove_places
 from .program import carrier, compiled
-from .pure import common_loops
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -179,22 +178,10 @@ class Plan(Immutable):
         return blocks(self, most * 8 // self.dst_element.element.bits)
 
     def explain(self) -> str:
-        """What a run does, in words and numbers."""
-        kind = self.element.element
-        bits = kind.bits * self.source.size
-        lines = [f"{self.source.size} elements of {kind.name}, {-(-bits // 8)} bytes."]
-        loops = common_loops(self.source, self.target)
-        if loops is None:
-            return f"{lines[0]}\nEvery element by its two offsets: the layouts have no common loops."
-        pieces = sorted(loops.pieces, key=lambda piece: -piece.size)
-        lengths = [len(table.source) for table in loops.tables]
-        lines += [f"For each of {n} coordinates whose blocks do not divide each other:" for n in lengths]
-        for piece in pieces[:4]:
-            words = ", ".join([f"{n} ({a} -> {b})" for n, a, b in piece.loops]) or "1"
-            lines.append(f"{piece.size} elements in the loops {words}.")
-        if len(pieces) > 4:
-            lines.append(f"... and {len(pieces) - 4} smaller pieces at the edges.")
-        return "\n".join(lines)
+        """What a run does, in words and numbers; the speed is a rough guess."""
+        from .words import explain
+
+        return explain(self)
 
 
 def plan(

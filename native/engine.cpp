@@ -299,6 +299,8 @@ private:
         const Repeat &strip = staged ? op.staged_strip : op.strip;
         switch (op.kind) {
             case Kind::runs: return k.runs(s, t, strip, op.length, repeat, stream, ahead);
+            case Kind::padded_runs:
+                return k.padded_runs(s, t, strip, op.valid, op.length, fill, repeat, stream, ahead);
             case Kind::transpose:
                 return k.transpose[op.width](s, rows, height, t, columns, op.count, repeat, stream, op.scattered, ahead);
             case Kind::weave: return k.weave[op.width](s, t, rows, int(height), op.count, repeat, stream, ahead);
@@ -317,7 +319,8 @@ Program::Program(int width, Int source, Int target, std::vector<Dim> dims, const
     : width_(width), stream_from_(stream_from), start_source_(source), start_target_(target), dims_(std::move(dims)),
       converter_(std::move(converter)), fill_{} {
     if (fill && converter_) throw std::invalid_argument("a conversion fills nothing");
-    if (fill) std::memcpy(fill_, fill, sizeof fill_);
+    if (fill)
+        for (std::size_t k = 0; k < sizeof fill_; ++k) fill_[k] = fill[k % 16];
     std::size_t loops = 0;
     Wide elements = 1;
     bytes_ = 0;

@@ -34,7 +34,7 @@ struct Outer {
     }
 };
 
-enum class Kind { runs, transpose, weave, unweave, scatter, fill };
+enum class Kind { runs, padded_runs, transpose, weave, unweave, scatter, fill };
 
 // What one kernel call does. Offsets are relative to the tile; rows and columns are places in the tables of the step.
 // What is written goes either into the target or into a staging buffer, where it lies otherwise.
@@ -46,6 +46,7 @@ struct Op {
     Repeat strip, staged_strip;
     Repeat repeat, staged_repeat;
     Int count, length, height;
+    Int valid;  // bytes of a run that are read
     std::size_t rows, columns, staged_columns;
 };
 
@@ -97,7 +98,7 @@ private:
     Int start_source_, start_target_;
     std::vector<Dim> dims_;
     std::unique_ptr<Converter> converter_;
-    Byte fill_[16];
+    alignas(64) Byte fill_[64];
     Reach source_, target_;
     Int bytes_;
     mutable std::once_flag compiled_[2];

@@ -123,6 +123,59 @@ void runs(const Byte *s, Byte *d, const Repeat &strip, Int length, const Repeat 
         }
 }
 
+#if defined(__AVX512BW__) && defined(__AVX512VL__)
+
+// Bytes that the mask leaves out are not even touched.
+inline Vec16 masked(const Byte *p, std::uint64_t mask, Vec16 rest) {
+    return {_mm_mask_loadu_epi8(rest.v, __mmask16(mask), p)};
+}
+inline Vec32 masked(const Byte *p, std::uint64_t mask, Vec32 rest) {
+    return {_mm256_mask_loadu_epi8(rest.v, __mmask32(mask), p)};
+}
+inline Vec64 masked(const Byte *p, std::uint64_t mask, Vec64 rest) {
+    return {_mm512_mask_loadu_epi8(rest.v, __mmask64(mask), p)};
+}
+
+template <typename V, bool stream>
+void masked_runs(const Byte *s, Byte *d, const Repeat &strip, Int valid, const Byte *pattern, const Repeat &repeat,
+                 Int ahead) {
+    const V rest = V::load(pattern);
+    const std::uint64_t mask = (std::uint64_t(1) << valid) - 1;
+    const Int times = repeat.count, count = strip.count, ss = strip.source, ds = strip.target;
+    for (Int r = 0; r < times; ++r) {
+        const Byte *from = s + r * repeat.source;
+        Byte *to = d + r * repeat.target;
+        for (Int i = 0; i < count; ++i, from += ss, to += ds) {
+            if (ahead) prefetch(from + ahead);
+            put<V, stream>(masked(from, mask, rest), to);
+        }
+    }
+}
+
+template <bool stream>
+void masked_runs_of(const Byte *s, Byte *d, const Repeat &strip, Int valid, Int length, const Byte *pattern,
+                    const Repeat &repeat, Int ahead) {
+    if (length == 16) return masked_runs<Vec16, stream>(s, d, strip, valid, pattern, repeat, ahead);
+    if (length == 32) return masked_runs<Vec32, stream>(s, d, strip, valid, pattern, repeat, ahead);
+    return masked_runs<Vec64, stream>(s, d, strip, valid, pattern, repeat, ahead);
+}
+
+void padded_runs(const Byte *s, Byte *d, const Repeat &strip, Int valid, Int length, const Byte *pattern,
+                 const Repeat &repeat, bool stream, Int ahead) {
+    if (stream)
+        masked_runs_of<true>(s, d, strip, valid, length, pattern, repeat, ahead);
+    else
+        masked_runs_of<false>(s, d, strip, valid, length, pattern, repeat, ahead);
+}
+
+constexpr PaddedRuns padded_runs_or_none = padded_runs;
+
+#else
+
+constexpr PaddedRuns padded_runs_or_none = nullptr;
+
+#endif
+
 // ---- transposing ---------------------------------------------------------------------------------------------
 
 // One stage of perfect shuffles; log2(E) of them turn E rows of E elements, in each lane, into columns.
@@ -509,6 +562,7 @@ void all_stored() { fence(); }
 
 extern const Kernels table;
 const Kernels table = {runs,
+                       padded_runs_or_none,
                        {transpose<1>, transpose<2>, transpose<4>, transpose<8>},
                        {weave<1>, weave<2>, weave<4>, weave<8>},
                        {unweave<1>, unweave<2>, unweave<4>, unweave<8>},

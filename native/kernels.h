@@ -14,6 +14,11 @@ struct Repeat {
 using Runs = void (*)(const Byte *source, Byte *target, const Repeat &strip, Int length,
                       const Repeat &repeat, bool stream, Int ahead);
 
+// Runs of 16, 32 or 64 bytes of which only the first `valid` are read; the rest becomes the pattern, which
+// has 64 bytes.
+using PaddedRuns = void (*)(const Byte *source, Byte *target, const Repeat &strip, Int valid, Int length,
+                            const Byte *pattern, const Repeat &repeat, bool stream, Int ahead);
+
 // Element j of row i, at source + rows[i] + j * W, goes to target + columns[j] + i * W. `scattered`: the columns are no
 // neighbours in the target.
 using Transpose = void (*)(const Byte *source, const Int *rows, Int height, Byte *target, const Int *columns,
@@ -32,6 +37,7 @@ using Scatter = void (*)(const Byte *source, Byte *target, const Repeat &strip, 
 // prefetched; 0 means none are. The index of a width W is its logarithm: 1, 2, 4, 8, 16 bytes.
 struct Kernels {
     Runs runs;
+    PaddedRuns padded_runs;  // null where loads have no mask
     Transpose transpose[4];
     Weave weave[4];
     Weave unweave[4];

@@ -73,7 +73,7 @@ public:
     }
 
     nb::list steps(bool aligned) const {
-        static const char *names[] = {"runs", "transpose", "weave", "unweave", "scatter", "fill"};
+        static const char *names[] = {"runs", "padded runs", "transpose", "weave", "unweave", "scatter", "fill"};
         nb::list all;
         for (const relayout::Step &step : program.steps(aligned)) {
             const relayout::Op &op = step.ops[0];

@@ -178,7 +178,8 @@ private:
     // Whether the stores of a kernel are aligned once the tile's target is.
     bool streams(const Op &op) const {
         switch (op.kind) {
-            case Kind::runs: {
+            case Kind::runs:
+            case Kind::padded_runs: {
                 const Int unit = op.length % 64 == 0 ? 64 : op.length == 32 ? 32 : 16;
                 return (op.target | op.length | op.strip.target | op.repeat.target) % unit == 0;
             }
@@ -262,6 +263,9 @@ Step schedule_runs(Builder b, std::vector<Run> runs, Int segment, bool aligned) 
         segment = runs[0].length = tile;
     }
     const Int single = segment;
+    const bool masked = runs.size() == 1 && runs[0].target == 0 && runs[0].length < single && kernels().padded_runs &&
+                        (single == 16 || single == 32 || single == 64);
+    if (masked) step.padded = false;
     const bool staged = !aligned || step.padded;
     const Int wanted = staged ? 2048 : 256;
     std::vector<Loop> chain = b.chain(&Loop::target, segment, std::min(wanted, Int(max_ops / runs.size()) * single), 1,
@@ -288,8 +292,9 @@ Step schedule_runs(Builder b, std::vector<Run> runs, Int segment, bool aligned) 
     const std::vector<Int> s = offsets(chain, &Loop::source), t = offsets(chain, &Loop::target);
     for (std::size_t k = 0; k < s.size(); ++k)
         for (const Run &run : runs) {
-            Op op = blank(Kind::runs, 1);
-            op.length = run.length;
+            Op op = blank(masked ? Kind::padded_runs : Kind::runs, 1);
+            op.length = masked ? single : run.length;
+            op.valid = run.length;
             op.source = s[k] + run.source;
             op.target = op.staged = t[k] + run.target;
             op.strip = {strip.count, strip.source, strip.target};

@@ -348,6 +348,14 @@ def test_texts_and_formats_take_the_shape_of_the_other() -> None:
     assert made.target.storage_size == 2 * 2048
     assert rl.plan("4:1", Layout(4), "int8") == Plan(Layout(4), Layout(4), "int8")
     assert repr(made).startswith("<Plan Layout(")
+    ragged = rl.plan(Layout.row_major((1, 8, 8, 30)), "htp:R4Crouton", "uint8")
+    x = np.zeros(8 * 8 * 30, np.uint8)
+    assert sorted(set(ragged(x).tolist())) == [0, 31], "new memory holds the fill of the format"
+    assert not ragged(x, np.zeros(2048, np.uint8)).any(), "and what is given only the elements"
+    assert ragged != Plan(ragged.source, ragged.target, "uint8")
+    late = Plan(Layout((3,)), Layout((3,), (1,), offset=2), "int8", fill=7)
+    assert late(np.zeros(3, np.int8)).tolist() == [7, 7, 0, 0, 0]
+    assert late(np.zeros(3, np.int8), np.ones(5, np.int8)).tolist() == [1, 1, 0, 0, 0]
 
 
 def test_one_plan_by_many_threads_and_after_a_fork() -> None:

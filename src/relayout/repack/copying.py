@@ -60,7 +60,7 @@ def copy_flat(plan: Plan, x: NDArray[Any], out: NDArray[Any]) -> None:
     if plan._direct is None and plan._program is not None and plan._program(x, out, plan._threads) == 0:
         return
     if plan.element != plan.dst_element:
-        made, data = _tensor(out, plan.target, plan.dst_element), _tensor(x, plan.source, plan.element)
+        made, data = as_tensor(out, plan.target, plan.dst_element), as_tensor(x, plan.source, plan.element)
         made.copy_from(data)
         return
     try:
@@ -69,7 +69,8 @@ def copy_flat(plan: Plan, x: NDArray[Any], out: NDArray[Any]) -> None:
         copy_elements(plan.source, plan.target, kind, x, out)
 
 
-def _tensor(flat: NDArray[Any], layout: Layout, means: Interface) -> Tensor:
+def as_tensor(flat: NDArray[Any], layout: Layout, means: Interface) -> Tensor:
+    """A tensor over flat memory that is passed as bits."""
     return Tensor(flat if means.element.bits % 8 else flat.view(storage_dtype(means.element)), layout, means)
 
 

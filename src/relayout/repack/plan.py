@@ -20,7 +20,7 @@ from ..nested import product
 from ..tensor import Tensor, _check_channels
 from .blocks import Block, blocks
 from .buffers import check_tensor, flat_memory, is_scattered
-from .copying import check_apart, check_memory, copy_blocks, copy_flat, fill_range
+from .copying import as_tensor, check_apart, check_memory, copy_blocks, copy_flat, fill_range
 from .loops import check_extents
 from .places import box_range, check_in_memory, prove_places
 from .program import carrier, compiled
@@ -42,16 +42,29 @@ class Plan(Immutable):
     """A copy between two layouts of one shape; it may be run many times, by many threads.
 
     The target has a place for every element. With ``fill``, the bytes of one stored element, a run also writes every
-    other place of the target's storage; without, nothing but elements is written. Elements of one type are moved bit by
-    bit; ``dst_element`` is another type or interface, to which values are converted.
+    other place of the target's box, and gaps between them; without, nothing but elements. ``new_fill`` is for memory
+    that a run makes itself. Elements of one type are moved bit by bit; ``dst_element`` is another type or interface, to
+    which values are converted.
     """
 
-    __slots__ = ("_direct", "_program", "_threads", "dst_element", "element", "fill", "source", "target", "threads")
+    __slots__ = (
+        "_direct",
+        "_program",
+        "_threads",
+        "dst_element",
+        "element",
+        "fill",
+        "new_fill",
+        "source",
+        "target",
+        "threads",
+    )
     source: Layout
     target: Layout
     element: Interface
     dst_element: Interface
     fill: bytes | None
+    new_fill: bytes | None
     threads: int | None
     _direct: Any  # a compiled program for all of it, fill included
     _program: Any  # the same, or one that copies the elements after the fill
@@ -70,7 +83,7 @@ class Plan(Immutable):
         return make_plan(*_checked(source, target, element, dst_element, fill, threads))
 
     def _parts(self) -> tuple[Any, ...]:
-        return self.source, self.target, self.element, self.dst_element, self.fill, self.threads
+        return self.source, self.target, self.element, self.dst_element, self.fill, self.threads, self.new_fill
 
     def __reduce__(self) -> tuple[Any, ...]:
         return make_plan, self._parts()
@@ -88,7 +101,7 @@ class Plan(Immutable):
         return f"<Plan {' '.join(words)}>"
 
     def __call__(self, x: Any, out: Any = None, *, progress: Progress | None = None) -> Any:
-        """Copy ``x`` to ``out``, which is returned; without it to memory of its own, where the rest is the fill, or 0.
+        """Copy ``x`` to ``out``, which is returned; without it to new memory, where the rest is the fill, or 0.
 
         Both are flat memory (of numpy, of a library with DLPack, or bytes), tensors of the plan's layouts, arrays of
         its extents and strides, or arrays of any other shape with all of the storage. What is new is flat memory, and a
@@ -104,11 +117,11 @@ class Plan(Immutable):
             # There is no program, or nothing to copy to.
             pass
         if is_scattered(x) or is_scattered(out):
-            return self._between_tensors(x, out)
+            return self._between_tensors(x, out, progress)
         result = out
         if out is None:
             out = self._fresh()
-            result = Tensor(out, self.target, self.dst_element, axes=x.axes) if isinstance(x, Tensor) else out
+            result = self._tensor_like(x, out) if isinstance(x, Tensor) else out
         source = flat_memory(x, self.source, self.element.element, "source")
         target = flat_memory(out, self.target, self.dst_element.element, "target")
         check_memory(self, source, target)
@@ -122,28 +135,37 @@ class Plan(Immutable):
         """Memory for the target that holds the fill, or 0, wherever a run does not write."""
         memory = fresh(self.dst_element.element, self.target.storage_size)
         out = memory.bytes if memory.typed is None else memory.typed
-        before = box_range(self.target)[0]
-        if self.fill is not None and before:
-            fill_range(out.view(carrier(memory.element)), (0, before), memory.element, self.fill)
+        if self.new_fill is not None and any(self.new_fill):
+            kept = self.target.storage_size if self.fill is None else box_range(self.target)[0]
+            fill_range(out.view(carrier(memory.element)), (0, kept), memory.element, self.new_fill)
         return out
 
-    def _between_tensors(self, x: Any, out: Any) -> Any:
+    def _tensor_like(self, x: Tensor, out: NDArray[Any]) -> Tensor:
+        return Tensor(
+            out, self.target, x.interface if self.element == self.dst_element else self.dst_element, axes=x.axes
+        )
+
+    def _between_tensors(self, x: Any, out: Any, progress: Progress | None) -> Any:
         """The copy where the blocks of one side are scattered."""
         if self.fill is not None:
             raise NotExpressible("scattered blocks are not filled.", hint="make a plan without a fill", target=out)
         if out is None:
-            out = Tensor(self._fresh(), self.target, self.dst_element, axes=x.axes)
+            out = self._tensor_like(x, self._fresh())
         sides = []
         for side, layout, means, what in (
             (x, self.source, self.element, "source"),
             (out, self.target, self.dst_element, "target"),
         ):
-            if not is_scattered(side):
-                side = Tensor(flat_memory(side, layout, means.element, what), layout, means)
-            check_tensor(side, side.layout, layout, means.element, what)
-            sides.append(side)
+            if is_scattered(side):
+                check_tensor(side, side.layout, layout, means.element, what)
+                sides.append(side)
+            else:
+                sides.append(as_tensor(flat_memory(side, layout, means.element, what), layout, means))
         check_apart(sides[0], sides[1])
         copy_blocks(sides[0], sides[1], self.threads)
+        if progress is not None:
+            total = -(-self.dst_element.element.bits * self.target.size // 8)
+            progress(total, total)
         return out
 
     def _in_parts(self, x: NDArray[Any], out: NDArray[Any], progress: Progress) -> None:
@@ -195,8 +217,9 @@ def plan(
 ) -> Plan:
     """The plan for two layouts of one shape, which one of them must have, and this type of elements; plans are kept.
 
-    ``fill`` is a stored value of the target, or ``"qzero"``, for its storage beside the elements. ``threads`` defaults
-    to ``RELAYOUT_THREADS`` in the environment, else to all processors.
+    ``fill`` is a stored value of the target, or ``"qzero"``, for its box beside the elements. Memory that a run makes
+    itself holds it, else the fill of the format, else 0. ``threads`` defaults to ``RELAYOUT_THREADS`` in the
+    environment, else to all processors.
     """
     return _kept(*_checked(source, target, element, dst_element, fill, threads))
 
@@ -205,7 +228,7 @@ def _checked(source: Any, target: Any, element: Any, dst_element: Any, fill: Any
     """The parts of a plan, each in its one form."""
     means = _meaning(element)
     to = means if dst_element is None else _meaning(dst_element)
-    first, second = source, target
+    first, second, usual = source, target, None
     if not isinstance(first, Layout) or not isinstance(second, Layout):
         first, second = placement(first, means.element), placement(second, to.element)
         shape = next((x.extents for x in (first, second) if isinstance(x, Layout)), None)
@@ -213,9 +236,11 @@ def _checked(source: Any, target: Any, element: Any, dst_element: Any, fill: Any
             raise ShapeError(
                 f"neither {first} nor {second} has a shape.", hint="format.layout(shape), or rl.parse(text, shape=...)"
             )
+        usual = second.fill if isinstance(second, Format) else None
         first, second = with_shape(first, shape), with_shape(second, shape)
     code = None if fill is None else stored_bytes(to, fill)
-    return first, second, means, to, code, checked_threads(threads)
+    usual = code if fill is not None or usual is None else stored_bytes(to, usual)
+    return first, second, means, to, code, checked_threads(threads), usual
 
 
 def checked_threads(threads: Any) -> int | None:
@@ -248,7 +273,13 @@ def _stored(means: Interface, fill: Any, word: str = "") -> bytes:
 
 
 def make_plan(
-    source: Layout, target: Layout, element: Interface, dst_element: Interface, fill: bytes | None, threads: int | None
+    source: Layout,
+    target: Layout,
+    element: Interface,
+    dst_element: Interface,
+    fill: bytes | None,
+    threads: int | None,
+    new_fill: bytes | None = None,
 ) -> Plan:
     """A plan of parts that are known to be what they should be, but not to fit together."""
     for layout in (source, target):
@@ -261,8 +292,18 @@ def make_plan(
     at_once = fill is None or (dense and element == dst_element)
     program = compiled(source, target, element, dst_element, fill if at_once else None)
     self = object.__new__(Plan)
-    values = (program if at_once else None, program, threads or 0, dst_element, element, fill, source, target, threads)
-    for name, value in zip(Plan.__slots__, values):
+    for name, value in (
+        ("_direct", program if at_once else None),
+        ("_program", program),
+        ("_threads", threads or 0),
+        ("source", source),
+        ("target", target),
+        ("element", element),
+        ("dst_element", dst_element),
+        ("fill", fill),
+        ("new_fill", new_fill),
+        ("threads", threads),
+    ):
         object.__setattr__(self, name, value)
     return self
 

@@ -414,7 +414,7 @@ bool as_runs(const std::vector<Box> &parts, Int width, std::vector<Run> &runs) {
 // Parts side by side in the target, each with rows of its own.
 bool schedule_parts(Builder b, const std::vector<Box> &parts, Int segment, Int width, Step &result) {
     const int across = b.find(&Loop::source, width);
-    if (across < 0) return false;
+    if (across < 0 || width > 8) return false;
     Step &step = b.step;
     Int wide = width;
     const std::vector<Loop> columns =

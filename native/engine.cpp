@@ -390,7 +390,7 @@ std::vector<Step> Program::compile(bool aligned) const {
                 const Int base = whole.parts[0].target;
                 whole.target += base;
                 for (Box &part : whole.parts) part.target -= base;
-                if (schedule_group(whole, group.bytes, width_, aligned, step)) {
+                if (schedule_group(whole, group.bytes, width_, aligned, step) && step.staged_bytes <= staging_bytes) {
                     steps.push_back(std::move(step));
                     continue;
                 }

@@ -133,6 +133,22 @@ def test_the_catalog() -> None:
             agrees(flat, what.layout(shape, left_pad=(1,) * what.rank), kind, 5)
 
 
+def test_random_formats() -> None:
+    numbers = np.random.default_rng(1)
+    for _ in range(300):
+        rank = int(numbers.integers(1, 5))
+        blocks = [(int(numbers.integers(rank)), int(numbers.choice([2, 3, 4, 8, 16, 32]))) for _ in range(4)]
+        rests = [[(int(d), 0) for d in numbers.permutation(rank)] for _ in range(2)]
+        shape = [int(n) for n in numbers.integers(1, [200, 60, 20, 10][rank - 1] + 1, rank)]
+        left = numbers.choice([0, 0, 0, 1, 5], rank).tolist()
+        sides = [Format(rank, rests[0]).layout(shape)]
+        sides.append(Format(rank, rests[1] + blocks[: int(numbers.integers(5))]).layout(shape, left_pad=left))
+        source, target = sides if numbers.random() < 0.6 else sides[::-1]
+        if sides[1].storage_size < 200000:
+            kind = WIDTHS[int(numbers.choice(sorted(WIDTHS)))]
+            agrees(source, target, kind, int(numbers.integers(100)), int(numbers.integers(16)))
+
+
 @pytest.mark.parametrize("width", sorted(WIDTHS))
 @pytest.mark.parametrize("at", [0, 1])
 def test_larger_ones_by_several_threads(width: int, at: int) -> None:

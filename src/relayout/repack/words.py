@@ -118,12 +118,13 @@ def _work(step: dict[str, Any], written: int) -> Work:
     run, streams = _bytes(step["length"]), step["height"]
     words, speed = {
         "runs": (f"runs of {run}", 1.0 if step["length"] >= 32 else 0.5),
+        "padded runs": (f"runs padded to {run}", 0.8),
         "transpose": (f"transposes {streams} x {step['count']} of {each}", {1: 0.6, 2: 0.8}.get(step["width"], 1.0)),
         "weave": (f"weaves {streams} streams of {each} into one", 1.0),
         "unweave": (f"parts one stream of {each} into {streams}", 1.0),
         "scatter": (f"single elements of {each}", 0.1),
         "fill": (f"padding in runs of {run}", 1.0),
-    }[kernel]
+    }.get(kernel, (kernel, 0.5))
     words += f", in tiles of {_bytes(step['tile_bytes'])}"
     if step["padded"]:
         return Work(f"{words} with padding between, staged", size, 0.6 * speed)

@@ -391,3 +391,21 @@ def test_one_plan_by_many_threads_and_after_a_fork() -> None:
         os._exit(0 if made(x).tobytes() == expected else 1)
     assert os.waitpid(child, 0)[1] == 0
     assert pickle.loads(pickle.dumps(made)) == made
+
+
+def test_offsets_beyond_32_bits() -> None:
+    far = 5 << 30
+    try:
+        memory, target = np.zeros(far + 4096, np.uint8), np.zeros(far + 4096, np.uint8)
+    except MemoryError:
+        pytest.skip("there is not enough address space")
+    memory[far : far + 60] = np.arange(60)
+    memory[:60] = 7
+    shape = (3, 4, 5)
+    for way in (nullcontext(), pure()):
+        with way:
+            Plan(Layout.row_major(shape).with_offset(far), Layout(shape, offset=far), "uint8")(memory, target)
+            assert (target[far : far + 60].reshape(5, 4, 3).transpose() == np.arange(60).reshape(shape)).all()
+            rows = Layout((3, 20), (far // 2, 1))
+            assert Plan(rows, Layout((3, 20), (20, 1)), "uint8")(memory, target[:60])[40:].tolist() == list(range(20))
+            assert (target[:20] == 7).all()

@@ -212,7 +212,7 @@ public:
         : step(step), k(kernels()), source(source), target(target), large(large), fill(fill), coming(step, k),
           converter(converter), width(width) {
         staged = step.padded || converter;
-        stream = large && aligned && step.streams && !staged;
+        stream = large && !staged && (step.long_runs || (aligned && step.streams));
         touched = large && !stream && !staged;
     }
 
@@ -304,7 +304,8 @@ private:
             case Kind::transpose:
                 return k.transpose[op.width](s, rows, height, t, columns, op.count, repeat, stream, op.scattered, ahead);
             case Kind::weave: return k.weave[op.width](s, t, rows, int(height), op.count, repeat, stream, ahead);
-            case Kind::unweave: return k.unweave[op.width](s, t, columns, int(height), op.count, repeat, stream, ahead);
+            case Kind::unweave: 
+                return k.unweave[op.width](s, t, columns, int(height), int(op.valid), op.count, repeat, stream, ahead);
             case Kind::scatter: return k.scatter[op.width](s, t, strip, repeat);
             case Kind::fill:
                 for (Int i = 0; i < strip.count; ++i, t += strip.target) k.fill(t, op.length, fill);
@@ -343,6 +344,7 @@ Program::Program(int width, Int source, Int target, std::vector<Dim> dims, const
     if (loops + 4 > max_loops) throw std::invalid_argument("too many loops");
     source_ = reach_of(dims_, start_source_, width_, &Box::source, &Loop::source, false);
     target_ = reach_of(dims_, start_target_, width_, &Box::target, &Loop::target, true);
+    if (source_.low < 0 || target_.low < 0) throw std::invalid_argument("an offset is below 0");
     bytes_ = checked(elements * width_);
     if (!converter_) return;
     for (const bool aligned : {false, true})

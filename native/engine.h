@@ -46,7 +46,7 @@ struct Op {
     Repeat strip, staged_strip;
     Repeat repeat, staged_repeat;
     Int count, length, height;
-    Int valid;  // bytes of a run that are read
+    Int valid;  // bytes of a run that are read; ways of an unweave that are used
     std::size_t rows, columns, staged_columns;
 };
 
@@ -66,6 +66,7 @@ struct Step {
     Int tile_bytes = 0;    // of the target
     Int staged_bytes = 0;  // of the staging buffer; 0 if the tile cannot be staged
     bool padded = false;   // the staging buffer holds padding between the elements
+    bool long_runs = false;  // no line is shared but at the ends of long runs
     bool streams = false;  // every segment is made of whole lines, if the target's offset 0 is at a line
 };
 

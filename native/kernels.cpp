@@ -42,6 +42,16 @@ inline void copy(const Byte *s, Byte *d, Int length) {
     }
 }
 
+inline Int to_line(const Byte *p) { return Int(-reinterpret_cast<std::uintptr_t>(p) % line); }
+
+void flush(const Byte *s, Byte *d, Int length) {
+    const Int head = least(length, to_line(d));
+    if (head) copy(s, d, head);
+    Int k = head;
+    for (; k + line <= length; k += line) Vec64::load(s + k).stream(d + k);
+    if (k < length) copy(s + k, d + k, length - k);
+}
+
 template <typename V, bool stream> void put(V x, Byte *d) {
     if constexpr (stream)
         x.stream(d);
@@ -111,10 +121,14 @@ void runs(const Byte *s, Byte *d, const Repeat &strip, Int length, const Repeat 
         for (Int i = 0; i < strip.count; ++i) {
             const Byte *from = s + r * repeat.source + i * strip.source;
             Byte *to = d + r * repeat.target + i * strip.target;
-            if (stream && length % 64 == 0) {
+            if (stream && length < 512) {
+                streamed<Vec16>(from, to, length, ahead);
+            } else if (stream && (reinterpret_cast<std::uintptr_t>(to) | std::uintptr_t(length)) % 64 == 0) {
                 streamed<Vec64>(from, to, length, ahead);
             } else if (stream) {
-                streamed<Vec16>(from, to, length, ahead);
+                if (ahead)
+                    for (Int k = 0; k < length; k += line) prefetch(from + k + ahead);
+                flush(from, to, length);
             } else {
                 if (ahead)
                     for (Int k = 0; k < length; k += line) prefetch(from + k + ahead);
@@ -348,9 +362,9 @@ void weave_plainly(const Byte *source, Byte *target, const Int *rows, int ways, 
 }
 
 template <int W>
-void unweave_plainly(const Byte *source, Byte *target, const Int *rows, int ways, Int from, Int count) {
+void unweave_plainly(const Byte *source, Byte *target, const Int *rows, int ways, int used, Int from, Int count) {
     for (Int j = from; j < count; ++j)
-        for (int k = 0; k < ways; ++k) std::memcpy(target + rows[k] + j * W, source + (j * ways + k) * W, W);
+        for (int k = 0; k < used; ++k) std::memcpy(target + rows[k] + j * W, source + (j * ways + k) * W, W);
 }
 
 #if defined(__SSSE3__) || defined(__ARM_NEON)
@@ -437,10 +451,12 @@ template <int W, int K> struct Grouping {
 template <int W, int K> constexpr Grouping<W, K> grouping{};
 
 template <int W, int K, bool stream>
-Int unweave_ways(const Byte *source, Byte *target, const Int *rows, Int count, Int ahead) {
+Int unweave_ways(const Byte *source, Byte *target, const Int *rows, int used, Int count, Int ahead) {
     constexpr Int E = 16 / W;
     Int j = 0;
-    for (; j + E <= count; j += E, source += K * 16) {
+    // What is not used behind the last element may be no memory.
+    const Int last = used < K ? count - 1 : count;
+    for (; j + E <= last; j += E, source += K * 16) {
         Vec16 x[K];
 #pragma GCC unroll 8
         for (int o = 0; o < K; ++o) x[o] = Vec16::load(source + o * 16);
@@ -456,10 +472,12 @@ Int unweave_ways(const Byte *source, Byte *target, const Int *rows, Int count, I
             if constexpr (K > 2) shuffle<G>(x);
             if constexpr (K > 4) shuffle<G>(x);
 #pragma GCC unroll 8
-            for (int k = 0; k < K; ++k) put<Vec16, stream>(x[k], target + rows[k] + j * W);
+            for (int k = 0; k < K; ++k)
+                if (k < used) put<Vec16, stream>(x[k], target + rows[k] + j * W);
         } else {
 #pragma GCC unroll 8
             for (int k = 0; k < K; ++k) {
+                if (k >= used) break;
                 Vec16 y = lookup(x[0], Vec16::load(indices<W, K>.unwoven[k][0]));
 #pragma GCC unroll 8
                 for (int o = 1; o < K; ++o) y = either(y, lookup(x[o], Vec16::load(indices<W, K>.unwoven[k][o])));
@@ -470,39 +488,96 @@ Int unweave_ways(const Byte *source, Byte *target, const Int *rows, Int count, I
     return j;
 }
 
-template <int W, int K, bool back, bool stream>
-void ways_of(const Byte *s, Byte *t, const Int *rows, Int count, const Repeat &repeat, Int ahead) {
-    for (Int r = 0; r < repeat.count; ++r, s += repeat.source, t += repeat.target) {
-        if constexpr (back)
-            unweave_plainly<W>(s, t, rows, K, unweave_ways<W, K, stream>(s, t, rows, count, ahead), count);
-        else
-            weave_plainly<W>(s, t, rows, K, weave_ways<W, K, stream>(s, t, rows, count, ahead), count);
+template <int W, int K, bool stream>
+void weave_all(const Byte *s, Byte *t, const Int *rows, Int count, const Repeat &repeat, Int ahead) {
+    constexpr Int E = line / W;
+    const Int times = repeat.count, ss = repeat.source, ts = repeat.target;
+    for (Int r = 0; r < times; ++r, s += ss, t += ts) {
+        Int done = 0;
+        if constexpr (stream) {
+            // From the first element at the start of a line on, whole lines go around the cache.
+            Int first = 0;
+            while (first < E && reinterpret_cast<std::uintptr_t>(t + first * K * W) % line) ++first;
+            if (first < E && first + E <= count) {
+                weave_plainly<W>(s, t, rows, K, 0, first);
+                done = first + (count - first) / E * E;
+                weave_ways<W, K, true>(s + first * W, t + first * K * W, rows, done - first, ahead);
+            }
+        }
+        const Byte *from = s + done * W;
+        Byte *to = t + done * K * W;
+        const Int more = weave_ways<W, K, false>(from, to, rows, count - done, ahead);
+        weave_plainly<W>(from, to, rows, K, more, count - done);
     }
 }
 
-template <int W, bool back, bool stream>
-void any_ways(const Byte *s, Byte *t, const Int *rows, int ways, Int count, const Repeat &repeat, Int ahead) {
+// Around the cache, where rows lie a page apart, a line of each is put together first: parts of such lines do not wait
+// side by side.
+template <int W, int K>
+Int unweave_lines(const Byte *s, Byte *t, const Int *rows, int used, Int count, Int ahead) {
+    constexpr Int E = line / W;
+    alignas(64) Byte buffer[K * line];
+    Int places[K];
+    for (int k = 0; k < K; ++k) places[k] = k * line;
+    Int j = 0;
+    for (; j + E < count; j += E) {
+        // One more element is there, so that nothing behind the last is read.
+        unweave_ways<W, K, false>(s + j * K * W, buffer, places, used, E + 1, ahead);
+        for (int k = 0; k < used; ++k) Vec64::load(buffer + k * line).stream(t + rows[k] + j * W);
+    }
+    return j;
+}
+
+template <int W, int K, bool stream>
+void unweave_all(const Byte *s, Byte *t, const Int *rows, int used, Int count, const Repeat &repeat, Int ahead) {
+    const Int times = repeat.count, ss = repeat.source, ts = repeat.target;
+    const bool lines = stream && count * W % line == 0 && used > 1 && (rows[1] - rows[0]) % 4096 == 0;
+    for (Int r = 0; r < times; ++r, s += ss, t += ts) {
+        const Int done = lines ? unweave_lines<W, K>(s, t, rows, used, count, ahead) : 0;
+        const Byte *from = s + done * K * W;
+        Byte *to = t + done * W;
+        const Int more = unweave_ways<W, K, stream>(from, to, rows, used, count - done, ahead);
+        unweave_plainly<W>(from, to, rows, K, used, more, count - done);
+    }
+}
+
+template <int W, bool stream>
+void weave_any(const Byte *s, Byte *t, const Int *rows, int ways, Int count, const Repeat &repeat, Int ahead) {
     switch (ways) {
-        case 2: return ways_of<W, 2, back, stream>(s, t, rows, count, repeat, ahead);
-        case 3: return ways_of<W, 3, back, stream>(s, t, rows, count, repeat, ahead);
-        case 4: return ways_of<W, 4, back, stream>(s, t, rows, count, repeat, ahead);
-        case 5: return ways_of<W, 5, back, stream>(s, t, rows, count, repeat, ahead);
-        case 6: return ways_of<W, 6, back, stream>(s, t, rows, count, repeat, ahead);
-        case 7: return ways_of<W, 7, back, stream>(s, t, rows, count, repeat, ahead);
-        default: return ways_of<W, 8, back, stream>(s, t, rows, count, repeat, ahead);
+        case 2: return weave_all<W, 2, stream>(s, t, rows, count, repeat, ahead);
+        case 3: return weave_all<W, 3, stream>(s, t, rows, count, repeat, ahead);
+        case 4: return weave_all<W, 4, stream>(s, t, rows, count, repeat, ahead);
+        case 5: return weave_all<W, 5, stream>(s, t, rows, count, repeat, ahead);
+        case 6: return weave_all<W, 6, stream>(s, t, rows, count, repeat, ahead);
+        case 7: return weave_all<W, 7, stream>(s, t, rows, count, repeat, ahead);
+        default: return weave_all<W, 8, stream>(s, t, rows, count, repeat, ahead);
+    }
+}
+
+template <int W, bool stream>
+void unweave_any(const Byte *s, Byte *t, const Int *rows, int ways, int used, Int count, const Repeat &repeat,
+                 Int ahead) {
+    switch (ways) {
+        case 2: return unweave_all<W, 2, stream>(s, t, rows, used, count, repeat, ahead);
+        case 3: return unweave_all<W, 3, stream>(s, t, rows, used, count, repeat, ahead);
+        case 4: return unweave_all<W, 4, stream>(s, t, rows, used, count, repeat, ahead);
+        case 5: return unweave_all<W, 5, stream>(s, t, rows, used, count, repeat, ahead);
+        case 6: return unweave_all<W, 6, stream>(s, t, rows, used, count, repeat, ahead);
+        case 7: return unweave_all<W, 7, stream>(s, t, rows, used, count, repeat, ahead);
+        default: return unweave_all<W, 8, stream>(s, t, rows, used, count, repeat, ahead);
     }
 }
 
 #endif
 
 template <int W>
-void weave(const Byte *s, Byte *t, const Int *rows, int ways, Int count, const Repeat &repeat, [[maybe_unused]] bool stream,
-           [[maybe_unused]] Int ahead) {
+void weave(const Byte *s, Byte *t, const Int *rows, int ways, Int count, const Repeat &repeat,
+           [[maybe_unused]] bool stream, [[maybe_unused]] Int ahead) {
 #if defined(RELAYOUT_HAS_LOOKUP)
     if (stream)
-        any_ways<W, false, true>(s, t, rows, ways, count, repeat, ahead);
+        weave_any<W, true>(s, t, rows, ways, count, repeat, ahead);
     else
-        any_ways<W, false, false>(s, t, rows, ways, count, repeat, ahead);
+        weave_any<W, false>(s, t, rows, ways, count, repeat, ahead);
 #else
     for (Int r = 0; r < repeat.count; ++r)
         weave_plainly<W>(s + r * repeat.source, t + r * repeat.target, rows, ways, 0, count);
@@ -510,16 +585,16 @@ void weave(const Byte *s, Byte *t, const Int *rows, int ways, Int count, const R
 }
 
 template <int W>
-void unweave(const Byte *s, Byte *t, const Int *rows, int ways, Int count, const Repeat &repeat, [[maybe_unused]] bool stream,
-             [[maybe_unused]] Int ahead) {
+void unweave(const Byte *s, Byte *t, const Int *rows, int ways, int used, Int count, const Repeat &repeat,
+             [[maybe_unused]] bool stream, [[maybe_unused]] Int ahead) {
 #if defined(RELAYOUT_HAS_LOOKUP)
     if (stream)
-        any_ways<W, true, true>(s, t, rows, ways, count, repeat, ahead);
+        unweave_any<W, true>(s, t, rows, ways, used, count, repeat, ahead);
     else
-        any_ways<W, true, false>(s, t, rows, ways, count, repeat, ahead);
+        unweave_any<W, false>(s, t, rows, ways, used, count, repeat, ahead);
 #else
     for (Int r = 0; r < repeat.count; ++r)
-        unweave_plainly<W>(s + r * repeat.source, t + r * repeat.target, rows, ways, 0, count);
+        unweave_plainly<W>(s + r * repeat.source, t + r * repeat.target, rows, ways, used, 0, count);
 #endif
 }
 
@@ -532,16 +607,6 @@ template <int W> void scatter(const Byte *source, Byte *target, const Repeat &st
         Byte *t = target + i * repeat.target;
         for (Int j = 0; j < count; ++j, s += ss, t += ts) std::memcpy(t, s, W);
     }
-}
-
-inline Int to_line(const Byte *p) { return Int(-reinterpret_cast<std::uintptr_t>(p) % line); }
-
-void flush(const Byte *s, Byte *d, Int length) {
-    const Int head = least(length, to_line(d));
-    if (head) copy(s, d, head);
-    Int k = head;
-    for (; k + line <= length; k += line) Vec64::load(s + k).stream(d + k);
-    if (k < length) copy(s + k, d + k, length - k);
 }
 
 void fill(Byte *d, Int length, const Byte *pattern) {

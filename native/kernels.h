@@ -24,10 +24,13 @@ using PaddedRuns = void (*)(const Byte *source, Byte *target, const Repeat &stri
 using Transpose = void (*)(const Byte *source, const Int *rows, Int height, Byte *target, const Int *columns,
                            Int width, const Repeat &repeat, bool stream, bool scattered, Int ahead);
 
-// `weave`: element j of row k, at source + rows[k] + j * W, goes to target + (j * ways + k) * W; `unweave` is its
-// inverse: element j * ways + k of the source goes to target + rows[k] + j * W.
-using Weave = void (*)(const Byte *source, Byte *target, const Int *rows, int ways, Int count,
-                       const Repeat &repeat, bool stream, Int ahead);
+// Element j of row k, at source + rows[k] + j * W, goes to target + (j * ways + k) * W, at any address.
+using Weave = void (*)(const Byte *source, Byte *target, const Int *rows, int ways, Int count, const Repeat &repeat,
+                       bool stream, Int ahead);
+
+// The inverse: element j * ways + k of the source goes to target + rows[k] + j * W, for k below `used`.
+using Unweave = void (*)(const Byte *source, Byte *target, const Int *rows, int ways, int used, Int count,
+                         const Repeat &repeat, bool stream, Int ahead);
 
 // Single elements, for each repetition, for each of `strip`.
 using Scatter = void (*)(const Byte *source, Byte *target, const Repeat &strip, const Repeat &repeat);
@@ -40,7 +43,7 @@ struct Kernels {
     PaddedRuns padded_runs;  // null where loads have no mask
     Transpose transpose[4];
     Weave weave[4];
-    Weave unweave[4];
+    Unweave unweave[4];
     Scatter scatter[5];
     void (*flush)(const Byte *source, Byte *target, Int length);
     void (*fill)(Byte *target, Int length, const Byte *pattern);

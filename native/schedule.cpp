@@ -40,7 +40,7 @@ std::vector<Loop> merged(std::vector<Loop> loops) {
 
 // How many of `count` steps a tile takes if it wants `wanted`: all of them, or equal shares, multiples of `unit`.
 Int share(Int count, Int wanted, Int unit) {
-    if (count <= 4 * wanted && count <= 64) return count;
+    if (count <= 4 * wanted && count <= 64 && wanted > 4) return count;
     if (count <= wanted + wanted / 2) return count;
     const Int tiles = (count + wanted - 1) / wanted;
     Int tile = (count + tiles - 1) / tiles;
@@ -169,8 +169,13 @@ struct Builder {
             if ((o.tile * o.target) % line || ((o.extent - o.tile) * o.target) % line) step.streams = false;
         for (const Segment &s : step.segments)
             if (s.target % line || s.length % line) step.streams = false;
-        for (const Op &op : step.ops)
+        step.long_runs = true;
+        for (const Op &op : step.ops) {
             if (!streams(op)) step.streams = false;
+            const bool lasting = (op.kind == Kind::runs && op.length >= 512) ||
+                                 (op.kind == Kind::weave && (op.height * op.count << op.width) >= 1024);
+            if (!lasting) step.long_runs = false;
+        }
         return std::move(step);
     }
 
@@ -190,13 +195,16 @@ private:
                 return (unit == line || unit == 16 || unit == 32) && (op.target | op.repeat.target) % unit == 0 &&
                        columns_fit(op, unit);
             }
-            case Kind::unweave: return (op.target | op.repeat.target) % 16 == 0 && columns_fit(op, 16);
+            case Kind::unweave: {
+                const Int unit = (op.count << op.width) % line == 0 ? line : 16;
+                return (op.target | op.repeat.target) % unit == 0 && columns_fit(op, unit);
+            }
             default: return false;
         }
     }
 
     bool columns_fit(const Op &op, Int unit) const {
-        const Int n = op.kind == Kind::unweave ? op.height : op.count;
+        const Int n = op.kind == Kind::unweave ? op.valid : op.count;
         for (Int j = 0; j < n; ++j)
             if (step.tables[op.columns + std::size_t(j)] % unit) return false;
         return true;
@@ -267,7 +275,10 @@ Step schedule_runs(Builder b, std::vector<Run> runs, Int segment, bool aligned) 
                         (single == 16 || single == 32 || single == 64);
     if (masked) step.padded = false;
     const bool staged = !aligned || step.padded;
-    const Int wanted = staged ? 2048 : 256;
+    const int beside = b.find(&Loop::target, single);
+    // Runs that lie a page apart share few sets of the cache: take a line of them, and what is next to them.
+    const bool apart = beside >= 0 && single < line && b.loops[std::size_t(beside)].source % 4096 == 0;
+    const Int wanted = apart ? line : staged ? 2048 : 256;
     std::vector<Loop> chain = b.chain(&Loop::target, segment, std::min(wanted, Int(max_ops / runs.size()) * single), 1,
                                       {}, tile_bytes);
     Loop strip{1, 0, 0};
@@ -334,7 +345,8 @@ bool schedule_transpose(Builder b, Int width, bool aligned, Step &result) {
         std::min(wide_enough(width, aligned), product(width, b.path(&Loop::source, width, 1024, {along})));
     Int high = width;  // bytes of a column, contiguous in the target
     const Int tall = std::max(tall_enough(width, aligned), tile_bytes / (width_room / width));
-    const bool few = narrow < 16 && along.source == narrow;
+    const Int ways = along.source / width;
+    const bool few = narrow < 16 && along.source % width == 0 && along.source >= narrow && ways <= 8;
     std::vector<Loop> rows;
     if (few) {
         rows.push_back(b.take(first, tall / width, line / width));
@@ -363,11 +375,18 @@ bool schedule_transpose(Builder b, Int width, bool aligned, Step &result) {
     op.count = wide / width;
     op.columns = append(step.tables, places);
     std::vector<Loop> further;
-    if (few && op.count <= 8) {
+    if (few) {
         op.kind = Kind::unweave;
-        std::swap(op.count, op.height);
-        b.in_order = high % line != 0;
+        op.valid = op.count;
+        op.count = op.height;
+        op.height = ways;
         further = b.chain(&Loop::target, high, 256, 1);
+        b.in_order = further.size() > 1;
+        if (!further.empty()) {
+            const Loop next = further[0];
+            op.repeat = op.staged_repeat = {next.count, next.source, next.target};
+            further.erase(further.begin());
+        }
     } else {
         op.rows = append(step.tables, row_offsets);
         op.scattered = places.size() > 1 && places[1] != high && !crowded(row_offsets, width);
@@ -424,14 +443,33 @@ bool schedule_parts(Builder b, const std::vector<Box> &parts, Int segment, Int w
     const std::size_t staged = append(step.tables, multiples(places.size(), segment));
     for (const Box &part : parts) {
         if (!part.valid) continue;
-        const std::vector<Int> rows = offsets(inside_out(part), &Loop::source);
+        std::vector<Loop> loops = inside_out(part);
         Op op = blank(Kind::transpose, width);
         op.source = part.source;
         op.target = op.staged = part.target;
-        op.height = Int(rows.size());
-        op.count = wide / width;
         op.columns = direct;
         op.staged_columns = staged;
+        op.count = wide / width;
+        if (wide < 16 && !loops.empty() && loops[0].source >= wide && loops[0].source % width == 0 &&
+            loops[0].source / width <= 8) {
+            op.kind = Kind::unweave;
+            op.valid = op.count;
+            op.height = loops[0].source / width;
+            op.count = loops[0].count;
+            loops.erase(loops.begin());
+            const std::vector<Int> s = offsets(loops, &Loop::source), t = offsets(loops, &Loop::target);
+            for (std::size_t k = 0; k < s.size(); ++k) {
+                Op more = op;
+                more.source += s[k];
+                more.target += t[k];
+                more.staged += t[k];
+                step.ops.push_back(more);
+            }
+            if (step.ops.size() > max_ops) return false;
+            continue;
+        }
+        const std::vector<Int> rows = offsets(loops, &Loop::source);
+        op.height = Int(rows.size());
         op.rows = append(step.tables, rows);
         step.ops.push_back(op);
     }

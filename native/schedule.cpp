@@ -123,34 +123,48 @@ struct Builder {
         return found;
     }
 
-    // Repeat what the tile has for more loops, the nearest in the source first, until it is large enough.
+    // Repeat what the tile has for more loops, the nearest in the source first, until it is large enough. The longest is
+    // run by the kernels themselves.
     void widen(Int bytes, Int wanted = tile_bytes) {
-        while (bytes < wanted && !loops.empty()) {
-            const Int room = step.ops[0].repeat.count == 1 && !in_order ? Int(max_ops) : Int(max_ops / step.ops.size());
-            if (room < 2) break;
-            const Loop loop = take(nearest(), std::min((wanted + bytes - 1) / bytes, room));
-            const std::vector<Op> ops = step.ops;
-            const std::vector<Segment> segments = step.segments;
-            const bool repeat = step.ops[0].repeat.count == 1 && !in_order;
-            if (repeat)
-                for (Op &op : step.ops) {
-                    op.repeat = {loop.count, loop.source, loop.target};
-                    op.staged_repeat = {loop.count, loop.source, bytes};
-                }
-            for (Int i = 1; i < loop.count; ++i) {
-                for (Op op : ops) {
-                    if (repeat) break;
-                    op.source += i * loop.source;
-                    op.target += i * loop.target;
-                    op.staged += i * bytes;
-                    step.ops.push_back(op);
-                }
-                for (const Segment &s : segments)
-                    step.segments.push_back({s.target + i * loop.target, s.staged + i * bytes, s.length});
-            }
+        struct Extra {
+            Loop loop;
+            Int staged;
+        };
+        std::vector<Extra> extras;
+        Int longest = 1, calls = Int(step.ops.size());
+        while (bytes < wanted && !loops.empty() && calls < Int(max_ops)) {
+            const Loop loop = take(nearest(), std::min((wanted + bytes - 1) / bytes, Int(max_ops)));
+            extras.push_back({loop, bytes});
+            calls *= std::min(longest, loop.count);
+            longest = std::max(longest, loop.count);
             bytes *= loop.count;
         }
         step.staged_bytes = bytes;
+        const bool repeat = step.ops[0].repeat.count == 1 && !in_order;
+        bool repeated = false;
+        for (const Extra &extra : extras) {
+            const Loop &loop = extra.loop;
+            const std::vector<Op> ops = step.ops;
+            const std::vector<Segment> segments = step.segments;
+            const bool here = repeat && !repeated && loop.count == longest;
+            repeated = repeated || here;
+            if (here)
+                for (Op &op : step.ops) {
+                    op.repeat = {loop.count, loop.source, loop.target};
+                    op.staged_repeat = {loop.count, loop.source, extra.staged};
+                }
+            for (Int i = 1; i < loop.count; ++i) {
+                for (Op op : ops) {
+                    if (here) break;
+                    op.source += i * loop.source;
+                    op.target += i * loop.target;
+                    op.staged += i * extra.staged;
+                    step.ops.push_back(op);
+                }
+                for (const Segment &s : segments)
+                    step.segments.push_back({s.target + i * loop.target, s.staged + i * extra.staged, s.length});
+            }
+        }
     }
 
     // All that is left goes around the tile, in the order of the source: the smallest steps are the fastest.

@@ -347,6 +347,7 @@ Program::Program(int width, Int source, Int target, std::vector<Dim> dims, const
     if (source_.low < 0 || target_.low < 0) throw std::invalid_argument("an offset is below 0");
     bytes_ = checked(elements * width_);
     if (!converter_) return;
+    checked(Wide(target_.high / width_) * converter_->target_bytes());
     for (const bool aligned : {false, true})
         for (const Step &step : steps(aligned))
             if (!step.staged_bytes || step.staged_bytes > staging_bytes)

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,8 @@ def test_demo_fits_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
     lines = capsys.readouterr().out.splitlines()
     assert max(len(line) for line in lines) <= 80
     assert "different at (0, 1000): 1000000000000 and 1000000000001" in lines
+    checks = [after for line, after in pairwise(lines) if line.startswith(">>> np.array_equal")]
+    assert checks == ["True", "True"]
 
 
 def test_help_names_the_commands() -> None:

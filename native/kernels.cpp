@@ -528,10 +528,27 @@ Int unweave_lines(const Byte *s, Byte *t, const Int *rows, int used, Int count, 
     return j;
 }
 
+// The same where a line is made of several repetitions.
+template <int W, int K>
+void unweave_joined(const Byte *s, Byte *t, const Int *rows, Int count, Int per_line, const Repeat &repeat, Int ahead) {
+    alignas(64) Byte buffer[K * line];
+    Int places[K];
+    for (int k = 0; k < K; ++k) places[k] = k * line;
+    const Int times = repeat.count, ss = repeat.source;
+    for (Int r = 0; r < times; r += per_line, t += line) {
+        for (Int q = 0; q < per_line; ++q, s += ss)
+            unweave_ways<W, K, false>(s, buffer + q * count * W, places, K, count, ahead);
+        for (int k = 0; k < K; ++k) Vec64::load(buffer + k * line).stream(t + rows[k]);
+    }
+}
+
 template <int W, int K, bool stream>
 void unweave_all(const Byte *s, Byte *t, const Int *rows, int used, Int count, const Repeat &repeat, Int ahead) {
-    const Int times = repeat.count, ss = repeat.source, ts = repeat.target;
-    const bool lines = stream && count * W % line == 0 && used > 1 && (rows[1] - rows[0]) % 4096 == 0;
+    const Int times = repeat.count, ss = repeat.source, ts = repeat.target, bytes = count * W;
+    const bool apart = stream && used > 1 && (rows[1] - rows[0]) % 4096 == 0;
+    if (apart && used == K && bytes % 16 == 0 && bytes < line && ts == bytes && times * bytes % line == 0)
+        return unweave_joined<W, K>(s, t, rows, count, line / bytes, repeat, ahead);
+    const bool lines = apart && bytes % line == 0;
     for (Int r = 0; r < times; ++r, s += ss, t += ts) {
         const Int done = lines ? unweave_lines<W, K>(s, t, rows, used, count, ahead) : 0;
         const Byte *from = s + done * K * W;
@@ -610,10 +627,13 @@ template <int W> void scatter(const Byte *source, Byte *target, const Repeat &st
 }
 
 void fill(Byte *d, Int length, const Byte *pattern) {
+    if (length < 16) {
+        for (Int k = 0; k < length; ++k) d[k] = pattern[k];
+        return;
+    }
     const Vec16 x = Vec16::load(pattern);
-    Int k = 0;
-    for (; k + 16 <= length; k += 16) x.store(d + k);
-    for (; k < length; ++k) d[k] = pattern[k % 16];
+    for (Int k = 0; k + 16 <= length; k += 16) x.store(d + k);
+    Vec16::load(pattern + length % 16).store(d + length - 16);
 }
 
 // Ask for lines that are to be written.

@@ -121,16 +121,24 @@ private:
         for (nb::handle dim : dims) {
             out.emplace_back();
             for (nb::handle item : nb::borrow<nb::sequence>(dim)) {
-                const nb::tuple box = nb::cast<nb::tuple>(item);
-                relayout::Box parsed{nb::cast<bool>(box[0]), scaled(box[1], width), scaled(box[2], width), {}};
+                const nb::tuple box = entries(item, 4);
+                const bool valid = nb::cast<bool>(box[0]);
+                relayout::Box parsed{valid, valid ? scaled(box[1], width) : 0, scaled(box[2], width), {}};
                 for (nb::handle loop : nb::borrow<nb::sequence>(box[3])) {
-                    const nb::tuple l = nb::cast<nb::tuple>(loop);
-                    parsed.loops.push_back({nb::cast<Int>(l[0]), scaled(l[1], width), scaled(l[2], width)});
+                    const nb::tuple l = entries(loop, 3);
+                    parsed.loops.push_back(
+                        {nb::cast<Int>(l[0]), valid ? scaled(l[1], width) : 0, scaled(l[2], width)});
                 }
                 out.back().push_back(std::move(parsed));
             }
         }
         return out;
+    }
+
+    static nb::tuple entries(nb::handle x, std::size_t count) {
+        const nb::tuple found = nb::cast<nb::tuple>(x);
+        if (found.size() != count) throw nb::value_error("a box has four entries, and a loop three");
+        return found;
     }
 
     static Int scaled(nb::handle x, Int width) { return scaled(nb::cast<Int>(x), width); }

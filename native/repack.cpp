@@ -48,11 +48,17 @@ public:
 class Copier {
 public:
     Copier(int width, Int source, Int target, nb::sequence dims, nb::object fill, const std::string &formats,
-           Int stream_from, nb::object convert, const std::string &target_formats)
-        : formats(formats),
+           Int stream_from, nb::object convert, const std::string &target_formats, int threads)
+        : threads(threads),
+          formats(formats),
           target_formats(convert.is_none() ? formats : target_formats),
           program(width, scaled(source, width), scaled(target, width), parse(dims, width), pattern(fill, width),
                   stream_from, converter(convert)) {}
+
+    // `out`, or None where it could not be done like this.
+    nb::object into(nb::handle x, nb::handle out) const {
+        return call(x, out, threads) == done ? nb::borrow(out) : nb::none();
+    }
 
     int call(nb::handle x, nb::handle out, int threads) const {
         const View from(x.ptr(), false);
@@ -99,6 +105,7 @@ public:
     }
 
 private:
+    int threads;
     std::string formats, target_formats;
     relayout::Program program;
 
@@ -106,7 +113,10 @@ private:
     static bool fits(const View &view, const std::string &formats) {
         if (view.buffer.ndim != 1) return false;
         const char *format = view.buffer.format ? view.buffer.format : "B";
-        return formats.find(std::string(" ") + format + " ") != std::string::npos;
+        const std::size_t length = std::strlen(format);
+        for (std::size_t at = formats.find(format); at != std::string::npos; at = formats.find(format, at + 1))
+            if (at && formats[at - 1] == ' ' && formats[at + length] == ' ') return true;
+        return false;
     }
 
     static std::unique_ptr<relayout::Converter> converter(nb::object description) {
@@ -208,11 +218,12 @@ nb::object allocate(std::size_t size) {
 void bind_repack(nb::module_ &m) {
     nb::class_<Copier>(m, "Program", "A copy between two layouts, compiled.")
         .def(nb::init<int, Int, Int, nb::sequence, nb::object, const std::string &, Int, nb::object,
-                      const std::string &>(), nb::arg("width"),
+                      const std::string &, int>(), nb::arg("width"),
              nb::arg("source"), nb::arg("target"), nb::arg("dims"), nb::arg("fill").none(), nb::arg("formats"),
              nb::arg("stream_from") = Int(24) << 20, nb::arg("convert") = nb::none(),
-             nb::arg("target_formats") = "")
+             nb::arg("target_formats") = "", nb::arg("threads") = 0)
         .def("__call__", &Copier::call)
+        .def("into", &Copier::into, nb::arg().none(), nb::arg().none())
         .def("steps", &Copier::steps);
     m.def("stream_copy", &stream_copy, nb::arg("out").noconvert(), nb::arg("x").noconvert(), nb::arg("threads"),
           "Copy flat bytes past the cache.");

@@ -49,6 +49,7 @@ class Plan(Immutable):
 
     __slots__ = (
         "_direct",
+        "_into",
         "_program",
         "_threads",
         "dst_element",
@@ -67,6 +68,7 @@ class Plan(Immutable):
     new_fill: bytes | None
     threads: int | None
     _direct: Any  # a compiled program for all of it, fill included
+    _into: Any  # its call, which gives the target back, or None where it cannot run on what it got
     _program: Any  # the same, or one that copies the elements after the fill
     _threads: int
 
@@ -110,12 +112,10 @@ class Plan(Immutable):
         ``progress(done, total)`` is called with the bytes of the target after every part of it; when it returns False
         the run stops with ``Cancelled``.
         """
-        try:
-            if progress is None and self._direct(x, out, self._threads) == 0:
-                return out
-        except TypeError:
-            # There is no program, or nothing to copy to.
-            pass
+        if progress is None:
+            done = self._into(x, out)
+            if done is not None:
+                return done
         if is_scattered(x) or is_scattered(out):
             return self._between_tensors(x, out, progress)
         result = out
@@ -290,10 +290,11 @@ def make_plan(
             _check_channels(means, target)
     dense = prove_places(target)
     at_once = fill is None or (dense and element == dst_element)
-    program = compiled(source, target, element, dst_element, fill if at_once else None)
+    program = compiled(source, target, element, dst_element, fill if at_once else None, threads=threads or 0)
     self = object.__new__(Plan)
     for name, value in (
         ("_direct", program if at_once else None),
+        ("_into", program.into if at_once and program is not None else _not_at_once),
         ("_program", program),
         ("_threads", threads or 0),
         ("source", source),
@@ -306,6 +307,10 @@ def make_plan(
     ):
         object.__setattr__(self, name, value)
     return self
+
+
+def _not_at_once(x: Any, out: Any) -> None:
+    """What a plan without a compiled program calls first."""
 
 
 _kept = lru_cache(maxsize=1024)(make_plan)

@@ -28,404 +28,30 @@ included.
 from __future__ import annotations
 
 import argparse
-import ctypes
 import json
-import os
 import platform
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fnmatch import fnmatch
 from functools import partial
-from importlib import import_module
-from itertools import pairwise, repeat
-from math import exp, inf, lcm, log, prod
+from itertools import repeat
+from math import exp, log
 from pathlib import Path
-from queue import SimpleQueue
 from statistics import mean, median
-from threading import Thread
 from time import perf_counter, sleep
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
+from repack_cases import LARGE, MIB, SMALL, TABLE, Array, Call, Case, Workload, workloads
+from repack_peers import PEERS, by_numpy, flat_copies, load_peers, start_copiers
 
 import relayout as rl
-from relayout.native import native
 
-# Threads of OpenMP that wait by spinning would take the core from the contender whose turn is next.
-os.environ.setdefault("GOMP_SPINCOUNT", "5000")
-
-Array = np.ndarray[Any, Any]
-Call = Callable[[], Any]
-MIB = 1 << 20
-LARGE, CACHED = 32 * MIB, 12 * MIB
+CACHED = 12 * MIB
 GOALS = {"large": {"of memcpy": 0.8, "x peer": 1.5}, "in cache": {"of memcpy": 0.5, "x peer": 1.0}}
 TURN_SECONDS, WARM_SECONDS, MIN_ROUNDS = 4e-4, 5e-3, 5
 COLUMNS = ("workload", "shape", "MiB", "threads", "GB/s", "of memcpy", "of flat", "best peer", "x peer", "x numpy")
 WIDTHS = (39, 19, 6, 7, 6, 9, 7, 11, 6, 7)
-DTYPES = {f"{kind[0]}{n}": f"{kind}{n}" for kind in ("uint", "float") for n in (8, 16, 32, 64)}
-
-TABLE = """
-transpose 4096²;f32;4096x4096;row;1 0
-transpose 4099x4093;f32;4099x4093;row;1 0;back
-transpose 8192²;u8;8192x8192;row;1 0
-transpose 4096x2048;f64;4096x2048;row;1 0;back
-skinny 1Mx16;f32;1048576x=16;row;1 0;back
-NHWC to NCHW;f32 f16 u8;8x224x224x=64;row;0 3 1 2;back
-RGB to planes;u8;8x1080x1920x=3;row;0 3 1 2;back
-RGBA to planes;u8;8x1080x1920x=4;row;0 3 1 2;back
-crouton;u8;16x224x224x=64;row;htp:R4Crouton;back
-crouton padded;u8 f16;16x217x221x=50;row;htp:R4Crouton;back
-crouton 4x1;u8;16x224x224x=64;row;htp:R4Crouton4x1;back
-crouton 2x2;u8;16x224x224x=64;row;htp:R4Crouton2x2;back
-conv weights;u8;=1x=1x4096x8192;row;htp:weights;back
-conv weights;f16;=1x=1x4096x8192;row;3 2 0 1 / 2,16 3,32 2,2;back
-nChw16c;f32;8x=64x224x224;row;onednn:nChw16c;back
-nChw16c padded;f32;16x=60x113x113;row;onednn:nChw16c;back
-tiles 128x128;f16;8192x8192;row;0 1 / 0,128 1,128;back
-nested tiles, row core;f16;8192x8192;row;0 1 / 0,16 1,16 0,8 1,8;back
-nested tiles, column core;f16;8192x8192;row;0 1 / 0,16 1,16 1,8 0,8;back
-5-D permutation;f32 f64;24x32x20x16x48;row;perm:4,1,3,0,2;back
-5-D (0,2,1,4,3);f16;32x24x40x16x96;row;perm:0,2,1,4,3
-6-D permutation;f32 u8;16x12x20x8x14x32;row;perm:5,2,0,4,1,3;back
-6-D odd;f32;13x17x11x7x19x29;row;perm:5,2,0,4,1,3;back
-heads (0,2,1,3);f32;8x2048x=16x=64;row;perm:0,2,1,3;back
-cores, by rows, row core;f16;8192x4096;row;0 1 / 0,8 1,8;back
-cores, by rows, column core;f16;8192x4096;row;0 1 / 1,8 0,8;back
-cores, by columns, row core;f16;8192x4096;row;1 0 / 0,8 1,8;back
-cores, by columns, column core;f16;8192x4096;row;1 0 / 1,8 0,8;back
-interleave 4, C=10;f16 f32;16x=10x512x512;row;0 1 2 3 / 1,4;back
-odd transpose;u8;8191x8209;row;1 0;back
-odd transpose;f16;5003x6007;row;1 0;back
-odd NHWC to NCHW;f32 f16 u8;7x223x227x=61;row;0 3 1 2;back
-odd RGB to planes;u8;7x1079x1919x=3;row;0 3 1 2;back
-odd crouton;u8;13x211x199x=37;row;htp:R4Crouton;back
-odd crouton2;f16;13x211x199x=37;row;htp:R4Crouton2;back
-odd conv weights;u8;=3x=3x1021x4099;row;htp:weights;back
-odd nChw16c;f32;5x=61x173x179;row;onednn:nChw16c;back
-odd 5-D permutation;f16;11x23x31x37x67;row;perm:3,0,4,2,1
-odd 6-D permutation;f64;7x13x11x17x19x29;row;perm:4,0,3,5,1,2
-odd tiles 16x16 of four;u8;7001x7013;row;tenstorrent:TILE;back
-odd 3-D permutation;u32;4001x=3x1021;row;perm:1,2,0
-"""
-SMALL = """
-transpose;f32;32x32;row;perm:1,0
-planes;f32;1x16x16x=4;row;perm:0,3,1,2
-crouton;u8;1x8x16x=32;row;htp:R4Crouton
-"""
-
-
-class Workload(NamedTuple):
-    name: str
-    dtype: np.dtype[Any]
-    shape: tuple[int, ...]
-    fixed: frozenset[int]
-    """The dimensions that keep their size."""
-    source: rl.Format | rl.Layout
-    target: rl.Format | rl.Layout
-
-    def layouts(self, shape: Sequence[int]) -> tuple[rl.Layout, rl.Layout]:
-        source, target = [x.layout(shape) if isinstance(x, rl.Format) else x for x in (self.source, self.target)]
-        return source, target
-
-    def size(self, shape: tuple[int, ...]) -> int:
-        return self.layouts(shape)[1].storage_size * self.dtype.itemsize
-
-    def resized(self, size: int | None) -> tuple[int, ...]:
-        """The shape at about ``size`` bytes, None for "large"; odd stays odd, and parts of blocks stay the same."""
-        shape = self.shape
-        size = max(LARGE, self.size(shape)) if size is None else size
-        low, high = (size, inf) if size >= LARGE else (0, size)
-        while self.size(shape) < size and shape != (other := self.changed(shape, True)) and self.size(other) <= high:
-            shape = other
-        while self.size(shape) > size and shape != (other := self.changed(shape, False)) and self.size(other) >= low:
-            shape = other
-        return shape
-
-    def changed(self, shape: tuple[int, ...], grow: bool) -> tuple[int, ...]:
-        """One dimension doubled or halved: the first of 3 or 4, a batch, or else the smallest or the largest."""
-        if not isinstance(self.source, rl.Format) or not isinstance(self.target, rl.Format):
-            return shape
-        options = []
-        for d, n in enumerate(shape):
-            step = lcm(self.source.block_shape[d], self.target.block_shape[d], 1 + n % 2 if n > 1 else 1)
-            new = n + -(-n // step) * step if grow else n // 2 + (n - n // 2) % step
-            if d not in self.fixed and 0 < new != n:
-                batch = d == 0 and len(shape) in (3, 4)
-                options.append((batch, -n if grow else n, (*shape[:d], new, *shape[d + 1 :])))
-        return max(options)[2] if options else shape
-
-
-def workloads(text: str) -> list[Workload]:
-    """The rows that a line of the table, or an argument, stands for."""
-    fields = [field.strip() for field in text.split(";")]
-    if len(fields) not in (5, 6) or fields[5:] not in ([], ["back"]):
-        sys.exit(f"a workload is name;dtypes;shape;SRC;DST[;back], got {text!r}")
-    name, dtypes, sizes, *ends = fields
-    parts = sizes.split("x")
-    shape = tuple([int(n.removeprefix("=")) for n in parts])
-    fixed = frozenset([d for d, n in enumerate(parts) if n.startswith("=")])
-    rows = []
-    for word in dtypes.split():
-        dtype = np.dtype(DTYPES.get(word, word))
-        source, target = [placed(end, shape, dtype) for end in ends[:2]]
-        rows.append(Workload(f"{name} {word}", dtype, shape, fixed, source, target))
-        if len(ends) == 3:
-            rows.append(Workload(f"{name} {word} back", dtype, shape, fixed, target, source))
-    return rows
-
-
-def placed(text: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> rl.Format | rl.Layout:
-    if text == "row" or text.startswith("perm:"):
-        order = range(len(shape)) if text == "row" else map(int, text.removeprefix("perm:").split(","))
-        return rl.Format(len(shape), [(d, 0) for d in order])
-    found = rl.parse(text, dtype=dtype)
-    if isinstance(found, rl.Layout) and found.extents != shape:
-        sys.exit(f"{text} has the shape {found.extents}, not {shape}")
-    return found
-
-
-class Digit(NamedTuple):
-    dim: int
-    size: int
-    stride: int
-
-
-class Side:
-    """A layout as numpy's reshape and transpose see it: every dimension is one digit or several, slowest first."""
-
-    def __init__(self, layout: rl.Layout) -> None:
-        self.layout, self.extents = layout, layout.extents
-        shape, stride = [x if isinstance(x, tuple) else (x,) for x in (layout.shape, layout.stride)]
-        modes = [(rl.flatten((n,)), rl.flatten((s,))) for n, s in zip(shape, stride)]
-        self.digits = [Digit(d, *leaf) for d, (ns, ss) in enumerate(modes) for leaf in reversed([*zip(ns, ss)])]
-        self.order = sorted(range(len(self.digits)), key=lambda k: -self.digits[k].stride)
-        self.sizes = [self.digits[k].size for k in self.order]
-        self.box = tuple([prod(ns) for ns, _ in modes])
-        self.window = tuple([slice(n) for n in self.extents])
-        self.padded = self.box != self.extents
-        self.plain = len(self.digits) == len(self.extents) and not self.padded
-        # A layout without gaps is the one that its digits make when they are stored in their order.
-        packed = [prod(self.sizes[place + 1 :]) for place in np.argsort(self.order)]
-        stored = all(digit.size == 1 or digit.stride == step for digit, step in zip(self.digits, packed))
-        moved = layout.swizzle is not None or layout.offset or any(layout.origin)
-        self.compact = stored and not moved and layout.storage_size == prod(self.box)
-
-    def view(self, flat: Array) -> Array:
-        """The memory with one axis per digit, in the order of the dimensions."""
-        return flat.reshape(self.sizes).transpose(np.argsort(self.order))
-
-
-class Case(NamedTuple):
-    """A workload at one size, with its memory."""
-
-    name: str
-    source: Side
-    target: Side
-    x: Array
-    y: Array
-    flat_x: Array
-    flat_y: Array
-    """As many bytes as a flat copy of the same traffic moves."""
-
-    @classmethod
-    def made(cls, work: Workload, shape: Sequence[int]) -> Case:
-        source, target = work.layouts(shape)
-        sizes = [layout.storage_size * work.dtype.itemsize for layout in (source, target)]
-        flat = (source.size * work.dtype.itemsize + sizes[1]) // 2
-        one, two = [aligned(max(size, flat)) for size in sizes]
-        one[:] = np.frombuffer(np.random.default_rng(5).bytes(one.size), np.uint8)
-        x, y = one[: sizes[0]].view(work.dtype), two[: sizes[1]].view(work.dtype)
-        if work.dtype.kind == "f":
-            # Some reorders of oneDNN change NaNs and subnormal numbers: two bits of the exponent keep both away.
-            signs = one[: sizes[0]].reshape(-1, work.dtype.itemsize)[:, -1]
-            signs[:] = signs & 0xBF | 0x20
-        return cls(work.name, Side(source), Side(target), x, y, one[:flat], two[:flat])
-
-    @property
-    def gaps(self) -> bool:
-        return self.target.layout.size < self.target.layout.storage_size
-
-    @property
-    def by_reshapes(self) -> bool:
-        return self.source.compact and self.target.compact
-
-    def result(self, call: Call) -> Array:
-        """The bytes that a call writes over junk."""
-        memory = self.y.view(np.uint8)
-        memory.fill(0xA5)
-        call()
-        return memory
-
-
-def aligned(size: int) -> Array:
-    """Touched memory that starts at 64 bytes."""
-    memory = np.empty(size + 64, np.uint8)
-    memory.fill(0)
-    start = -memory.ctypes.data % 64
-    return memory[start : start + size]
-
-
-def moves(case: Case) -> list[tuple[Array, Array]]:
-    """The copies between strided views, each (to, from), of numpy and torch; padding goes through another array."""
-    a, b = case.source, case.target
-    x, y = a.view(case.x), b.view(case.y)
-    if a.plain and not b.padded:
-        return [(y, x.reshape(y.shape))]
-    if b.plain and not a.padded:
-        return [(y.reshape(x.shape), x)]
-    steps = []
-    box = x.reshape(a.box) if a.plain else np.zeros(a.box, x.dtype)
-    if not a.plain:
-        steps.append((box.reshape(x.shape), x))
-    inside = box[a.window]
-    if b.plain:
-        return [*steps, (y.reshape(b.extents), inside)]
-    padded = np.zeros(b.box, x.dtype)
-    return [*steps, (padded[b.window], inside), (y, padded.reshape(y.shape))]
-
-
-def in_turn(calls: list[Call]) -> Call:
-    def run() -> None:
-        for call in calls:
-            call()
-
-    return calls[0] if len(calls) == 1 else run
-
-
-def by_numpy(case: Case, threads: int) -> Call:
-    if case.by_reshapes:
-        return in_turn([partial(np.copyto, *move) for move in moves(case)])
-
-    def by_offsets() -> None:
-        if case.gaps:
-            case.y.fill(0)
-        case.y[case.target.layout.offsets()] = case.x[case.source.layout.offsets()]
-
-    return by_offsets
-
-
-def by_torch(case: Case, threads: int) -> Call:
-    torch = import_module("torch")
-    torch.set_num_threads(threads)
-    return in_turn([partial(torch.from_numpy(to).copy_, torch.from_numpy(x)) for to, x in moves(case)])
-
-
-def by_einops(case: Case, threads: int) -> Call | None:
-    a, b = case.source, case.target
-    if not (a.plain or b.plain) or a.padded or b.padded:
-        return None
-    fine = b if a.plain else a
-    digits_of = [[k for k, digit in enumerate(fine.digits) if digit.dim == d] for d in range(len(a.extents))]
-    left, right = [[[k] for k in s.order] if s is fine else [digits_of[d] for d in s.order] for s in (a, b)]
-    groups = " ".join([f"({' '.join([f'd{k}' for k in group])})" for group in left])
-    order = [k for group in right for k in group]
-    pattern = f"{groups} -> {' '.join([f'd{k}' for k in order])}"
-    lengths = {f"d{k}": digit.size for k, digit in enumerate(fine.digits)}
-    stored, out = case.x.reshape(a.sizes), case.y.reshape([fine.digits[k].size for k in order])
-    rearrange = import_module("einops").rearrange
-    return lambda: np.copyto(out, rearrange(stored, pattern, **lengths))
-
-
-def by_opencv(case: Case, threads: int) -> Call | None:
-    """What is a batch of transposes when neighbouring dimensions are merged."""
-    cv2 = import_module("cv2")
-    cv2.setNumThreads(threads)
-    if not (case.source.plain and case.target.plain):
-        return None
-    before, after = [[d for d in side.order if side.extents[d] > 1] for side in (case.source, case.target)]
-    count = next((k for k, (a, b) in enumerate(zip(before, after)) if a != b), len(after))
-    cut = after.index(before[count]) if count < len(after) else count
-    if before != after[:count] + after[cut:] + after[count:cut]:
-        return None
-    parts = after[:count], after[count:cut], after[cut:]
-    batch, columns, rows = [prod([case.source.extents[d] for d in part]) for part in parts]
-    bits = {1: np.uint8, 2: np.uint16, 4: np.int32, 8: np.float64}[case.x.itemsize]
-    pairs = [*zip(case.x.view(bits).reshape(batch, rows, columns), case.y.view(bits).reshape(batch, columns, rows))]
-    if columns <= 4:
-        return in_turn([partial(cv2.split, x.reshape(rows, 1, columns), [*y[:, :, None]]) for x, y in pairs])
-    if rows <= 4:
-        return in_turn([partial(cv2.merge, [*x[:, :, None]], y.reshape(columns, 1, rows)) for x, y in pairs])
-    return in_turn([partial(cv2.transpose, x, y) for x, y in pairs])
-
-
-class Argument(ctypes.Structure):
-    _fields_ = (("number", ctypes.c_int), ("memory", ctypes.c_void_p))
-
-
-class OneDNN:
-    """Reorders by the C interface of oneDNN 3."""
-
-    def __init__(self) -> None:
-        wheel = Path(sys.prefix, "lib", "libdnnl.so.3")
-        self.library = ctypes.CDLL(str(wheel) if wheel.exists() else wheel.name)
-        self.engine = self.made("engine_create", 1, ctypes.c_size_t(0))
-        self.stream = self.made("stream_create", self.engine, 1)
-
-    def made(self, name: str, *arguments: Any) -> ctypes.c_void_p:
-        handle = ctypes.c_void_p()
-        if status := getattr(self.library, f"dnnl_{name}")(ctypes.byref(handle), *arguments):
-            raise RuntimeError(f"{name} gave the status {status}")
-        return handle
-
-    def __call__(self, case: Case, threads: int) -> Call | None:
-        self.library.omp_set_num_threads(threads)
-        shape, rank = (ctypes.c_int64 * 12)(*case.source.extents), len(case.source.extents)
-        try:
-            # Two bytes are moved as bfloat16: fast, while float16 is converted, element by element.
-            kind = {"float16": 2, "float32": 3, "uint32": 4, "uint8": 6}[case.x.dtype.name]
-            tags = [rl.render(side.layout, "onednn").encode() for side in (case.source, case.target)]
-            one, two = [self.made("memory_desc_create_with_string_tag", rank, shape, kind, tag) for tag in tags]
-            plan = self.made("reorder_primitive_desc_create", one, self.engine, two, self.engine, None)
-        except (KeyError, rl.NotExpressible, RuntimeError):
-            return None
-        reorder = self.made("primitive_create", plan)
-        source = self.made("memory_create", one, self.engine, ctypes.c_void_p(case.x.ctypes.data))
-        target = self.made("memory_create", two, self.engine, ctypes.c_void_p(case.y.ctypes.data))
-        arguments = (Argument * 2)(Argument(1, source), Argument(17, target))
-
-        def run() -> None:
-            self.library.dnnl_primitive_execute(reorder, self.stream, 2, arguments)
-            self.library.dnnl_stream_wait(self.stream)
-
-        return run
-
-
-PEERS: dict[str, tuple[str, Callable[[], Callable[[Case, int], Call | None]]]] = {
-    "numpy": ("numpy", lambda: by_numpy),
-    "torch": ("torch", lambda: by_torch),
-    "einops": ("einops", lambda: by_einops),
-    "opencv": ("cv2", lambda: by_opencv),
-    "onednn": ("ctypes", OneDNN),
-}
-"""The module of each, and what gives the function that makes its calls."""
-
-todo: SimpleQueue[tuple[int, int, int]] = SimpleQueue()
-done: SimpleQueue[int] = SimpleQueue()
-
-
-def copy_pieces() -> None:
-    while True:
-        done.put(ctypes.memmove(*todo.get()))
-
-
-def memcpy_in_pieces(y: int, x: int, size: int, threads: int) -> None:
-    cuts = [size * k // threads // 64 * 64 for k in range(threads)] + [size]
-    first, *others = [(y + a, x + a, b - a) for a, b in pairwise(cuts)]
-    for piece in others:
-        todo.put(piece)
-    ctypes.memmove(*first)
-    for _ in others:
-        done.get()
-
-
-def flat_copies(case: Case, threads: int) -> dict[str, Call]:
-    memory = case.flat_y.ctypes.data, case.flat_x.ctypes.data, case.flat_x.size
-    calls: dict[str, Call] = {"memcpy": partial(ctypes.memmove, *memory)}
-    if threads > 1:
-        calls["memcpy in pieces"] = partial(memcpy_in_pieces, *memory, threads)
-    if (stream := getattr(native, "stream_copy", None)) is not None:
-        calls["stream"] = partial(stream, case.flat_y, case.flat_x, threads)
-    return calls
 
 
 def timed(calls: dict[str, Call], seconds: float, threads: int) -> dict[str, list[float]]:
@@ -527,16 +153,8 @@ def summary(rows: list[dict[str, Any]]) -> list[str]:
 
 def contest(works: list[Workload], options: argparse.Namespace, threads: list[int]) -> list[dict[str, Any]]:
     """The table, printed row by row."""
-    peers = {}
-    for name in options.peers.split(","):
-        module, made = PEERS[name]
-        try:
-            import_module(module)
-            peers[name] = made()
-        except (ImportError, OSError, RuntimeError) as error:
-            print(f"{name} is left out: {error}", file=sys.stderr)
-    for _ in range(1, max(threads)):
-        Thread(target=copy_pieces, daemon=True).start()
+    peers = load_peers(options.peers)
+    start_copiers(max(threads) - 1)
     print(line(COLUMNS), line(["-" * width for width in WIDTHS]), sep="\n")
     rows = []
     for work in works:
@@ -563,12 +181,11 @@ def small(seconds: float) -> list[dict[str, Any]]:
                 "repack": partial(rl.repack, case.x.reshape(shape), case.target.layout, out=case.y),
                 "numpy": by_numpy(case, 1),
             }
-            times = timed(calls, seconds, 1)
-            row = {name: median(values) * 1e9 for name, values in times.items()}
-            gain = ratio(times["numpy"], times["plan"])
-            shown = ", ".join([f"{name} {value:,.0f} ns" for name, value in row.items()])
-            print(f"{work.name:14} {case.y.nbytes:5} bytes: {shown}; {gain:.2f} x numpy", flush=True)
-            rows.append({"workload": work.name, "bytes": case.y.nbytes, **row, "x numpy": gain})
+            expected = case.result(calls["numpy"]).copy()
+            for call in calls.values():
+                check(case, call, expected)
+            row = beside_numpy(f"{work.name:14} {case.y.nbytes:5} bytes", calls, seconds, 1, 1e9, "ns")
+            rows.append({"workload": work.name, "bytes": case.y.nbytes, **row})
     return rows
 
 
@@ -588,12 +205,20 @@ def fused(threads: int, seconds: float) -> dict[str, Any]:
     plan = rl.plan(case.source.layout, case.target.layout, "float32", means, threads=threads)
     calls: dict[str, Call] = {"relayout": partial(plan, x, out=case.y), "numpy": expression}
     check(case, calls["relayout"], case.result(expression).copy())
+    title = f"float32 to a quint8 crouton, 8x224x224x64, {threads} thread(s)"
+    return {"threads": threads, **beside_numpy(title, calls, seconds, threads, 1e3, "ms")}
+
+
+def beside_numpy(
+    title: str, calls: dict[str, Call], seconds: float, threads: int, scale: float, unit: str
+) -> dict[str, float]:
+    """The median time of every call, and how many times as fast as numpy the first one is; printed as a line."""
     times = timed(calls, seconds, threads)
-    row = {name: median(values) * 1e3 for name, values in times.items()}
-    gain = ratio(times["numpy"], times["relayout"])
-    shown = ", ".join([f"{name} {value:.1f} ms" for name, value in row.items()])
-    print(f"float32 to a quint8 crouton, 8x224x224x64, {threads} thread(s): {shown}; {gain:.1f} x numpy", flush=True)
-    return {"threads": threads, **row, "x numpy": gain}
+    row = {name: median(values) * scale for name, values in times.items()}
+    gain = ratio(times["numpy"], times[next(iter(calls))])
+    shown = ", ".join([f"{name} {value:,.1f} {unit}" for name, value in row.items()])
+    print(f"{title}: {shown}; {gain:.2f} x numpy", flush=True)
+    return {**row, "x numpy": gain}
 
 
 def bytes_of(text: str) -> int | None:

@@ -1,0 +1,61 @@
+"""The benchmark of repacks runs, and checks what it measures; its numbers do not matter here."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parent.parent
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    script = str(ROOT / "benchmarks" / "repack.py")
+    return subprocess.run([sys.executable, script, *arguments], capture_output=True, text=True, check=False)
+
+
+def rows(path: Path, *arguments: str) -> list[dict[str, Any]]:
+    done = run("--seconds", "0.001", "--json", str(path), *arguments)
+    assert done.returncode == 0, done.stderr
+    found: list[dict[str, Any]] = json.loads(path.read_text())["rows"]
+    return found
+
+
+def test_every_workload_is_read() -> None:
+    done = run("--list")
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert len(lines) == len(set(lines)) > 80
+    assert all(" -> " in line for line in lines)
+
+
+def test_workloads_of_all_kinds(tmp_path: Path) -> None:
+    texts = (
+        "padded;u8;16x217x221x=50;row;htp:R4Crouton;back",
+        "transpose;f32;512x512;row;perm:1,0",
+        "swizzled;u8;64x64;row;cute:Sw<2,4,3> o _0 o (64,64):(64,1)",
+    )
+    options = [f"--workload={text}" for text in texts]
+    found = rows(tmp_path / "rows.json", "--sizes", "64K", "--threads", "1,2", *options)
+    names = ["padded u8", "padded u8 back", "transpose f32", "swizzled u8"]
+    assert [(row["workload"], row["threads"]) for row in found] == [(name, n) for name in names for n in (1, 2)]
+    for row in found:
+        assert row["MiB"] <= 1 / 16
+        assert row["GB/s"] > 0
+        assert {"relayout", "numpy", "memcpy"} <= row["microseconds"].keys()
+
+
+def test_a_workload_that_makes_no_sense_is_refused() -> None:
+    done = run("--workload", "what;u8;8x8;row")
+    assert done.returncode == 1
+    assert "a workload is name;dtypes;shape;SRC;DST[;back]" in done.stderr
+
+
+def test_small_and_fused(tmp_path: Path) -> None:
+    small = rows(tmp_path / "small.json", "--small")
+    assert {row["workload"] for row in small} == {"transpose f32", "planes f32", "crouton u8"}
+    assert all(row["bytes"] <= 4096 and min(row["plan"], row["repack"], row["numpy"]) > 0 for row in small)
+    (fused,) = rows(tmp_path / "fused.json", "--fused")
+    assert min(fused["relayout"], fused["numpy"]) > 0

@@ -490,15 +490,17 @@ Int unweave_ways(const Byte *source, Byte *target, const Int *rows, int used, In
 
 template <int W, int K, bool stream>
 void weave_all(const Byte *s, Byte *t, const Int *rows, Int count, const Repeat &repeat, Int ahead) {
-    constexpr Int E = line / W;
+    // So many elements of each row, at least a vector, fill whole lines; K * W has a power of 2 in it.
+    constexpr Int whole = line / (K * W & -(K * W));
+    constexpr Int E = whole * W < 16 ? 16 / W : whole;
     const Int times = repeat.count, ss = repeat.source, ts = repeat.target;
     for (Int r = 0; r < times; ++r, s += ss, t += ts) {
         Int done = 0;
         if constexpr (stream) {
             // From the first element at the start of a line on, whole lines go around the cache.
             Int first = 0;
-            while (first < E && reinterpret_cast<std::uintptr_t>(t + first * K * W) % line) ++first;
-            if (first < E && first + E <= count) {
+            while (first < line && reinterpret_cast<std::uintptr_t>(t + first * K * W) % line) ++first;
+            if (first < line && first + E <= count) {
                 weave_plainly<W>(s, t, rows, K, 0, first);
                 done = first + (count - first) / E * E;
                 weave_ways<W, K, true>(s + first * W, t + first * K * W, rows, done - first, ahead);

@@ -213,7 +213,8 @@ public:
           converter(converter), width(width) {
         staged = step.padded || converter;
         stream = large && !staged && (step.long_runs || (aligned && step.streams));
-        touched = large && !stream && !staged;
+        shifted = large && !stream && !staged && step.shifted;
+        touched = large && !stream && !staged && !shifted;
     }
 
     void run(Int first, Int last) {
@@ -234,7 +235,7 @@ public:
             tile(source + here.source, here.target);
             if (more) next.advance();
         }
-        if (stream || staged) k.fence();
+        if (stream || staged || shifted) k.fence();
     }
 
 private:
@@ -247,7 +248,7 @@ private:
     Touch coming;
     const Converter *converter;
     Int width;
-    bool stream, staged, touched;
+    bool stream, staged, shifted, touched;
     Int ahead = 0;
     Byte *staging = nullptr;
 
@@ -302,7 +303,7 @@ private:
             case Kind::padded_runs:
                 return k.padded_runs(s, t, strip, op.valid, op.length, fill, repeat, stream, ahead);
             case Kind::transpose:
-                return k.transpose[op.width](s, rows, height, t, columns, op.count, repeat, stream, op.scattered, ahead);
+                return (shifted ? k.shifted : k.transpose)[op.width](s, rows, height, t, columns, op.count, repeat, stream, op.scattered, ahead);
             case Kind::weave: return k.weave[op.width](s, t, rows, int(height), op.count, repeat, stream, ahead);
             case Kind::unweave: 
                 return k.unweave[op.width](s, t, columns, int(height), int(op.valid), op.count, repeat, stream, ahead);
@@ -370,7 +371,7 @@ std::vector<Step> Program::compile(bool aligned) const {
     const Piece start{start_source_, start_target_, {}, {}};
     const std::size_t fast = fastest(dims_, width_);
     const auto add = [&](const Piece &piece, bool valid) {
-        steps.push_back(valid ? schedule(piece, width_, aligned) : schedule_fill(piece, width_));
+        steps.push_back(valid ? schedule(piece, width_, aligned, bytes_ >= stream_from_) : schedule_fill(piece, width_));
     };
     if (fast == dims_.size()) {
         combine(dims_, fast, 0, start, true, add);

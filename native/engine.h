@@ -66,6 +66,7 @@ struct Step {
     Int tile_bytes = 0;    // of the target
     Int staged_bytes = 0;  // of the staging buffer; 0 if the tile cannot be staged
     bool padded = false;   // the staging buffer holds padding between the elements
+    bool shifted = false;    // columns are long enough to be written in whole lines wherever they start
     bool long_runs = false;  // no line is shared but at the ends of long runs
     bool streams = false;  // every segment is made of whole lines, if the target's offset 0 is at a line
 };

@@ -42,6 +42,7 @@ struct Kernels {
     Runs runs;
     PaddedRuns padded_runs;  // null where loads have no mask
     Transpose transpose[4];
+    Transpose shifted[4];  // around the cache, to columns that start anywhere; null where that does not pay
     Weave weave[4];
     Unweave unweave[4];
     Scatter scatter[5];

@@ -345,7 +345,7 @@ std::vector<Int> multiples(std::size_t count, Int length) {
 }
 
 // Rows that are contiguous in the target against columns that are contiguous in the source; false if there are none.
-bool schedule_transpose(Builder b, Int width, bool aligned, Step &result) {
+bool schedule_transpose(Builder b, Int width, bool aligned, bool large, Step &result) {
     const int first = b.find(&Loop::target, width), second = b.find(&Loop::source, width);
     if (first < 0 || second < 0 || first == second) return false;
     Step &step = b.step;
@@ -358,7 +358,9 @@ bool schedule_transpose(Builder b, Int width, bool aligned, Step &result) {
     const Int width_room =
         std::min(wide_enough(width, aligned), product(width, b.path(&Loop::source, width, 1024, {along})));
     Int high = width;  // bytes of a column, contiguous in the target
-    const Int tall = std::max(tall_enough(width, aligned), tile_bytes / (width_room / width));
+    const bool shifts = large && !aligned && kernels().shifted[log2_of(width)] && width_room >= line;
+    const Int tall =
+        shifts ? std::min(tile_bytes, 1024 * width) : std::max(tall_enough(width, aligned), tile_bytes / (width_room / width));
     const Int ways = along.source / width;
     const bool few = narrow < 16 && along.source % width == 0 && along.source >= narrow && ways <= 8;
     std::vector<Loop> rows;
@@ -403,6 +405,7 @@ bool schedule_transpose(Builder b, Int width, bool aligned, Step &result) {
         }
     } else {
         op.rows = append(step.tables, row_offsets);
+        step.shifted = shifts && high >= 512 && wide >= line;
         op.scattered = places.size() > 1 && places[1] != high && !crowded(row_offsets, width);
     }
     op.staged_columns = append(step.tables, multiples(places.size(), high));
@@ -520,7 +523,7 @@ bool schedule_group(const Piece &piece, Int segment, int width, bool aligned, St
     return true;
 }
 
-Step schedule(const Piece &piece, int width, bool aligned) {
+Step schedule(const Piece &piece, int width, bool aligned, bool large) {
     Builder b(piece.source, piece.target, merged(piece.loops));
     Int unit = width;
     for (std::size_t k = 0; k < b.loops.size(); ++k) {
@@ -533,9 +536,9 @@ Step schedule(const Piece &piece, int width, bool aligned) {
     Step step;
     if (unit >= 16 || !is_width(unit))
         step = schedule_runs(b, {{0, 0, unit}}, unit, aligned);
-    else if (!schedule_transpose(b, unit, aligned, step))
+    else if (!schedule_transpose(b, unit, aligned, large, step))
         return schedule_scatter(std::move(b), unit);
-    return aligned && !step.streams ? schedule(piece, width, false) : step;
+    return aligned && !step.streams ? schedule(piece, width, false, large) : step;
 }
 
 Step schedule_fill(const Piece &piece, int width) {

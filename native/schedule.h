@@ -12,8 +12,9 @@ struct Piece {
     std::vector<Box> parts;
 };
 
-// The tile that suits a piece without parts, and the loops around it. `aligned`: the target starts at a line.
-Step schedule(const Piece &piece, int width, bool aligned);
+// The tile that suits a piece without parts, and the loops around it. `aligned`: the target starts at a line; `large`: it
+// is better written around the cache.
+Step schedule(const Piece &piece, int width, bool aligned, bool large);
 
 // The same for a piece whose parts fill `segment` bytes; false if they are better copied one by one.
 bool schedule_group(const Piece &piece, Int segment, int width, bool aligned, Step &result);

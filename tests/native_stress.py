@@ -170,7 +170,7 @@ def hostile(rng: random.Random) -> None:
 def main(first: int, count: int) -> None:
     """Run so many cases, and tell the number of each, so that one that ends the process can be run again."""
     for number in range(first, first + count):
-        sys.stdout.write(f"case {number}\n")
+        sys.stdout.write(f"{number} ")
         sys.stdout.flush()
         rng = random.Random(number)
         rng.choice([copied, copied, converted, hostile])(rng)

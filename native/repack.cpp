@@ -95,6 +95,8 @@ public:
             d["segments"] = step.segments.size();
             d["padded"] = step.padded;
             d["streams"] = step.streams;
+            d["long_runs"] = step.long_runs;
+            d["shifted"] = step.shifted;
             nb::list outer;
             for (const relayout::Outer &o : step.outer)
                 outer.append(nb::make_tuple(o.count, o.tile, o.extent, o.source, o.target));

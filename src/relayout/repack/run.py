@@ -64,6 +64,8 @@ def repack(
             warnings.warn(recipe.warning, stacklevel=2)
         target = recipe.fresh()
         run = recipe.filling or recipe.plan
+    elif recipe.fill is None and out.__class__ is np.ndarray and out.ndim == 1 and out.dtype == recipe.dtype:
+        target, run = out, recipe.plan
     else:
         held = memory_of(out, recipe.means.element)
         target = held.bytes if held.typed is None else held.typed

@@ -90,7 +90,7 @@ def _loops(plan: Plan) -> list[str]:
 def _works(plan: Plan, written: int) -> list[Work]:
     """What runs, part by part."""
     if plan._program is not None:
-        works = _merged([_work(step, written) for step in plan._program.steps(True)])
+        works = _merged([_work(step, written, plan.element != plan.dst_element) for step in plan._program.steps(True)])
         wider = plan.element.element.bits / plan.dst_element.element.bits
         works = [work._replace(size=int(work.size / wider)) for work in works]
         if plan.fill is not None and plan._direct is None:
@@ -112,7 +112,7 @@ def _merged(works: list[Work]) -> list[Work]:
     return list(sizes.values())
 
 
-def _work(step: dict[str, Any], written: int) -> Work:
+def _work(step: dict[str, Any], written: int, converts: bool) -> Work:
     """A step of the compiled core."""
     kernel, each, size = step["kernel"], _bytes(step["width"]), step["iterations"] * step["tile_bytes"]
     run, streams = _bytes(step["length"]), step["height"]
@@ -126,10 +126,12 @@ def _work(step: dict[str, Any], written: int) -> Work:
         "fill": (f"padding in runs of {run}", 1.0),
     }.get(kernel, (kernel, 0.5))
     words += f", in tiles of {_bytes(step['tile_bytes'])}"
+    if converts:
+        return Work(f"{words}, staged and converted", size, 0.4 * speed)
     if step["padded"]:
         return Work(f"{words} with padding between, staged", size, 0.6 * speed)
-    if written >= STREAMED and step["streams"]:
+    if written >= STREAMED and (step["streams"] or step["long_runs"]):
         return Work(f"{words}, streamed around the cache", size, speed)
-    if written >= STREAMED and step["segments"]:
-        return Work(f"{words}, staged for whole lines", size, 0.6 * speed)
+    if written >= STREAMED and step["shifted"]:
+        return Work(f"{words}, streamed in lines that begin elsewhere", size, 0.7 * speed)
     return Work(words, size, 0.6 * speed)

@@ -11,6 +11,8 @@
 #include "module.h"
 #include "pool.h"
 
+#include <structmember.h>
+
 #if defined(__linux__)
 #include <sys/mman.h>
 #endif
@@ -55,10 +57,7 @@ public:
           program(width, scaled(source, width), scaled(target, width), parse(dims, width), pattern(fill, width),
                   stream_from, converter(convert)) {}
 
-    // `out`, or None where it could not be done like this.
-    nb::object into(nb::handle x, nb::handle out) const {
-        return call(x, out, threads) == done ? nb::borrow(out) : nb::none();
-    }
+    bool into(PyObject *x, PyObject *out) const { return call(x, out, threads) == done; }
 
     int call(nb::handle x, nb::handle out, int threads) const {
         const View from(x.ptr(), false);
@@ -172,6 +171,63 @@ private:
     }
 };
 
+// The base of plans. A call runs the program, if there is one for its arguments, and else `_run` of the plan. It is no
+// class of nanobind, since for small copies most of the time is the call.
+struct Called {
+    PyObject_HEAD
+    PyObject *program;
+};
+
+PyTypeObject *program_type = nullptr;
+
+PyObject *called_call(PyObject *self, PyObject *args, PyObject *kwargs) {
+    PyObject *program = reinterpret_cast<Called *>(self)->program;
+    if (program && Py_TYPE(program) == program_type) {
+        PyObject *x = nullptr, *out = nullptr;
+        const Py_ssize_t given = PyTuple_Size(args), named = kwargs ? PyDict_Size(kwargs) : 0;
+        if (given == 2 && named == 0) {
+            out = PyTuple_GetItem(args, 1);
+        } else if (given == 1 && named == 1) {
+            static PyObject *word = PyUnicode_InternFromString("out");
+            out = PyDict_GetItemWithError(kwargs, word);
+            if (!out && PyErr_Occurred()) return nullptr;
+        }
+        if (out && out != Py_None) {
+            x = PyTuple_GetItem(args, 0);
+            if (nb::inst_ptr<Copier>(program)->into(x, out)) {
+                Py_INCREF(out);
+                return out;
+            }
+        }
+    }
+    PyObject *run = PyObject_GetAttrString(self, "_run");
+    if (!run) return nullptr;
+    PyObject *result = PyObject_Call(run, args, kwargs);
+    Py_DECREF(run);
+    return result;
+}
+
+void called_dealloc(PyObject *self) {
+    PyTypeObject *type = Py_TYPE(self);
+    Py_CLEAR(reinterpret_cast<Called *>(self)->program);
+    reinterpret_cast<freefunc>(PyType_GetSlot(type, Py_tp_free))(self);
+    Py_DECREF(type);
+}
+
+PyObject *called_type() {
+    static PyMemberDef members[] = {{"_compiled", T_OBJECT, offsetof(Called, program), 0, nullptr},
+                                    {nullptr, 0, 0, 0, nullptr}};
+    static PyType_Slot slots[] = {{Py_tp_call, reinterpret_cast<void *>(called_call)},
+                                  {Py_tp_dealloc, reinterpret_cast<void *>(called_dealloc)},
+                                  {Py_tp_members, members},
+                                  {0, nullptr}};
+    static PyType_Spec spec = {"relayout._native.Called", sizeof(Called), 0,
+                               Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
+    PyObject *type = PyType_FromSpec(&spec);
+    if (!type) throw nb::python_error();
+    return type;
+}
+
 using Flat = nb::ndarray<Byte, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using ConstFlat = nb::ndarray<const Byte, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
@@ -225,8 +281,9 @@ void bind_repack(nb::module_ &m) {
              nb::arg("stream_from") = Int(24) << 20, nb::arg("convert") = nb::none(),
              nb::arg("target_formats") = "", nb::arg("threads") = 0)
         .def("__call__", &Copier::call)
-        .def("into", &Copier::into, nb::arg().none(), nb::arg().none())
         .def("steps", &Copier::steps);
+    program_type = reinterpret_cast<PyTypeObject *>(m.attr("Program").ptr());
+    m.attr("Called") = nb::steal(called_type());
     m.def("stream_copy", &stream_copy, nb::arg("out").noconvert(), nb::arg("x").noconvert(), nb::arg("threads"),
           "Copy flat bytes past the cache.");
     m.def("allocate", &allocate, "Zeroed bytes on huge pages; None where the system has none.");

@@ -48,7 +48,7 @@ def check_memory(plan: Plan, x: NDArray[Any], out: NDArray[Any]) -> None:
 
 def copy_flat(plan: Plan, x: NDArray[Any], out: NDArray[Any]) -> None:
     """Fill and copy between flat memories that are known to fit."""
-    if plan._direct is not None and plan._direct(x, out, plan._threads) == 0:
+    if plan._compiled is not None and plan._compiled(x, out, plan._threads) == 0:
         return
     kind = plan.dst_element.element
     if plan.fill is not None:
@@ -57,7 +57,7 @@ def copy_flat(plan: Plan, x: NDArray[Any], out: NDArray[Any]) -> None:
             fill_range(out, (low, high), kind, plan.fill)
     if not plan.source.size:
         return
-    if plan._direct is None and plan._program is not None and plan._program(x, out, plan._threads) == 0:
+    if plan._compiled is None and plan._program is not None and plan._program(x, out, plan._threads) == 0:
         return
     if plan.element != plan.dst_element:
         made, data = as_tensor(out, plan.target, plan.dst_element), as_tensor(x, plan.source, plan.element)

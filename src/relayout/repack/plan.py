@@ -20,6 +20,7 @@ from ..nested import product
 from ..tensor import Tensor, _check_channels
 from .blocks import Block, blocks
 from .buffers import check_tensor, flat_memory, is_scattered
+from .called import Called
 from .copying import as_tensor, check_apart, check_memory, copy_blocks, copy_flat, fill_range
 from .loops import check_extents
 from .places import box_range, check_in_memory, prove_places
@@ -38,18 +39,23 @@ PART_BYTES = 64 << 20
 """The bytes of the target between two calls."""
 
 
-class Plan(Immutable):
+class Plan(Immutable, Called):
     """A copy between two layouts of one shape; it may be run many times, by many threads.
 
     The target has a place for every element. With ``fill``, the bytes of one stored element, a run also writes every
     other place of the target's box, and gaps between them; without, nothing but elements. ``new_fill`` is for memory
     that a run makes itself. Elements of one type are moved bit by bit; ``dst_element`` is another type or interface, to
     which values are converted.
+
+    ``plan(x, out=None, *, progress=None)`` copies ``x`` to ``out``, which is returned; without it to new memory, where
+    the rest is the fill, or 0. Both are flat memory (of numpy, of a library with DLPack, or bytes), tensors of the
+    plan's layouts, arrays of its extents and strides, or arrays of any other shape with all of the storage. What is new
+    is flat memory, and a tensor if ``x`` is one. Source and target must not share what they read and write.
+    ``progress(done, total)`` is called with the bytes of the target after every part of it; when it returns False the
+    run stops with ``Cancelled``.
     """
 
     __slots__ = (
-        "_direct",
-        "_into",
         "_program",
         "_threads",
         "dst_element",
@@ -67,8 +73,7 @@ class Plan(Immutable):
     fill: bytes | None
     new_fill: bytes | None
     threads: int | None
-    _direct: Any  # a compiled program for all of it, fill included
-    _into: Any  # its call, which gives the target back, or None where it cannot run on what it got
+    _compiled: Any  # a program for all of it, fill included
     _program: Any  # the same, or one that copies the elements after the fill
     _threads: int
 
@@ -102,20 +107,7 @@ class Plan(Immutable):
             words.append(repr(self.dst_element))
         return f"<Plan {' '.join(words)}>"
 
-    def __call__(self, x: Any, out: Any = None, *, progress: Progress | None = None) -> Any:
-        """Copy ``x`` to ``out``, which is returned; without it to new memory, where the rest is the fill, or 0.
-
-        Both are flat memory (of numpy, of a library with DLPack, or bytes), tensors of the plan's layouts, arrays of
-        its extents and strides, or arrays of any other shape with all of the storage. What is new is flat memory, and a
-        tensor if ``x`` is one. Source and target must not share what they read and write.
-
-        ``progress(done, total)`` is called with the bytes of the target after every part of it; when it returns False
-        the run stops with ``Cancelled``.
-        """
-        if progress is None:
-            done = self._into(x, out)
-            if done is not None:
-                return done
+    def _run(self, x: Any, out: Any = None, *, progress: Progress | None = None) -> Any:
         if is_scattered(x) or is_scattered(out):
             return self._between_tensors(x, out, progress)
         result = out
@@ -293,8 +285,7 @@ def make_plan(
     program = compiled(source, target, element, dst_element, fill if at_once else None, threads=threads or 0)
     self = object.__new__(Plan)
     for name, value in (
-        ("_direct", program if at_once else None),
-        ("_into", program.into if at_once and program is not None else _not_at_once),
+        ("_compiled", program if at_once else None),
         ("_program", program),
         ("_threads", threads or 0),
         ("source", source),
@@ -307,10 +298,6 @@ def make_plan(
     ):
         object.__setattr__(self, name, value)
     return self
-
-
-def _not_at_once(x: Any, out: Any) -> None:
-    """What a plan without a compiled program calls first."""
 
 
 _kept = lru_cache(maxsize=1024)(make_plan)

@@ -210,7 +210,7 @@ def _decided(
     filling = None
     if code is not None and own is not None and box_range(layout) == (0, count):
         filling = make_plan(*parts, code, threads)
-        filling = None if filling._direct is None else filling
+        filling = None if filling._compiled is None else filling
     used = count if new else layout.max_offset + 1 if layout.size else 0
     sample = Memory(fresh_bytes(-(-used * means.element.bits // 8)), means.element)
     view = new_tensor()._set((sample,), layout, means, None, None)._strided()

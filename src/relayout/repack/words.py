@@ -93,7 +93,7 @@ def _works(plan: Plan, written: int) -> list[Work]:
         works = _merged([_work(step, written, plan.element != plan.dst_element) for step in plan._program.steps(True)])
         wider = plan.element.element.bits / plan.dst_element.element.bits
         works = [work._replace(size=int(work.size / wider)) for work in works]
-        if plan.fill is not None and plan._direct is None:
+        if plan.fill is not None and plan._compiled is None:
             works.append(Work("the fill of all of it, before", written, 1.0))
         return works
     if plan.element != plan.dst_element:

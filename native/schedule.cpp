@@ -176,7 +176,9 @@ bool schedule_transpose(Builder b, Int width, bool aligned, bool large, Step &re
         }
     } else {
         op.rows = append(step.tables, row_offsets);
-        step.shifted = shifts && high >= 512 && wide >= line;
+        // Elements may be joined to wider ones, which columns need not start at a multiple of.
+        const auto even = [width](Int place) { return place % width == 0; };
+        step.shifted = shifts && high >= 512 && wide >= line && std::all_of(places.begin(), places.end(), even);
         op.scattered = places.size() > 1 && places[1] != high && !crowded(row_offsets, width);
     }
     op.staged_columns = append(step.tables, multiples(places.size(), high));

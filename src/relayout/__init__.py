@@ -50,6 +50,7 @@ from .composition import composition
 from .dialects import parse, render
 from .draw.text import format_layout, print_layout
 from .errors import (
+    BadFile,
     Cancelled,
     LayoutError,
     LayoutMismatch,
@@ -63,6 +64,7 @@ from .errors import (
     WindowError,
 )
 from .explain import explain
+from .files import open
 from .format import Format
 from .guards import check, expects
 from .infer import Inference, infer
@@ -100,6 +102,7 @@ from .tensor import Tensor
 __version__ = "0.1.0"
 
 __all__ = [
+    "BadFile",
     "BlockTable",
     "Cancelled",
     "Comparison",
@@ -174,6 +177,7 @@ __all__ = [
     "max_common_vector",
     "native_available",
     "nullspace",
+    "open",
     "parse",
     "plan",
     "prefix_product",

@@ -153,6 +153,19 @@ class Cancelled(LayoutError):
     way_out = "run it again; what was not yet written is as it was"
 
 
+class BadFile(LayoutError):
+    """A file that is not what its format asks for, or is not safe to read: the ``file``, and the ``tensor`` in it."""
+
+    file: Any
+    tensor: Any
+    code = "RL011"
+    meaning = "a file is missing, is not what its format asks for, or asks for something unsafe"
+    way_out = "write the file again with the tool that made it, as the hint says; nothing of it was changed"
+
+    def __init__(self, message: str, *, hint: str = "", file: Any = None, tensor: Any = None, **operands: Any) -> None:
+        super().__init__(message, hint=hint, file=file, tensor=tensor, **operands)
+
+
 def error_classes() -> tuple[type[LayoutError], ...]:
     """Every error class, in the order of its code."""
     return (
@@ -166,4 +179,5 @@ def error_classes() -> tuple[type[LayoutError], ...]:
         LimitExceeded,
         Undetermined,
         Cancelled,
+        BadFile,
     )

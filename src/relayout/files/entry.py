@@ -1,0 +1,151 @@
+"""What every container of tensors comes down to: named runs of bytes, and what they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import reduce
+from operator import mul
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..elements import Element
+from ..errors import BadFile, LayoutError, shown
+from .record import Record
+
+if TYPE_CHECKING:
+    from ..interface import Interface
+    from ..layout import Layout
+
+
+class Segment(NamedTuple):
+    """``size`` bytes of a file, from ``start`` on."""
+
+    file: Path
+    start: int
+    size: int
+
+
+class Entry(NamedTuple):
+    """One tensor of a file, as stored: a row-major array of ``shape``, whose bytes are the segments in order.
+
+    ``record`` tells which logical tensor that array holds; without one it is the array itself. ``inline`` has the bytes
+    where the file keeps them in another form, and there are no segments then.
+    """
+
+    name: str
+    element: Element
+    shape: tuple[int, ...]
+    segments: tuple[Segment, ...]
+    record: Record | None = None
+    inline: bytes | None = None
+
+    @property
+    def size(self) -> int:
+        """The bytes of the stored array."""
+        return bytes_of(self.element, self.shape)
+
+    @property
+    def interface(self) -> Interface:
+        """What the stored elements mean; a record that contradicts the stored type is refused."""
+        from ..interface import Plain
+
+        return Plain(self.element) if self.record is None else self._told(self.record.meaning)
+
+    @property
+    def layout(self) -> Layout:
+        """Where the stored array has the logical elements; a record that contradicts its size is refused."""
+        from ..layout import Layout
+
+        return Layout.row_major(self.shape) if self.record is None else self._told(self.record.placed)
+
+    @property
+    def axes(self) -> str | None:
+        """The names of the logical dimensions."""
+        return None if self.record is None else self.record.axes
+
+    def _told(self, ask: Any) -> Any:
+        try:
+            return ask(self.element, self.size)
+        except BadFile:
+            raise
+        except LayoutError as error:
+            file = self.segments[0].file if self.segments else None
+            raise BadFile(
+                f"{file or 'the file'}: the relayout record of {self.name!r} is wrong: {error.message}",
+                hint="write the file again, or take the record out",
+                file=file,
+                tensor=self.name,
+            ) from None
+
+
+class Source(Mapping[str, Entry]):
+    """An opened container: its tensors by name, and the ``metadata`` that is not ours."""
+
+    __slots__ = ("_entries", "kind", "metadata", "path")
+
+    def __init__(self, path: Path, kind: str, entries: Mapping[str, Entry], metadata: Mapping[str, Any]) -> None:
+        self.path, self.kind = path, kind
+        self.metadata = dict(metadata)
+        self._entries = dict(entries)
+
+    def __getitem__(self, name: str) -> Entry:
+        return self._entries[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def close(self) -> None:
+        """Forget the tensors; entries that were taken out stay valid."""
+        self._entries = {}
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """Every file that holds tensors, in the order of first use."""
+        return tuple(dict.fromkeys([s.file for entry in self._entries.values() for s in entry.segments]))
+
+    def __repr__(self) -> str:
+        return f"<{self.kind} {shown(str(self.path))}, {len(self)} tensor{'s' * (len(self) != 1)}>"
+
+
+class Planned(NamedTuple):
+    """A tensor to be written: a row-major array of ``shape``, and the record that tells what it holds."""
+
+    name: str
+    element: Element
+    shape: tuple[int, ...]
+    record: Record | None = None
+
+
+class Checksum(NamedTuple):
+    """The CRC-32 of ``size`` bytes from ``start`` on belongs, in four bytes, at each of the places ``at``."""
+
+    file: Path
+    start: int
+    size: int
+    at: tuple[int, ...]
+
+
+class Destination(NamedTuple):
+    """What is to be written, all known in advance: each file's full size, and its bytes that are no tensor's.
+
+    ``entries`` are the places of the tensors. ``checksums`` are those that only the finished data tell: ``seal`` puts
+    them in.
+    """
+
+    files: dict[Path, tuple[int, dict[int, bytes]]]
+    entries: dict[str, tuple[Segment, ...]]
+    checksums: tuple[Checksum, ...] = ()
+
+
+def bytes_of(element: Element, shape: tuple[int, ...]) -> int:
+    """The bytes of a packed array."""
+    return -(-reduce(mul, shape, 1) * element.bits // 8)
+
+
+def bad(file: Path | None, what: str, hint: str, tensor: str | None = None) -> BadFile:
+    """The error that names a file, a tensor in it, what is wrong and the way out."""
+    where = f"{file}: " + ("" if tensor is None else f"tensor {shown(tensor)}: ")
+    return BadFile(f"{where}{what}", hint=hint, file=file, tensor=tensor)

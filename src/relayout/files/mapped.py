@@ -1,0 +1,113 @@
+"""``rl.open``: the tensors of a file, over its mapped pages."""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from ..elements import storage_dtype
+from ..errors import LayoutError, shown
+from ..memory import fresh_bytes
+from ..tensor import Tensor
+from .entry import Entry, Segment, Source, bad
+from .reading import WHOLE, Opened
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+class TensorFile(Mapping[str, Tensor]):
+    """Tensors by name, made when they are asked for; read-only.
+
+    Each lies in the file's mapped pages, without a copy, if it is in one piece and aligned to its type; else in memory
+    of its own. Tensors stay valid after ``close``. A file that another program cuts short while it is mapped ends the
+    process, as everywhere.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self._pages: dict[Path, NDArray[np.uint8]] = {}
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """What the file says of itself, but for the records of layouts."""
+        return self.source.metadata
+
+    def __getitem__(self, name: str) -> Tensor:
+        return self._tensor(self.source[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.source)
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    def __enter__(self) -> TensorFile:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Forget the file; its pages go when the last tensor does."""
+        self.source.close()
+        self._pages = {}
+
+    def __repr__(self) -> str:
+        return repr(self.source)
+
+    def _tensor(self, entry: Entry) -> Tensor:
+        means, layout = entry.interface, entry.layout
+        data = self._bytes(entry)
+        kind = means.element
+        if kind.bits % 8 == 0 and data.size and data.ctypes.data % storage_dtype(kind).alignment:
+            data = _copied([data])
+        data.flags.writeable = False
+        try:
+            return Tensor(data.data, layout, means, axes=entry.axes)
+        except LayoutError as error:
+            hint = "take the relayout record out, or write the file again"
+            raise bad(self.source.path, f"it is not as told: {error.message}", hint, entry.name) from None
+
+    def _bytes(self, entry: Entry) -> NDArray[np.uint8]:
+        import numpy as np
+
+        if entry.inline is not None:
+            return np.frombuffer(entry.inline, np.uint8)
+        parts = [self._part(segment) for segment in entry.segments]
+        return parts[0] if len(parts) == 1 else _copied(parts)
+
+    def _part(self, segment: Segment) -> NDArray[np.uint8]:
+        pages = self._pages.get(segment.file)
+        if pages is None:
+            pages = self._pages[segment.file] = _mapped(segment.file)
+        if segment.start + segment.size > pages.size:
+            raise bad(segment.file, f"it has {pages.size} bytes now.", WHOLE)
+        return pages[segment.start : segment.start + segment.size]
+
+
+def _mapped(path: Path) -> NDArray[np.uint8]:
+    """A file's pages, which cannot be written."""
+    import numpy as np
+
+    with Opened(path) as file:
+        if not file.size:
+            return np.empty(0, np.uint8)
+        try:
+            return np.frombuffer(mmap.mmap(file.descriptor, file.size, access=mmap.ACCESS_READ), np.uint8)
+        except (OSError, ValueError, OverflowError) as error:
+            raise bad(path, f"it cannot be mapped into memory: {shown(error)}.", "read it on another machine") from None
+
+
+def _copied(parts: list[NDArray[np.uint8]]) -> NDArray[np.uint8]:
+    """The parts one after another, in aligned memory."""
+    room = fresh_bytes(sum([part.size for part in parts]), zeroed=False)
+    at = 0
+    for part in parts:
+        room[at : at + part.size] = part
+        at += part.size
+    return room

@@ -1,0 +1,178 @@
+"""Reading files that may be hostile: every length is held against the file's size, and capped, before it is used."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from ..elements import Element
+from ..errors import LayoutError, shown
+from .entry import Entry, Segment, bad, bytes_of
+from .record import MAX_RANK, Record
+
+HEADER_LIMIT = 16 << 20
+"""No header, index or other text in a file has more bytes."""
+
+WHOLE = "copy the file again: it was cut off or damaged"
+
+
+class Opened:
+    """A regular file, open for reading, and its size."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            # Opening a pipe would wait for its writer.
+            self.descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            raise bad(path, f"it cannot be opened: {reason}.", "name a file that exists and may be read") from None
+        found = os.fstat(self.descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            os.close(self.descriptor)
+            raise bad(path, "it is no regular file.", "name a file, not a folder, a pipe or a device")
+        self.size = found.st_size
+
+    def __enter__(self) -> Opened:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        os.close(self.descriptor)
+
+    def read(self, start: int, size: int, what: str = "its header") -> bytes:
+        """Exactly those bytes; refused where they are more than a header has, or than the file."""
+        if size > HEADER_LIMIT:
+            raise bad(self.path, f"{what} has {size} bytes, and the limit is {HEADER_LIMIT}.", "write smaller files")
+        if start < 0 or size < 0 or start + size > self.size:
+            raise bad(self.path, f"{what} ends at byte {start + size}, and the file at {self.size}.", WHOLE)
+        parts = []
+        while size:
+            part = os.pread(self.descriptor, size, start)
+            if not part:
+                raise bad(self.path, f"{what} ends at byte {start}: the file became shorter.", WHOLE)
+            parts.append(part)
+            start, size = start + len(part), size - len(part)
+        return b"".join(parts)
+
+
+def read_text(path: Path) -> bytes:
+    """All of a small file."""
+    with Opened(path) as file:
+        return file.read(0, file.size, "it")
+
+
+def strict_json(data: bytes, file: Path, what: str = "the header") -> Any:
+    """JSON in UTF-8, in which no key is twice and every number is one."""
+    import json
+
+    hint = "write the file again with the tool that made it"
+
+    def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            seen: set[str] = set()
+            twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+            raise bad(file, f"{what} has {shown(twice)} twice.", hint)
+        return found
+
+    def no_number(name: str) -> Any:
+        raise bad(file, f"{what} has {name}, which is no JSON.", hint)
+
+    try:
+        return json.loads(data.decode("utf-8"), object_pairs_hook=distinct, parse_constant=no_number)
+    except RecursionError:
+        raise bad(file, f"{what} is nested too deeply.", hint) from None
+    except LayoutError:
+        raise
+    except ValueError as error:
+        raise bad(file, f"{what} is no JSON: {shown(str(error))}.", hint) from None
+
+
+def checked_shape(shape: Any, element: Element, file: Path, name: str) -> tuple[int, ...]:
+    """A shape whose array can exist, were its empty dimensions not empty."""
+    hint = "write the file again with the tool that made it"
+    fits = isinstance(shape, Sequence) and not isinstance(shape, str | bytes) and len(shape) <= MAX_RANK
+    if not fits or any(not isinstance(n, int) or isinstance(n, bool) or n < 0 for n in shape):
+        raise bad(file, f"its shape is {shown(shape)}.", hint, name)
+    sizes = tuple(shape)
+    if bytes_of(element, tuple([n or 1 for n in sizes])) >= 1 << 63:
+        raise bad(file, f"no memory is as large as its shape {shown(sizes)}.", hint, name)
+    return sizes
+
+
+def check_apart(entries: Iterable[Entry], file: Path) -> None:
+    """Refuse tensors that share bytes."""
+    spans = sorted([(s.start, s.start + s.size, e.name) for e in entries for s in e.segments if s.size])
+    for (_, end, one), (start, _, other) in pairwise(spans):
+        if start < end:
+            raise bad(
+                file, f"it shares bytes with {shown(other)}.", "write the file again: each tensor has its own", one
+            )
+
+
+def inside(folder_of: Path, name: Any) -> Path:
+    """The file of that name next to another file, which names it; nothing outside that folder.
+
+    Links are followed only to the folder, or to the one where the naming file itself is linked to, as caches do.
+    """
+    hint = "put the files into one folder and name them without a path"
+    if not isinstance(name, str) or not name or "\0" in name or len(name) > 4096:
+        raise bad(folder_of, f"it names the file {shown(name)}.", hint)
+    relative = Path(name)
+    if relative.is_absolute() or ".." in relative.parts or "\\" in name or ":" in name:
+        raise bad(folder_of, f"it names {shown(name)}, outside its folder.", hint)
+    try:
+        found = (folder_of.parent / relative).resolve()
+        homes = (folder_of.parent.resolve(), folder_of.resolve().parent)
+    except (OSError, RuntimeError) as error:
+        raise bad(folder_of, f"it names {shown(name)}, which leads nowhere: {error}.", hint) from None
+    if not any(found.is_relative_to(home) for home in homes):
+        raise bad(folder_of, f"it names {shown(name)}, a link that leaves its folder.", hint)
+    return found
+
+
+def records_of(x: Any, file: Path, names: Iterable[str]) -> dict[str, Record]:
+    """The records of a file's tensors, by name; one of no tensor is refused."""
+    hint = "take the relayout entry out, or write the file again with relayout"
+    if not isinstance(x, dict):
+        raise bad(file, "its relayout entry is no JSON object.", hint)
+    known = set(names)
+    found = {}
+    for name, told in x.items():
+        if name not in known:
+            raise bad(file, "it has a relayout record, and is not there.", hint, name)
+        found[name] = told_record(told, file, name)
+    return found
+
+
+def told_record(x: Any, file: Path, name: str) -> Record:
+    """One record, with an error that names the file and the tensor."""
+    try:
+        return Record.from_json(x)
+    except LayoutError as error:
+        raise bad(
+            file,
+            f"its relayout record is wrong: {error.message}",
+            "take the record out, or write the file again with relayout",
+            name,
+        ) from None
+
+
+def with_records(entries: dict[str, Entry], records: dict[str, Record]) -> dict[str, Entry]:
+    """The entries with their records."""
+    return {name: e._replace(record=records.get(name, e.record)) for name, e in entries.items()}
+
+
+def one_segment(file: Opened, start: int, size: int, name: str, element: Element, shape: tuple[int, ...]) -> Entry:
+    """A tensor in one piece; its bytes are held against its shape and against the file."""
+    needed = bytes_of(element, shape)
+    if size != needed:
+        raise bad(file.path, f"{shown(shape)} of {element.name} needs {needed} bytes, and it has {size}.", WHOLE, name)
+    if start < 0 or start + size > file.size:
+        raise bad(file.path, f"it ends at byte {start + size}, and the file at {file.size}.", WHOLE, name)
+    return Entry(name, element, shape, (Segment(file.path, start, size),))

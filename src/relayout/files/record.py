@@ -1,0 +1,206 @@
+"""The record that travels with stored data: which logical tensor a row-major array holds, as JSON of version 1."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..elements import ELEMENTS, Element, storage_dtype
+from ..errors import ShapeError, shown
+
+if TYPE_CHECKING:
+    from ..interface import Interface
+    from ..layout import Layout
+
+VERSION = 1
+MAX_RANK = 64
+MAX_TEXT = 1 << 14
+"""No layout is a longer text."""
+
+MAX_CHANNELS = 1 << 20
+"""No tensor has more scales."""
+
+_KEYS = {"version", "shape", "layout", "axes", "fill", "interface"}
+_MEANINGS = {"element", "scale", "offset", "axis"}
+
+
+class Record(NamedTuple):
+    """The logical tensor that a stored array holds.
+
+    ``layout`` is a text that ``rl.parse`` reads with the logical ``shape``. ``fill`` is the stored value of the
+    padding, a number or the hexadecimal text of its bits. ``interface`` is the meaning of the elements in words:
+    ``{"element": "bfloat16"}``, with a scale, an offset and perhaps an axis if they are quantised. What is None is as
+    the file says.
+    """
+
+    shape: tuple[int, ...]
+    layout: str
+    axes: str | None = None
+    fill: int | float | str | None = None
+    interface: Mapping[str, Any] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        layout: Layout | str,
+        shape: tuple[int, ...],
+        interface: Interface | None = None,
+        *,
+        axes: str | None = None,
+        fill: Any = None,
+    ) -> Record:
+        """The record of a layout, or of a text that names one, for a tensor of that shape."""
+        text = layout if isinstance(layout, str) else f"mojo:{layout}"
+        told = None if interface is None else words_of(interface)
+        return cls(shape, text, axes, None if fill is None else _fill_of(fill), told)
+
+    def to_json(self) -> dict[str, Any]:
+        """The record as JSON says it; what is None is left out."""
+        found = {"version": VERSION, "shape": list(self.shape), **self._asdict(), "interface": self.interface}
+        found["shape"] = list(self.shape)
+        return {key: value for key, value in found.items() if value is not None}
+
+    @classmethod
+    def from_json(cls, x: Any) -> Record:
+        """The record that JSON tells; anything else, and any other version, is refused."""
+        if not isinstance(x, dict):
+            raise _refused(f"it is {shown(x)}, no object")
+        version = x.get("version")
+        if version != VERSION or isinstance(version, bool):
+            raise _refused(f"it has version {shown(version)}, and this relayout reads version {VERSION}")
+        strange = set(x) - _KEYS
+        if strange:
+            raise _refused(f"it has {shown(sorted(strange)[0])}, which version {VERSION} does not know")
+        shape, layout, axes = x.get("shape"), x.get("layout"), x.get("axes")
+        if not isinstance(shape, list) or len(shape) > MAX_RANK or not all(_is_size(n) for n in shape):
+            raise _refused(f"its shape is {shown(shape)}")
+        if not isinstance(layout, str) or len(layout) > MAX_TEXT:
+            raise _refused(f"its layout is {shown(layout)}")
+        if axes is not None and not (isinstance(axes, str) and len(axes) == len(set(axes)) == len(shape)):
+            raise _refused(f"its axes {shown(axes)} do not name {len(shape)} dimensions")
+        fill = x.get("fill")
+        if not _is_fill(fill):
+            raise _refused(f"its fill is {shown(fill)}")
+        return cls(tuple(shape), layout, axes, fill, _checked_words(x.get("interface")))
+
+    # ---- against what is stored --------------------------------------------------------------------------
+
+    def meaning(self, stored: Element, size: int = 0) -> Interface:
+        """What elements of the stored type mean.
+
+        The record may say quantised for integers, and any type for unsigned integers of its width, which are the bits
+        of types that a container lacks; elements below a byte are packed in uint8. Every other type contradicts.
+        """
+        from ..interface import Plain, ScaleOffset
+
+        words = self.interface
+        if words is None:
+            return Plain(stored)
+        kind = ELEMENTS[words["element"]]
+        bits = stored.name == f"uint{max(kind.bits, 8)}"
+        if kind.underlying != stored.underlying and not bits:
+            raise ShapeError(f"it says {kind.name}, and the file holds {stored.name}.", hint="one of them is wrong")
+        if "scale" not in words:
+            return Plain(kind)
+        return ScaleOffset(words["scale"], words["offset"], kind.name, words.get("axis"))
+
+    def placed(self, stored: Element, size: int) -> Layout:
+        """The layout, which needs exactly the ``size`` bytes that are stored."""
+        kind = self.meaning(stored).element
+        layout = self.tensor_layout(kind)
+        if layout.has_basis or (layout.size and layout.min_offset < 0):
+            raise ShapeError(f"{layout} has no places in memory.", hint="use integer strides, and an offset")
+        needed = -(-layout.storage_size * kind.bits // 8)
+        if needed != size:
+            raise ShapeError(
+                f"{shown(self.layout)} of shape {shown(self.shape)} and {kind.name} needs {needed} bytes, "
+                f"and {size} are stored.",
+                hint="one of them is wrong",
+            )
+        return layout
+
+    def tensor_layout(self, element: Element | None = None) -> Layout:
+        """The layout of the logical shape; the type decides where a name depends on the width of elements."""
+        from ..dialects import read, with_shape
+
+        return with_shape(read(self.layout, dtype=element), self.shape)
+
+    def fill_value(self, stored: Element) -> Any:
+        """The fill as a stored value, or None."""
+        import numpy as np
+
+        if not isinstance(self.fill, str):
+            return self.fill
+        kind = storage_dtype(self.meaning(stored).element)
+        bits = int(self.fill, 16)
+        if bits >> 8 * kind.itemsize:
+            raise ShapeError(f"its fill {self.fill} has more bits than {stored.name}.", hint="one of them is wrong")
+        return np.frombuffer(bits.to_bytes(kind.itemsize, "little"), kind)[0]
+
+
+def words_of(interface: Interface) -> dict[str, Any]:
+    """An interface as a record says it."""
+    from ..interface import Plain
+
+    if isinstance(interface, Plain):
+        return {"element": interface.element.name}
+    numbers = {
+        key: list(x) if isinstance(x, tuple) else x
+        for key, x in (("scale", interface.scale), ("offset", interface.offset))
+    }
+    axis = {} if interface.axis is None else {"axis": interface.axis}
+    return {"element": interface.element.name, **numbers, **axis}
+
+
+def _refused(what: str) -> ShapeError:
+    return ShapeError(f"{what}.", hint="a record of version 1 has a shape, a layout, and perhaps axes, fill, interface")
+
+
+def _is_size(n: Any) -> bool:
+    return isinstance(n, int) and not isinstance(n, bool) and 0 <= n < 1 << 63
+
+
+def _is_number(x: Any) -> bool:
+    return isinstance(x, int | float) and not isinstance(x, bool) and abs(x) < 1 << 128
+
+
+def _is_fill(x: Any) -> bool:
+    if isinstance(x, str):
+        return x.startswith("0x") and 2 < len(x) <= 34 and all(c in "0123456789abcdef" for c in x[2:])
+    return x is None or _is_number(x)
+
+
+def _fill_of(x: Any) -> int | float | str:
+    """A stored value as JSON says it: finite real numbers as they are, everything else by its bits."""
+    import numpy as np
+
+    if isinstance(x, str) and _is_fill(x):
+        return x
+    value = np.asarray(x)
+    if value.ndim == 0 and value.dtype.kind in "biuf" and np.isfinite(value):
+        plain: Any = value.item()
+        return int(plain) if isinstance(plain, bool) else plain
+    if value.ndim or value.dtype.kind not in "fcV":
+        raise ShapeError(f"a fill is one stored value, got {shown(x)}.", hint="pass a number", got=x)
+    return "0x" + value.astype(value.dtype.newbyteorder("<"), copy=False).tobytes()[::-1].hex()
+
+
+def _checked_words(x: Any) -> dict[str, Any] | None:
+    if x is None:
+        return None
+    if not isinstance(x, dict) or set(x) - _MEANINGS or not isinstance(x.get("element"), str):
+        raise _refused(f"its interface is {shown(x)}")
+    if x["element"] not in ELEMENTS:
+        raise _refused(f"its interface names the type {shown(x['element'])}, which is not known")
+    if ("scale" in x) != ("offset" in x) or ("axis" in x and "scale" not in x):
+        raise _refused("its interface has a scale without an offset, or an axis without both")
+    for key in ("scale", "offset"):
+        several = x.get(key, 0)
+        for value in several if isinstance(several, list) else [several]:
+            if not _is_number(value) or (key == "offset" and not isinstance(value, int)):
+                raise _refused(f"the {key} of its interface is {shown(value)}")
+        if isinstance(several, list) and len(several) > MAX_CHANNELS:
+            raise _refused(f"its interface has {len(several)} channels")
+    if "axis" in x and not _is_size(x["axis"]):
+        raise _refused(f"the axis of its interface is {shown(x['axis'])}")
+    return dict(x)

@@ -1,24 +1,99 @@
-"""The command line; click is imported only when a command runs."""
+"""The command line. A command's module, and what it needs, is imported only when the command runs."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+import click
+
+from .. import __version__
+from .failures import guarded
+
+COMMANDS = {
+    "Look": {
+        "show": ("look", "What a layout is: shapes, strides, room, padding, names."),
+        "at": ("look", "The offset of a coordinate, the coordinates of an offset."),
+        "draw": ("look", "A picture of offsets, with the blocks set apart."),
+        "catalog": ("look", "Search the named formats."),
+    },
+    "Reason": {
+        "translate": ("reason", "A layout in another notation, or in all of them."),
+        "compare": ("reason", "Are two layouts the same function? If not, where?"),
+        "infer": ("reason", "Which layout has this file?"),
+        "explain": ("reason", "A layout, or an error's code, in plain words."),
+    },
+    "Combine": {
+        "compose": ("combine", "One layout after another."),
+        "divide": ("combine", "A layout cut into tiles."),
+        "product": ("combine", "A layout repeated by another."),
+        "invert": ("combine", "From offsets back to coordinates."),
+        "complement": ("combine", "What a layout leaves out."),
+        "coalesce": ("combine", "The shortest layout of the same values."),
+    },
+    "Move data": {
+        "inspect": ("move", "The tensors of a file, and their layouts."),
+        "repack": ("move", "The tensors of a file into another layout."),
+        "verify": ("move", "Do two files hold the same elements?"),
+    },
+    "Start": {
+        "demo": ("tour", "Show what relayout does, on built-in data."),
+    },
+}
+"""Every command by section: the module of this package that has it under its name, and what it does."""
+
+
+class LazyGroup(click.Group):
+    """The commands of the table above, imported one by one when used, and never for the list of them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [name for section in COMMANDS.values() for name in section]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        for section in COMMANDS.values():
+            if cmd_name in section:
+                module, short_help = section[cmd_name]
+                command: click.Command = getattr(import_module(f".{module}", __name__), cmd_name)
+                command.short_help = short_help
+                return command
+        return None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command meant by the first argument; a misspelt one is answered with those most like it."""
+        if args[0] not in self.list_commands(ctx) and not args[0].startswith("-") and not ctx.resilient_parsing:
+            from difflib import get_close_matches
+
+            near = get_close_matches(args[0], self.list_commands(ctx))
+            meant = f" Did you mean {' or '.join(near)}?" if near else ""
+            raise click.UsageError(f"There is no command {args[0]!r}.{meant}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        width = max(map(len, self.list_commands(ctx)))
+        for title, section in COMMANDS.items():
+            with formatter.section(title):
+                formatter.write_dl([(f"{name:<{width}}", short_help) for name, (_, short_help) in section.items()])
+
+    def main(self, args: Sequence[str] | None = None, *rest: Any, **options: Any) -> Any:
+        """Run the command named by the arguments, and leave with its exit code; no error gets past here."""
+        guarded(super().main, args, *rest, **options)
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Layouts are texts in any notation, or names of the catalog; - reads one from standard input. Every command "
+    "has --help and --json. Exit codes: 0 done, 1 the answer is no, 2 usage, 3 bad input, 4 not expressible, 5 limit, "
+    "130 interrupted.",
+)
+@click.version_option(__version__, prog_name="relayout")
+def relayout() -> None:
+    """Exact tensor layouts: looked at, translated, compared, combined; and data moved between them."""
 
 
 def main() -> None:
     """The entry point of the ``relayout`` command."""
-    import click
-
-    from .. import __version__
-
-    @click.group(context_settings={"help_option_names": ["-h", "--help"]})
-    @click.version_option(__version__, prog_name="relayout")
-    def relayout() -> None:
-        """Exact tensor layouts, computed, combined, compared and pictured."""
-
-    @relayout.command()
-    def demo() -> None:
-        """Show what relayout does, on built-in data."""
-        from .demo import run
-
-        run()
-
-    relayout()
+    relayout.main(prog_name="relayout")

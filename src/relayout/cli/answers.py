@@ -1,0 +1,154 @@
+"""What commands answer: one result, printed as JSON, or as text that is folded and coloured for a terminal only."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, TextIO
+
+import click
+
+from ..errors import LayoutError
+from ..format import Format
+from ..layout import Layout
+from ..swizzle import Swizzle
+
+SCHEMA = 1
+"""The version of the JSON: it grows when a key changes its meaning or goes."""
+
+
+class Fields(NamedTuple):
+    """Labels with their values, one line each."""
+
+    pairs: Sequence[tuple[str, str]]
+
+
+class Table(NamedTuple):
+    """Rows under titles; the last column may be long."""
+
+    titles: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+class Answer(NamedTuple):
+    """What a command found out: for programs, and for people (nothing where it has spoken already).
+
+    ``no`` makes the exit code 1.
+    """
+
+    result: Any
+    blocks: Sequence[str | Fields | Table]
+    no: bool = False
+
+
+class Command(click.Command):
+    """A command whose function returns an ``Answer``; it has ``--json``."""
+
+    def __init__(self, *args: Any, **words: Any) -> None:
+        super().__init__(*args, **words)
+        self.params.append(click.Option(["--json", "in_json"], is_flag=True, help="Answer in JSON, errors included."))
+
+    def invoke(self, ctx: click.Context) -> None:
+        in_json = ctx.meta["relayout.json"] = ctx.params.pop("in_json")
+        answer: Answer = super().invoke(ctx)
+        if in_json:
+            printed(document({"relayout": SCHEMA, "command": self.name, "result": as_json(answer.result)}))
+        elif answer.blocks:
+            written = "\n".join(_plain(answer.blocks)) if width_of(sys.stdout) is None else _on_terminal(answer.blocks)
+            printed(written)
+        ctx.exit(int(answer.no))
+
+
+def width_of(stream: TextIO) -> int | None:
+    """The columns of a terminal; None for everything else, which is never folded."""
+    return shutil.get_terminal_size().columns if stream.isatty() else None
+
+
+def printed(text: str) -> None:
+    """Write to stdout; a reader that has seen enough (``| head``) is no error."""
+    try:
+        encoding = sys.stdout.encoding or "utf-8"
+        sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+# ---- for people ------------------------------------------------------------------------------------------
+
+
+def _plain(blocks: Sequence[str | Fields | Table]) -> Iterator[str]:
+    for block in blocks:
+        if isinstance(block, str):
+            yield block
+            continue
+        rows = block.pairs if isinstance(block, Fields) else [block.titles, *block.rows]
+        widths = [max(map(len, column)) for column in zip(*rows)]
+        for row in rows:
+            yield "  ".join([f"{cell:<{n}}" for cell, n in zip(row, widths)]).rstrip()
+
+
+def _on_terminal(blocks: Sequence[str | Fields | Table]) -> str:
+    """The same, folded to the width of the terminal within columns, with colours unless NO_COLOR is set."""
+    from io import StringIO
+
+    from rich.console import Console
+    from rich.table import Table as Grid
+    from rich.text import Text
+
+    written = StringIO()
+    console = Console(file=written, force_terminal=True, highlight=False, width=width_of(sys.stdout))
+    for block in blocks:
+        if isinstance(block, str):
+            console.print(Text.from_ansi(block))
+            continue
+        headed = isinstance(block, Table)
+        grid = Grid(box=None, show_header=headed, header_style="bold", padding=(0, 2, 0, 0), pad_edge=False)
+        for k, title in enumerate(block.titles if isinstance(block, Table) else ("", "")):
+            last = k == (len(block.titles) if isinstance(block, Table) else 2) - 1
+            grid.add_column(title, no_wrap=not last, overflow="fold", style="cyan" if k == 0 else "")
+        for row in block.rows if isinstance(block, Table) else block.pairs:
+            grid.add_row(*[Text(cell) for cell in row])
+        console.print(grid)
+    return "\n".join([line.rstrip() for line in written.getvalue().rstrip("\n").split("\n")])
+
+
+# ---- for programs ----------------------------------------------------------------------------------------
+
+
+def document(value: Any, level: int = 0) -> str:
+    """The text of a JSON value: one line for each key of the outer objects, and what is in them on that line."""
+    if level == 2 or not isinstance(value, dict) or not value:
+        return json.dumps(value, allow_nan=False)
+    space = "  " * level
+    lines = [f"{space}  {json.dumps(key)}: {document(entry, level + 1)}" for key, entry in value.items()]
+    return "{\n" + ",\n".join(lines) + f"\n{space}}}"
+
+
+def as_json(x: Any) -> Any:
+    """``x`` in the types of JSON; layouts and formats with their parts, all else that JSON lacks as its text."""
+    if isinstance(x, Layout):
+        return _layout(x)
+    if isinstance(x, Format):
+        parts = {name: getattr(x, name) for name in ("rank", "order", "axes", "fill", "indirect", "align")}
+        return as_json({"text": str(x), "blocks": x.pairs[x.rank :], **parts, "element_bits": x.element_bits})
+    if isinstance(x, Swizzle):
+        return list(x.parameters)
+    if isinstance(x, LayoutError):
+        return {"code": x.code, "name": type(x).__name__, "message": x.message, "hint": x.hint}
+    if isinstance(x, dict):
+        return {str(key): as_json(value) for key, value in x.items()}
+    if isinstance(x, tuple | list):
+        return [as_json(entry) for entry in x]
+    if x is None or isinstance(x, str | bool | int) or (isinstance(x, float) and math.isfinite(x)):
+        return x
+    return as_json(x.item()) if hasattr(x, "item") and getattr(x, "ndim", 0) == 0 else str(x)
+
+
+def _layout(x: Layout) -> dict[str, Any]:
+    parts = {name: getattr(x, name) for name in ("shape", "stride", "offset", "extents", "origin", "swizzle")}
+    return {"text": str(x), **as_json(parts), "size": x.size}

@@ -1,0 +1,154 @@
+"""What commands take: texts of layouts in any notation, shapes, coordinates, tilers, and the options they share."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
+from typing import Any
+
+import click
+
+from .. import catalog
+from ..dialects import BUILT_IN, names, read, with_shape
+from ..elements import ELEMENTS
+from ..errors import ParseError, ShapeError
+from ..format import Format
+from ..layout import Layout
+
+_SIZES = re.compile(r"\s*\(?\s*\d{1,4000}(\s*[,x]\s*\d{1,4000})*\s*,?\s*\)?\s*")
+_STRANGE = re.compile(r"[^\d\s(),_-]|\d{4000}|(?<=\w)_|_(?=\w)")
+
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def text_argument(name: str = "text") -> Decorator:
+    """The text of a layout; ``-`` is standard input. The shell completes names of the catalog and of notations."""
+
+    def given(ctx: click.Context, param: click.Parameter, value: str) -> str:
+        return sys.stdin.read(1 << 20).strip() if value == "-" else value
+
+    def completed(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+        return _beginning([*catalog.names(), *[f"{dialect}:" for dialect in BUILT_IN]], incomplete)
+
+    return click.argument(name, callback=given, shell_complete=completed)
+
+
+def as_sizes(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int, ...] | None:
+    """The callback of an option that is a shape: ``1,8,8,32`` or ``1x8x8x32``."""
+    if value is None or value in ("", "()"):
+        return None if value is None else ()
+    if not _SIZES.fullmatch(value):
+        raise click.BadParameter(f"{value!r} is no shape: write sizes as in 1,8,8,32.", ctx, param)
+    return tuple([int(n) for n in re.findall(r"\d+", value)])
+
+
+def shape_option() -> Decorator:
+    what = "The tensor's shape, as in 1,8,8,32; formats need it."
+    return click.option("--shape", callback=as_sizes, metavar="SIZES", help=what)
+
+
+def axes_option() -> Decorator:
+    return click.option("--axes", metavar="NAMES", help="The names of your tensor's dimensions in order, as in nchw.")
+
+
+def dtype_option() -> Decorator:
+    """The name of an element type."""
+
+    def given(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+        if value is not None and value not in ELEMENTS:
+            near = ", ".join(get_close_matches(value, ELEMENTS)) or "float32, uint8, bfloat16"
+            raise click.BadParameter(f"there is no element type {value!r}; there are {near}, ...", ctx, param)
+        return value
+
+    def completed(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+        return _beginning(ELEMENTS, incomplete)
+
+    what = "The type of the elements, as in float16."
+    return click.option("--dtype", callback=given, shell_complete=completed, metavar="TYPE", help=what)
+
+
+def to_option() -> Decorator:
+    """The name of a notation."""
+
+    def given(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+        if value is not None and value.partition(":")[0] not in names():
+            raise click.BadParameter(f"there is no notation {value!r}; there are {', '.join(names())}.", ctx, param)
+        return value
+
+    def completed(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+        return _beginning(names(), incomplete)
+
+    what = "The notation to answer in."
+    return click.option("--to", "dialect", callback=given, shell_complete=completed, metavar="NOTATION", help=what)
+
+
+def _beginning(words: Iterable[str], incomplete: str) -> list[str]:
+    return [word for word in words if word.startswith(incomplete)]
+
+
+# ---- layouts ---------------------------------------------------------------------------------------------
+
+
+def subject(text: str, shape: Any = None, axes: str | None = None, dtype: Any = None) -> Layout | Format:
+    """What the text writes down: with a shape its layout, in the order of ``axes``."""
+    found = read(text, dtype=dtype)
+    if axes is not None and isinstance(found, Format):
+        found = found.aligned(axes)
+    if shape is not None:
+        return with_shape(found, shape)
+    if not isinstance(found, Layout | Format):
+        raise ShapeError("this text says nothing about the shape.", hint="pass shape=(...)", text=text)
+    return found
+
+
+def layout(text: str, shape: Any = None, axes: str | None = None, dtype: Any = None) -> Layout:
+    """The layout of the text; a format needs the shape."""
+    found = subject(text, shape, axes, dtype)
+    if isinstance(found, Format):
+        raise ShapeError(
+            f"{text.strip()} is a format: its layout depends on the shape.", hint="pass shape=(...)", text=text
+        )
+    return found
+
+
+def tiler(text: str) -> Any:
+    """What cuts a layout: a layout, or mode by mode ``4,8`` or ``<4:1, 8:2>``, where ``_`` leaves a mode alone."""
+    inside = text.strip()
+    if inside.startswith("<") and inside.endswith(">"):
+        return tuple([tiler(part) for part in _split(inside[1:-1])])
+    if re.fullmatch(r"[\s\d(),_]+", inside):
+        return integers(inside, "a tiler")
+    return layout(text)
+
+
+def _split(text: str) -> list[str]:
+    """The parts between commas that are in no bracket."""
+    parts, level, start = [], 0, 0
+    for k, c in enumerate(text):
+        level += (c in "(<[") - (c in ")>]")
+        if c == "," and level == 0:
+            parts.append(text[start:k])
+            start = k + 1
+    return [*parts, text[start:]]
+
+
+def integers(text: str, what: str) -> Any:
+    """Nested integers: ``3``, ``1,2``, ``(1,(0,2))``; ``_`` is None."""
+    position = 0
+    if (strange := _STRANGE.search(text)) is None:
+        try:
+            return ast.literal_eval(text.strip().replace("_", "None"))
+        except SyntaxError as error:
+            position = min(max((error.offset or 1) - 1, 0), len(text))
+        except (ValueError, MemoryError, RecursionError):
+            pass
+    raise ParseError(
+        f"this is not {what}.",
+        text=text,
+        position=strange.start() if strange else position,
+        hint="write integers as in 1,2 or (1,(0,2))",
+    )

@@ -1,0 +1,111 @@
+"""How the command line fails: one exit code for each kind of error, one way to tell it, and never a traceback."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Sequence
+from types import TracebackType
+from typing import Any, NoReturn
+
+import click
+
+from ..errors import BadFile, Cancelled, LayoutError, LimitExceeded, NotExpressible, ParseError
+from .answers import SCHEMA, as_json, document, printed, width_of
+
+USAGE, BAD_INPUT, NOT_EXPRESSIBLE, LIMIT, BUG, INTERRUPTED = 2, 3, 4, 5, 70, 130
+_TOLD = ("text", "position", "counterexample", "candidates", "missing", "limit", "file", "tensor")
+
+
+def guarded(run: Callable[..., Any], args: Sequence[str] | None, *rest: Any, **options: Any) -> NoReturn:
+    """Run a click command and leave with its exit code; an error is told on stderr, or with --json on stdout."""
+    arguments = list(sys.argv[1:] if args is None else args)
+    in_json = "--json" in arguments[: arguments.index("--") if "--" in arguments else None]
+    sys.excepthook = _bug
+    try:
+        code = run(arguments, *rest, **{**options, "standalone_mode": False})
+    except (click.Abort, KeyboardInterrupt):
+        code = _tell("interrupted", "interrupted.", "", INTERRUPTED, in_json)
+    except click.UsageError as error:
+        context = error.ctx
+        usage = "" if context is None else f"{context.get_usage()}\n"
+        hint = "" if context is None else f"{context.command_path} --help tells more"
+        code = _tell("usage", error.format_message(), hint, USAGE, in_json, usage)
+    except click.ClickException as error:
+        code = _tell("input", error.format_message(), "", BAD_INPUT, in_json)
+    except LayoutError as error:
+        code = _tell_layout_error(error, in_json)
+    except OSError as error:
+        code = _tell_layout_error(BadFile(f"{error}.", hint="look at the file and the disk"), in_json)
+    except (MemoryError, RecursionError) as error:
+        what = "memory" if isinstance(error, MemoryError) else "stack"
+        code = _tell("limit", f"this needs more {what} than there is.", "ask about a part of it", LIMIT, in_json)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def exit_code(error: LayoutError) -> int:
+    """The exit code that tells this kind of error."""
+    if isinstance(error, NotExpressible):
+        return NOT_EXPRESSIBLE
+    if isinstance(error, LimitExceeded):
+        return LIMIT
+    return INTERRUPTED if isinstance(error, Cancelled) else BAD_INPUT
+
+
+def in_options(text: str) -> str:
+    """What the library says of its parameters, said of options: ``pass shape=(...)`` is ``pass --shape (...)``."""
+    text = text.replace("element_bits= or dtype=", "--dtype").replace("shape=(...)", "--shape 1,8,8,32")
+    text = text.replace("padded=True", "--padded")
+    return re.sub(r"\b(shape|dtype|axes|limit|fill)=(?=(\S?))", lambda m: f"--{m[1]}{' ' * bool(m[2])}", text)
+
+
+def _tell_layout_error(error: LayoutError, in_json: bool) -> int:
+    hint = in_options(error.hint)
+    if in_json:
+        words = {name: as_json(error.operands[name]) for name in _TOLD if error.operands.get(name) is not None}
+        found = {"code": error.code, "name": type(error).__name__, "message": error.message, "hint": hint, **words}
+        return _print_json(found, exit_code(error))
+    caret = ""
+    if isinstance(error, ParseError):
+        caret = str(error).removeprefix(error.message).removesuffix(f"\nHint: {error.hint}")
+    return _print(f"{type(error).__name__} [{error.code}]: {error.message}", caret, hint, exit_code(error))
+
+
+def _tell(code: str, message: str, hint: str, status: int, in_json: bool, before: str = "") -> int:
+    if in_json:
+        return _print_json({"code": code, "message": message, "hint": hint}, status)
+    click.echo(before, err=True, nl=False)
+    return _print(f"Error: {message}", "", hint, status)
+
+
+def _print_json(error: dict[str, Any], status: int) -> int:
+    printed(document({"relayout": SCHEMA, "error": {**error, "exit_code": status}}))
+    return status
+
+
+def _print(message: str, caret: str, hint: str, status: int) -> int:
+    """The message, the text with its caret, and the way out, on stderr; folded to a terminal's width."""
+    width = width_of(sys.stderr)
+    click.secho(_folded(message, width), fg="red", err=True)
+    for line in caret.splitlines()[1:]:
+        click.echo(line, err=True)
+    if hint:
+        click.secho(_folded(f"Hint: {hint}", width), fg="yellow", err=True)
+    return status
+
+
+def _folded(text: str, width: int | None) -> str:
+    if width is None:
+        return text
+    lines = [click.wrap_text(line, width, subsequent_indent="  ") for line in text.splitlines()]
+    return "\n".join(lines)
+
+
+def _bug(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> NoReturn:
+    """The last resort, for a mistake in relayout itself."""
+    where = ""
+    while trace is not None:
+        where = f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    click.echo(f"relayout made a mistake: {kind.__name__}: {error} ({where}). Please report it.", err=True)
+    raise SystemExit(BUG)

@@ -1,0 +1,291 @@
+"""The commands that look: ``show``, ``at``, ``draw`` and ``catalog``."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterator
+from fnmatch import fnmatchcase
+from typing import Any, TypeVar
+
+import click
+
+from .. import catalog as formats
+from ..draw.text import format_layout
+from ..elements import element
+from ..errors import LayoutError, ParseError
+from ..explain import explain
+from ..format import Format, format_of
+from ..layout import Layout
+from ..nested import product
+from .answers import Answer, Command, Fields, Table, width_of
+from .arguments import axes_option, dtype_option, integers, layout, shape_option, subject, text_argument
+from .failures import in_options
+from .picture import picture
+
+T = TypeVar("T")
+
+
+def _decided(question: Callable[[], T]) -> T | None:
+    """The answer, or None where there is none or it would cost too much."""
+    try:
+        return question()
+    except LayoutError:
+        return None
+
+
+# ---- show ------------------------------------------------------------------------------------------------
+
+
+@click.command(cls=Command)
+@text_argument()
+@shape_option()
+@axes_option()
+@dtype_option()
+def show(text: str, shape: Any, axes: str | None, dtype: str | None) -> Answer:
+    """What a layout is: shapes, strides, room, padding, contiguity, names, and the same in plain words.
+
+    TEXT is a layout in any notation or a name of the catalog.
+    """
+    found = subject(text, shape, axes, dtype)
+    bits = None if dtype is None else element(dtype).bits
+    facts = _facts_of_layout(found, bits) if isinstance(found, Layout) else _facts_of_format(found)
+    words = explain(found, axes=axes, dtype=dtype) if shape is None else explain(text, shape, axes=axes, dtype=dtype)
+    facts["names"] = formats.find(found, bits)
+    pairs = [(label.replace("_", " "), _written(value)) for label, value in facts.items() if _worth(value)]
+    result = {**facts, "kind": type(found).__name__.lower(), "layout": found, "explanation": words.splitlines()}
+    return Answer(result, [Fields(pairs), "", in_options(words)])
+
+
+def _facts_of_layout(x: Layout, bits: int | None) -> dict[str, Any]:
+    own = _decided(x.is_injective)
+    room = _decided(lambda: x.storage_size)
+    padding = room - x.size if own and room is not None else None
+    in_bytes = None if room is None or bits is None else -(-room * bits // 8)
+    orders = [("row-major", x.is_contiguous), ("column-major", x.is_fortran_contiguous)]
+    straight = [_decided(question) for _, question in orders]
+    order = next((name for (name, _), yes in zip(orders, straight) if yes), None)
+    return {
+        "layout": str(x),
+        "shape": x.extents,
+        "box": x.padded_shape if x.windowed else None,
+        "origin": x.origin if any(x.origin) else None,
+        "strides": x.stride,
+        "offset": x.offset or None,
+        "swizzle": x.swizzle,
+        "elements": x.size,
+        "room": room,
+        "bytes": in_bytes,
+        "padding": padding,
+        "waste": f"{padding / room:.1%}" if padding and room else None,
+        "reaches": None if x.size == 0 else _decided(lambda: (x.min_offset, x.max_offset)),
+        "contiguous": order or (False if straight == [False, False] else None),
+        "one_to_one": own,
+        "without_holes": _decided(x.is_packed),
+    }
+
+
+def _facts_of_format(x: Format) -> dict[str, Any]:
+    return {
+        "format": str(x),
+        "rank": x.rank,
+        "axes": x.axes,
+        "order": x.order,
+        "block": x.block_shape if x.blocks else None,
+        "block_size": product(x.block_shape) if x.blocks else None,
+        "fill": x.fill,
+        "element_bits": x.element_bits,
+    }
+
+
+def _worth(value: Any) -> bool:
+    """Whether there is something to tell; False and 0 are."""
+    return value is not None and value != []
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return ", ".join(value) if isinstance(value, list) else str(value)
+
+
+# ---- at --------------------------------------------------------------------------------------------------
+
+
+@click.command(cls=Command)
+@text_argument()
+@click.argument("coordinates", nargs=-1, metavar="[COORDINATE]...")
+@click.option("--offset", "offsets", type=int, multiple=True, help="Which coordinates lie at this offset?")
+@shape_option()
+@axes_option()
+@dtype_option()
+def at(
+    text: str,
+    coordinates: tuple[str, ...],
+    offsets: tuple[int, ...],
+    shape: Any,
+    axes: str | None,
+    dtype: str | None,
+) -> Answer:
+    """The offset of a coordinate, and with --offset the coordinates of an offset.
+
+    A coordinate is 1,2 with one entry for each dimension, nested like the shape as in 1,(0,2), or the number of an
+    element in colexicographic order. The exit code is 1 where nothing lies at an offset.
+    """
+    if not coordinates and not offsets:
+        raise click.UsageError("give a coordinate, or an offset with --offset.", click.get_current_context())
+    x = layout(text, shape, axes, dtype)
+    source = subject(text, axes=axes, dtype=dtype) if shape is not None else x
+    fmt = source if isinstance(source, Format) else _decided(lambda: format_of(x))
+    bits = None if dtype is None else element(dtype).bits
+    wanted = [integers(c, "a coordinate") for c in coordinates]
+    empty = []
+    for offset in offsets:
+        there = x.preimages(offset)
+        wanted += there
+        if not there:
+            empty.append(offset)
+    places = [_place(x, c, fmt, bits) for c in wanted]
+    rows = [{name.replace("_", " "): str(v) for name, v in p.items() if v is not None} for p in places]
+    blocks: list[str | Fields | Table] = [f"nothing lies at {offset}" for offset in empty]
+    if len(rows) == 1:
+        blocks.insert(0, Fields(list(rows[0].items())))
+    elif rows:
+        blocks.insert(0, Table(list(rows[0]), [list(row.values()) for row in rows]))
+    return Answer({"layout": x, "places": places, "nothing_at": empty}, blocks, no=bool(empty))
+
+
+def _place(x: Layout, coordinate: Any, fmt: Format | None, bits: int | None) -> dict[str, Any]:
+    """One element: its names, its offset, and where that is in bytes and in blocks."""
+    names = x.coordinates(coordinate)
+    offset = x(coordinate)
+    nested = None if names.natural == names.modes or x.rank == 1 else names.natural
+    place: dict[str, Any] = {"coordinate": names.modes, "nested": nested, "number": names.integer, "offset": offset}
+    if bits is not None:
+        place["bit" if bits % 8 else "byte"] = offset * bits if bits % 8 else offset * bits // 8
+    if fmt is not None and fmt.blocks:
+        whole = [c + o for c, o in zip(names.modes, x.origin)]
+        outer, inner = fmt.split(x.extents, left_pad=x.origin)
+        place["block"] = tuple([c // b for c, b in zip(whole, fmt.block_shape)])
+        place["block_number"] = outer(coordinate)
+        place["inside"] = tuple([c % b for c, b in zip(whole, fmt.block_shape)])
+        place["inside_number"] = inner(coordinate)
+    return place
+
+
+# ---- draw ------------------------------------------------------------------------------------------------
+
+
+@click.command(cls=Command)
+@text_argument()
+@click.option("--part", help="What to draw of it, as in 0,:8,:8,0.")
+@click.option("--rows", type=int, help="The dimension that runs down.")
+@click.option("--columns", type=int, help="The dimension that runs across.")
+@click.option(
+    "--style",
+    type=click.Choice(["blocks", "mojo", "cute"]),
+    default="blocks",
+    help="blocks sets blocks apart; mojo and cute print as those libraries do.",
+)
+@shape_option()
+@axes_option()
+@dtype_option()
+def draw(
+    text: str,
+    part: str | None,
+    rows: int | None,
+    columns: int | None,
+    style: str,
+    shape: Any,
+    axes: str | None,
+    dtype: str | None,
+) -> Answer:
+    """A picture: the offset of every coordinate, with the blocks set apart.
+
+    Two dimensions are drawn, by default the last two that are longer than 1; there is one grid for each coordinate of
+    the others.
+    """
+    x = layout(text, shape, axes, dtype)
+    if part is not None:
+        x = x.view[_part(part)]
+    width = width_of(sys.stdout)
+    lines = list(picture(x, rows, columns, width)) if style == "blocks" else format_layout(x, style).splitlines()
+    plain = [click.unstyle(line) for line in lines]
+    return Answer({"layout": x, "lines": plain}, ["\n".join(lines)])
+
+
+def _part(text: str) -> tuple[Any, ...]:
+    """The index that the text writes as numpy does: integers, ``start:stop:step`` and ``...``."""
+    found: list[Any] = []
+    position = 0
+    for word in text.split(","):
+        entry = word.strip()
+        if entry == "...":
+            found.append(...)
+        elif re.fullmatch(r"-?\d{1,300}", entry):
+            found.append(int(entry))
+        elif re.fullmatch(r"(-?\d{1,300})?:(-?\d{1,300})?(:(-?\d{1,300})?)?", entry):
+            found.append(slice(*[int(n) if n else None for n in entry.split(":")]))
+        else:
+            raise ParseError(
+                "this is not a part.", text=text, position=position, hint="write it as in 0,:8,2:10:2 or ...,0"
+            )
+        position += len(word) + 1
+    return tuple(found)
+
+
+# ---- catalog ---------------------------------------------------------------------------------------------
+
+
+@click.command(cls=Command)
+@click.argument("words", nargs=-1, metavar="[WORD]...")
+def catalog(words: tuple[str, ...]) -> Answer:
+    """Search the named formats: all of them, those that have every WORD, or all about one NAME.
+
+    A word is part of a name, of a source or of a note, or a pattern for the name as in htp:*. The exit code is 1 where
+    nothing is found.
+    """
+    named = formats.named(words[0]) if len(words) == 1 else None
+    if named is not None:
+        return Answer(_as_result(named), [Fields(list(_entry_pairs(named)))])
+    found = [formats.entry(name) for name in formats.names()]
+    found = [entry for entry in found if all(_has(entry, word.lower()) for word in words)]
+    if not found:
+        near = formats.near(" ".join(words))
+        meant = f" Did you mean {', '.join(near)}?" if near else ""
+        return Answer([], [f"nothing is called so.{meant}"], no=True)
+    rows = [(entry.name, entry.axes, _short(entry)) for entry in found]
+    return Answer([_as_result(entry) for entry in found], [Table(("name", "axes", "format"), rows)])
+
+
+def _has(entry: formats.Entry, word: str) -> bool:
+    if "*" in word or "?" in word:
+        return fnmatchcase(entry.name.lower(), word)
+    return any(word in text.lower() for text in (entry.name, entry.provenance, entry.note))
+
+
+def _form(form: Format | Layout) -> str:
+    """The factors of a format, without the axes, which have a place of their own; a tile as CuTe writes it."""
+    return form.to("cute") if isinstance(form, Layout) else str(form.renamed(None))
+
+
+def _short(entry: formats.Entry) -> str:
+    forms = list(entry.forms.items())
+    if len(forms) == 1:
+        return _form(forms[0][1])
+    return f"by the width of elements: {', '.join([str(bits) for bits, _ in forms])} bits"
+
+
+def _entry_pairs(entry: formats.Entry) -> Iterator[tuple[str, str]]:
+    yield "name", entry.name
+    yield "axes", entry.axes
+    for bits, form in entry.forms.items():
+        yield "format" if bits is None else f"{bits} bits", _form(form)
+    yield "source", entry.provenance
+    if entry.note:
+        yield "note", entry.note
+
+
+def _as_result(entry: formats.Entry) -> dict[str, Any]:
+    forms = {"any" if bits is None else bits: form for bits, form in entry.forms.items()}
+    return {"name": entry.name, "axes": entry.axes, "forms": forms, "source": entry.provenance, "note": entry.note}

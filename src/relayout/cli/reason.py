@@ -1,0 +1,210 @@
+"""The commands that reason: ``translate``, ``compare``, ``infer`` and ``explain``."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import click
+
+from .. import dialects
+from ..align import aligned
+from ..align import compare as compare_texts
+from ..compare import Comparison
+from ..errors import LayoutError, ShapeError, error_classes
+from ..explain import explain as explained
+from ..format import Format
+from ..infer import Inference
+from ..infer import infer as from_data
+from ..inference.boxes import names as names_of
+from ..layout import Layout
+from .answers import Answer, Command, Fields, Table
+from .arguments import axes_option, dtype_option, shape_option, subject, text_argument, to_option
+from .failures import in_options
+
+# ---- translate -------------------------------------------------------------------------------------------
+
+
+@click.command(cls=Command)
+@text_argument()
+@shape_option()
+@to_option()
+@click.option("--all", "everything", is_flag=True, help="Every notation, or why one cannot hold it (the default).")
+@click.option("--padded", is_flag=True, help="Write the whole box where a notation has no word for padding.")
+@axes_option()
+@dtype_option()
+def translate(
+    text: str, shape: Any, dialect: str | None, everything: bool, padded: bool, axes: str | None, dtype: str | None
+) -> Answer:
+    """A layout in another notation, or in all of them.
+
+    TEXT is a layout in any notation or a name of the catalog. With --to the text alone is printed, and the exit code is
+    4 where the notation cannot hold it.
+    """
+    if everything and dialect is not None:
+        raise click.UsageError("--to and --all exclude each other.", click.get_current_context())
+    found = subject(text, shape, axes, dtype)
+    if dialect is not None:
+        written = dialects.render(found, dialect, padded=padded, dtype=dtype)
+        return Answer({"subject": found, "dialect": dialect, "text": written}, [written])
+    texts: dict[str, str] = {}
+    refusals: dict[str, LayoutError] = {}
+    rows = []
+    for name in dialects.names():
+        try:
+            texts[name] = dialects.render(found, name, padded=padded, dtype=dtype)
+            rows.append((name, texts[name]))
+        except LayoutError as refusal:
+            refusals[name] = refusal
+            rows.append((name, f"- {_reason(refusal, found)}"))
+    return Answer({"subject": found, "texts": texts, "refusals": refusals}, [Fields(rows)])
+
+
+def _reason(refusal: LayoutError, x: Layout | Format) -> str:
+    """The refusal without the layout itself."""
+    _, found, why = refusal.message.partition(f"cannot hold {x}: ")
+    return why if found else refusal.message.removeprefix(f"{x} ")
+
+
+# ---- compare ---------------------------------------------------------------------------------------------
+
+
+@click.command(cls=Command)
+@text_argument("a")
+@text_argument("b")
+@shape_option()
+@axes_option()
+@dtype_option()
+@click.option("--flat", is_flag=True, help="Count elements colexicographically: ranks may differ.")
+@click.option("--limit", type=click.IntRange(1), default=1 << 20, help="How many elements may be enumerated.")
+def compare(a: str, b: str, shape: Any, axes: str | None, dtype: str | None, flat: bool, limit: int) -> Answer:
+    """Are two layouts the same function? The exit code is 1 if not, with the first coordinate that differs.
+
+    Two formats are compared for --shape; without it, for every shape. Axes that have names meet by name.
+    """
+    one, other = aligned(subject(a, dtype=dtype), subject(b, dtype=dtype), axes)
+    every = shape is None and isinstance(one, Format) and isinstance(other, Format)
+    if every and one.rank == other.rank:
+        if one.equivalent(other):
+            words = "the same function for every shape"
+            return Answer({"same": True, "every_shape": True, "a": one, "b": other}, [words])
+        shape = tuple([2 * max(m, n) + 1 for m, n in zip(one.block_shape, other.block_shape)])
+    verdict = compare_texts(one, other, flat, limit, shape=shape)
+    if every and verdict:
+        raise ShapeError("these formats are not alike, but agree on some shapes.", hint="pass shape=(...)", a=a, b=b)
+    example = f"for the shape {_shape(shape)}: " if every else ""
+    return Answer(
+        {
+            "same": bool(verdict),
+            "every_shape": False,
+            "shape": verdict.a.extents,
+            "coordinate": verdict.coordinate,
+            "offsets": verdict.offsets,
+            "domains": verdict.domains,
+            "storage": _storage(verdict),
+            "a": verdict.a,
+            "b": verdict.b,
+        },
+        [f"{example}{verdict}"],
+        no=not verdict,
+    )
+
+
+def _shape(shape: Any) -> str:
+    return ",".join(map(str, shape))
+
+
+def _storage(verdict: Comparison) -> list[int | None]:
+    sizes: list[int | None] = []
+    for x in (verdict.a, verdict.b):
+        try:
+            sizes.append(x.storage_size)
+        except LayoutError:
+            sizes.append(None)
+    return sizes
+
+
+# ---- infer -----------------------------------------------------------------------------------------------
+
+
+@click.command(cls=Command)
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, allow_dash=False), metavar="FILE...")
+@click.option(
+    "--like",
+    "references",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="REF",
+    help="The tensor that the file was made from; once for each file.",
+)
+@click.option("--offsets", is_flag=True, help="The file is a table of offsets, one for each coordinate.")
+@shape_option()
+@dtype_option()
+def infer(
+    files: tuple[Path, ...], references: tuple[Path, ...], offsets: bool, shape: Any, dtype: str | None
+) -> Answer:
+    """Which layout has this file?
+
+    Alone, a file has the layout that its header or its record gives. With --like REF the file is what a converter made
+    of the tensor REF: elements are found by their values, the rest is padding. A file whose name does not tell its
+    kind, as .npy does, is raw memory; a raw REF needs --shape and --dtype.
+    """
+    from .arrays import memory, tensor
+
+    if references and len(references) != len(files):
+        raise click.UsageError("each file needs a --like of its own.", click.get_current_context())
+    if not references and len(files) > 1:
+        raise click.UsageError("several files need a --like each.", click.get_current_context())
+    if references:
+        values = [tensor(path, shape, dtype).stored() for path in references]
+        dumps = [memory(path, value.dtype) for path, value in zip(files, values)]
+        found = from_data(values, dumps) if len(files) > 1 else from_data(values[0], dumps[0])
+    elif offsets:
+        found = from_data(offsets=tensor(files[0], shape, dtype).stored())
+    else:
+        layout = tensor(files[0], shape, dtype).layout
+        names, fmt = names_of(layout, True)
+        found = Inference(layout, fmt, names, layout.size, layout.size)
+    return Answer(_inference(found), [Fields(_pairs(str(found)))])
+
+
+def _pairs(text: str) -> list[tuple[str, str]]:
+    cut = [line.partition(" ") for line in text.splitlines()]
+    return [(label, value.strip()) for label, _, value in cut]
+
+
+def _inference(found: Inference) -> dict[str, Any]:
+    return {**found._asdict(), "texts": {name: text for name, text in found.texts.items() if isinstance(text, str)}}
+
+
+# ---- explain ---------------------------------------------------------------------------------------------
+
+
+@click.command(cls=Command)
+@text_argument()
+@shape_option()
+@axes_option()
+@dtype_option()
+def explain(text: str, shape: Any, axes: str | None, dtype: str | None) -> Answer:
+    """A layout, or the code of an error, in plain words.
+
+    TEXT is a code such as RL006, or a layout in any notation.
+    """
+    if re.fullmatch(r"RL\d+", text.strip(), re.IGNORECASE):
+        return _explained_code(text.strip().upper())
+    if shape is None:
+        subject(text, dtype=dtype)
+    words = in_options(explained(text, shape, axes=axes, dtype=dtype))
+    return Answer({"lines": words.splitlines()}, [words])
+
+
+def _explained_code(code: str) -> Answer:
+    for cls in error_classes():
+        if cls.code == code:
+            what = {"code": code, "name": cls.__name__, "meaning": cls.meaning, "way_out": cls.way_out}
+            pairs = [("error", f"{code} {cls.__name__}"), ("means", f"{cls.meaning}."), ("way out", f"{cls.way_out}.")]
+            return Answer(what, [Fields(pairs)])
+    result = {"code": code, "name": None, "known": [c.code for c in error_classes()]}
+    known = Table(("code", "error", "means"), [(c.code, c.__name__, c.meaning) for c in error_classes()])
+    return Answer(result, [f"There is no error {code}; there are:", known], no=True)

@@ -29,7 +29,8 @@ CONVERSIONS = [
     (Plain("float64"), Plain("float16")),
 ]
 EXTENTS = [1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 31, 32, 33, 50, 63, 64, 65, 100, 128, 200, 257, 1000, 2100, 5000]
-BLOCKS = [2, 3, 4, 7, 8, 16, 32, 64, 100]
+SIZES = [2, 3, 4, 7, 8, 16, 32, 64, 100]
+POWERS = [2, 4, 8, 16, 32, 64, 128]
 MOST_BYTES = [1 << 9, 1 << 12, 1 << 15, 1 << 15, 1 << 18, 1 << 18, 3 << 20]
 HOSTILE = [*range(-4, 9), 1 << 20, -(1 << 31), 1 << 33, 1 << 60, -(1 << 61), (1 << 63) - 1]
 BYTES = " B "
@@ -59,7 +60,7 @@ def strided(rng: random.Random, shape: tuple[int, ...], writes: bool) -> Layout:
     for d in rng.sample(range(len(shape)), len(shape)):
         strides[d] = pitch if writes or rng.random() < 0.95 else 0
         pitch *= shape[d] + rng.choice([0, 0, 0, 0, 0, 0, 1, 5])
-        if rng.random() < 0.1:
+        if rng.random() < 0.05:
             offset += (shape[d] - 1) * strides[d]
             strides[d] = -strides[d]
     return Layout(shape, tuple(strides), offset=offset)
@@ -68,20 +69,33 @@ def strided(rng: random.Random, shape: tuple[int, ...], writes: bool) -> Layout:
 def blocked(rng: random.Random, shape: tuple[int, ...], writes: bool) -> Layout:
     """Blocks of some dimensions, with padding around the data."""
     rests = [(d, 0) for d in rng.sample(range(len(shape)), len(shape))]
-    blocks = [(rng.randrange(len(shape)), rng.choice(BLOCKS)) for _ in range(rng.randint(1, 4))]
-    left = tuple([rng.choice([0, 0, 0, 1, 5]) for _ in shape]) if rng.random() < 0.3 else None
+    # Blocks of two layouts often divide each other, so that all their loops are common.
+    powers = rng.random() < 0.7
+    blocks = [(rng.randrange(len(shape)), rng.choice(POWERS if powers else SIZES)) for _ in range(rng.randint(1, 3))]
+    left = tuple([rng.choice([0, 0, 0, 1, 5]) for _ in shape]) if rng.random() < 0.2 else None
     return Format(len(shape), [*rests, *blocks]).layout(shape, left_pad=left)
+
+
+def transposed(rng: random.Random) -> tuple[Layout, Layout]:
+    """A matrix of groups of elements by row and by column, and rows that start anywhere."""
+    group, rows, columns = rng.choice([1, 1, 2, 3, 4, 8]), rng.choice(EXTENTS), rng.choice(EXTENTS)
+    pitches = [group * n + rng.choice([0, 0, 1, 3, 16]) for n in (rows, columns)]
+    shape = group, rows, columns
+    return Layout(shape, (1, group, pitches[0])), Layout(shape, (1, pitches[1], group))
 
 
 def pair(rng: random.Random, width: int) -> tuple[Layout, Layout]:
     """Two layouts of one shape that take little memory."""
     most = rng.choice(MOST_BYTES) // width
     while True:
-        shape = tuple([rng.choice(EXTENTS) for _ in range(rng.randint(1, 5))])
-        if not most / 64 <= prod(shape) <= most:
-            continue
-        source, target = (rng.choice([strided, blocked])(rng, shape, writes) for writes in (False, True))
-        if max(source.storage_size, target.storage_size) <= 2 * most + 64:
+        if rng.random() < 0.3:
+            source, target = transposed(rng)
+        else:
+            shape = tuple([rng.choice(EXTENTS) for _ in range(rng.randint(1, 5))])
+            if prod(shape) > most:
+                continue
+            source, target = (rng.choice([strided, blocked])(rng, shape, writes) for writes in (False, True))
+        if source.size >= most / 32 and max(source.storage_size, target.storage_size) <= 2 * most + 64:
             return source, target
 
 

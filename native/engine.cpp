@@ -28,6 +28,7 @@ namespace {
 
 constexpr Int share_from = Int(1) << 20;     // waking a thread pays from here on
 constexpr Int chunk_bytes = Int(1) << 18;    // what a thread takes at once; it stays in the second-level cache
+constexpr Int max_pieces = 1 << 12;          // combinations of boxes: more take longer to compile than to copy otherwise
 
 using Wide = __int128;
 
@@ -145,7 +146,7 @@ Program::Program(int width, Int source, Int target, std::vector<Dim> dims, const
     if (fill)
         for (std::size_t k = 0; k < sizeof fill_; ++k) fill_[k] = fill[k % 16];
     std::size_t loops = 0;
-    Wide elements = 1;
+    Wide elements = 1, pieces = 1;
     bytes_ = 0;
     for (const Dim &dim : dims_) {
         std::size_t most = 0;
@@ -162,7 +163,9 @@ Program::Program(int width, Int source, Int target, std::vector<Dim> dims, const
         }
         loops += most;
         elements = checked(elements * here);
+        pieces = checked(pieces * Wide(dim.size()));
     }
+    if (pieces > max_pieces) throw std::invalid_argument("too many combinations of boxes");
     if (loops + 4 > max_loops) throw std::invalid_argument("too many loops");
     source_ = reach_of(dims_, start_source_, width_, &Box::source, &Loop::source, false);
     target_ = reach_of(dims_, start_target_, width_, &Box::target, &Loop::target, true);

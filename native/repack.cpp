@@ -71,8 +71,10 @@ public:
         if (program.bytes() < release_from) {
             program.run(a, to.data(), 1);
         } else {
+            // The environment may only be read while no other thread of Python changes it.
+            const int workers = threads > 0 ? threads : relayout::default_threads();
             nb::gil_scoped_release release;
-            program.run(a, to.data(), threads > 0 ? threads : relayout::default_threads());
+            program.run(a, to.data(), workers);
         }
         return done;
     }
@@ -180,6 +182,31 @@ struct Called {
 
 PyTypeObject *program_type = nullptr;
 
+// numpy.ndarray, or null as long as nobody has imported numpy.
+PyObject *array_type() {
+    static PyObject *found = nullptr;
+    if (found) return found;
+    PyObject *numpy = PyDict_GetItemString(PyImport_GetModuleDict(), "numpy");
+    if (numpy) found = PyObject_GetAttrString(numpy, "ndarray");
+    PyErr_Clear();
+    return found;
+}
+
+// Whether an object is its memory and no more. Arrays of classes that add to it, such as a mask, are left to Python.
+bool is_plain(PyObject *x) {
+    return reinterpret_cast<PyObject *>(Py_TYPE(x)) == array_type() || PyMemoryView_Check(x) || PyByteArray_Check(x) ||
+           PyBytes_Check(x);
+}
+
+// Python makes and names the error, if there is one.
+bool runs(PyObject *program, PyObject *x, PyObject *out) noexcept {
+    try {
+        return is_plain(x) && is_plain(out) && nb::inst_ptr<Copier>(program)->into(x, out);
+    } catch (const std::exception &) {
+        return false;
+    }
+}
+
 PyObject *called_call(PyObject *self, PyObject *args, PyObject *kwargs) {
     PyObject *program = reinterpret_cast<Called *>(self)->program;
     if (program && Py_TYPE(program) == program_type) {
@@ -194,7 +221,7 @@ PyObject *called_call(PyObject *self, PyObject *args, PyObject *kwargs) {
         }
         if (out && out != Py_None) {
             x = PyTuple_GetItem(args, 0);
-            if (nb::inst_ptr<Copier>(program)->into(x, out)) {
+            if (runs(program, x, out)) {
                 Py_INCREF(out);
                 return out;
             }

@@ -409,3 +409,43 @@ def test_offsets_beyond_32_bits() -> None:
             rows = Layout((3, 20), (far // 2, 1))
             assert Plan(rows, Layout((3, 20), (20, 1)), "uint8")(memory, target[:60])[40:].tolist() == list(range(20))
             assert (target[:20] == 7).all()
+
+
+def test_masked_arrays_are_refused_by_every_call() -> None:
+    made = Plan(Layout(4), Layout(4), "float32")
+    masked, plain = np.ma.masked_array(np.ones(4, np.float32), [0, 1, 0, 0]), np.zeros(4, np.float32)
+    for x, out in ((masked, plain), (plain, masked)):
+        with pytest.raises(rl.ShapeError, match="masked"):
+            made(x, out)
+        with pytest.raises(rl.ShapeError, match="masked"):
+            made(x, out=out)
+    assert not plain.any()
+    assert masked.data.all()
+
+
+def test_blocks_are_made_one_by_one() -> None:
+    parts = Plan(Layout(1 << 70, 0), Layout(1 << 70), "uint8").blocks(1 << 20)
+    assert [next(parts).target_range for _ in range(2)] == [(0, 1 << 20), (1 << 20, 1 << 21)]
+
+
+def test_blocks_that_follow_each_other_by_chance() -> None:
+    made = Plan(Layout((2, 8), (8, 1)), Layout((2, 8), (8, 1)), "int32")
+    for starts in ([8, 16], [16, 8], [0, 8]):
+        x = np.arange(24, dtype=np.int32)
+        expected = np.concatenate([x[k : k + 8] for k in starts])
+        paged = rl.Tensor(x, made.source, "int32", blocks=rl.BlockTable(starts, 8))
+        assert made(paged, np.zeros(16, np.int32)).tolist() == expected.tolist()
+        back = rl.Tensor(np.zeros(24, np.int32), made.target, "int32", blocks=rl.BlockTable(starts, 8))
+        made(expected, back)
+        assert back.numpy().reshape(-1).tolist() == expected.tolist()
+
+
+def test_many_combinations_of_boxes_are_not_compiled() -> None:
+    rank = 9
+    fmt = Format(rank, [(d, block) for block in (0, 2) for d in range(rank)])
+    made = Plan(Layout.row_major((3,) * rank), fmt, "uint8", fill=7)
+    assert made._program is None, "there are 3 ** 9 of them"
+    x = np.arange(3**rank, dtype=np.uint8)
+    expected = np.full(made.target.storage_size, 7, np.uint8)
+    expected[made.target.offsets()] = x[made.source.offsets()]
+    assert made(x).tobytes() == expected.tobytes()

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import product as cartesian
+from collections.abc import Iterator, Sequence
 from math import gcd, lcm
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -66,10 +65,20 @@ def blocks(plan: Plan, most: int) -> Iterator[Block]:
     counts = [1] * (level + 1)
     if cuts:
         counts[level] = max((most - reaches[level]) // abs(cuts[level].stride) + 1, 1)
-    for values in cartesian(*[range(0, cut.size, count) for cut, count in zip(cuts, counts)]):
+    for values in _combinations([range(0, cut.size, count) for cut, count in zip(cuts, counts)]):
         found = _block(plan, [(cut, at, min(n, cut.size - at)) for cut, at, n in zip(cuts, values, counts)])
         if product(found.shape) or (filled and found.target.padded_size):
             yield found
+
+
+def _combinations(ranges: Sequence[range]) -> Iterator[tuple[int, ...]]:
+    """One value of each range, the last one fastest; itertools.product lists the ranges first, however long."""
+    if not ranges:
+        yield ()
+        return
+    for first in ranges[0]:
+        for rest in _combinations(ranges[1:]):
+            yield first, *rest
 
 
 def _cuts(target: Layout, unit: int, filled: bool) -> tuple[list[Digit], list[int]]:

@@ -36,6 +36,14 @@ def is_scattered(x: Any) -> bool:
     return isinstance(x, Tensor) and in_one_piece(x.layout, x._table)[1] is None
 
 
+def needs_table(x: Any, layout: Layout) -> bool:
+    """Whether ``x`` is a tensor of this layout by its table of blocks, which lie elsewhere than the layout says."""
+    if not isinstance(x, Tensor) or x._table is None:
+        return False
+    own = in_one_piece(x.layout, x._table)[1]
+    return own is None or (own != layout and x.layout == layout)
+
+
 def _of_tensor(x: Tensor, layout: Layout, kind: Element, what: str) -> NDArray[Any]:
     buffer, own = in_one_piece(x.layout, x._table)
     check_tensor(x, own or x.layout, layout, kind, what)

@@ -19,7 +19,7 @@ from ..memory import fresh
 from ..nested import product
 from ..tensor import Tensor, _check_channels
 from .blocks import Block, blocks
-from .buffers import check_tensor, flat_memory, is_scattered
+from .buffers import check_tensor, flat_memory, needs_table
 from .called import Called
 from .copying import as_tensor, check_apart, check_memory, copy_blocks, copy_flat, fill_range
 from .loops import check_extents
@@ -108,7 +108,7 @@ class Plan(Immutable, Called):
         return f"<Plan {' '.join(words)}>"
 
     def _run(self, x: Any, out: Any = None, *, progress: Progress | None = None) -> Any:
-        if is_scattered(x) or is_scattered(out):
+        if needs_table(x, self.source) or needs_table(out, self.target):
             return self._between_tensors(x, out, progress)
         result = out
         if out is None:
@@ -148,7 +148,7 @@ class Plan(Immutable, Called):
             (x, self.source, self.element, "source"),
             (out, self.target, self.dst_element, "target"),
         ):
-            if is_scattered(side):
+            if needs_table(side, layout):
                 check_tensor(side, side.layout, layout, means.element, what)
                 sides.append(side)
             else:

@@ -8,6 +8,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
+from textwrap import fill
 from typing import Any, NamedTuple, TextIO
 
 import click
@@ -104,7 +105,8 @@ def _on_terminal(blocks: Sequence[str | Fields | Table]) -> str:
     console = Console(file=written, force_terminal=True, highlight=False, width=width_of(sys.stdout))
     for block in blocks:
         if isinstance(block, str):
-            console.print(Text.from_ansi(block))
+            for line in block.split("\n"):
+                console.print(Text.from_ansi(_folded(line, console.width)))
             continue
         headed = isinstance(block, Table)
         grid = Grid(box=None, show_header=headed, header_style="bold", padding=(0, 2, 0, 0), pad_edge=False)
@@ -115,6 +117,11 @@ def _on_terminal(blocks: Sequence[str | Fields | Table]) -> str:
             grid.add_row(*[Text(cell) for cell in row])
         console.print(grid)
     return "\n".join([line.rstrip() for line in written.getvalue().rstrip("\n").split("\n")])
+
+
+def _folded(line: str, width: int) -> str:
+    """A line too long for the terminal, folded between words, what follows indented; others, and pictures, as is."""
+    return line if len(line) <= width or "\x1b" in line else fill(line, width, subsequent_indent="  ")
 
 
 # ---- for programs ----------------------------------------------------------------------------------------

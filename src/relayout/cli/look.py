@@ -51,10 +51,10 @@ def show(text: str, shape: Any, axes: str | None, dtype: str | None) -> Answer:
     bits = None if dtype is None else element(dtype).bits
     facts = _facts_of_layout(found, bits) if isinstance(found, Layout) else _facts_of_format(found)
     words = explain(found, axes=axes, dtype=dtype) if shape is None else explain(text, shape, axes=axes, dtype=dtype)
-    facts["names"] = formats.find(found, bits)
-    pairs = [(label.replace("_", " "), _written(value)) for label, value in facts.items() if _worth(value)]
+    facts["names"] = [] if isinstance(found, Layout) and not found.size else formats.find(found, bits)
+    told = [(label.replace("_", " "), _written(label, x)) for label, x in facts.items() if _worth(label, x)]
     result = {**facts, "kind": type(found).__name__.lower(), "layout": found, "explanation": words.splitlines()}
-    return Answer(result, [Fields(pairs), "", in_options(words)])
+    return Answer(result, [Fields(told), "", in_options(words)])
 
 
 def _facts_of_layout(x: Layout, bits: int | None) -> dict[str, Any]:
@@ -65,7 +65,7 @@ def _facts_of_layout(x: Layout, bits: int | None) -> dict[str, Any]:
     orders = [("row-major", x.is_contiguous), ("column-major", x.is_fortran_contiguous)]
     straight = [_decided(question) for _, question in orders]
     order = next((name for (name, _), yes in zip(orders, straight) if yes), None)
-    return {
+    facts = {
         "layout": str(x),
         "shape": x.extents,
         "box": x.padded_shape if x.windowed else None,
@@ -78,11 +78,12 @@ def _facts_of_layout(x: Layout, bits: int | None) -> dict[str, Any]:
         "bytes": in_bytes,
         "padding": padding,
         "waste": f"{padding / room:.1%}" if padding and room else None,
-        "reaches": None if x.size == 0 else _decided(lambda: (x.min_offset, x.max_offset)),
+        "offsets": None if x.size == 0 else _decided(lambda: (x.min_offset, x.max_offset)),
         "contiguous": order or (False if straight == [False, False] else None),
         "one_to_one": own,
         "without_holes": _decided(x.is_packed),
     }
+    return facts if not x.has_basis else {name: value for name, value in facts.items() if name not in _QUESTIONS}
 
 
 def _facts_of_format(x: Format) -> dict[str, Any]:
@@ -98,14 +99,19 @@ def _facts_of_format(x: Format) -> dict[str, Any]:
     }
 
 
-def _worth(value: Any) -> bool:
-    """Whether there is something to tell; False and 0 are."""
-    return value is not None and value != []
+_QUESTIONS = ("contiguous", "one_to_one", "without_holes")
 
 
-def _written(value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
+def _worth(label: str, value: Any) -> bool:
+    """Whether there is something to tell; that a question is undecided is."""
+    return (value is not None and value != []) or label in _QUESTIONS
+
+
+def _written(label: str, value: Any) -> str:
+    if label in _QUESTIONS and not isinstance(value, str):
+        return "undecided" if value is None else "yes" if value else "no"
+    if label == "offsets":
+        return f"{value[0]} to {value[1]}"
     return ", ".join(value) if isinstance(value, list) else str(value)
 
 
@@ -254,7 +260,7 @@ def catalog(words: tuple[str, ...]) -> Answer:
         near = formats.near(" ".join(words))
         meant = f" Did you mean {', '.join(near)}?" if near else ""
         return Answer([], [f"nothing is called so.{meant}"], no=True)
-    rows = [(entry.name, entry.axes, _short(entry)) for entry in found]
+    rows = [_row(entry) for entry in found]
     return Answer([_as_result(entry) for entry in found], [Table(("name", "axes", "format"), rows)])
 
 
@@ -269,11 +275,13 @@ def _form(form: Format | Layout) -> str:
     return form.to("cute") if isinstance(form, Layout) else str(form.renamed(None))
 
 
-def _short(entry: formats.Entry) -> str:
-    forms = list(entry.forms.items())
-    if len(forms) == 1:
-        return _form(forms[0][1])
-    return f"by the width of elements: {', '.join([str(bits) for bits, _ in forms])} bits"
+def _row(entry: formats.Entry) -> tuple[str, str, str]:
+    """One line of the list: the factors alone, or the widths that there are forms for."""
+    forms = list(entry.forms.values())
+    if len(forms) > 1:
+        return entry.name, entry.axes, f"for {'|'.join(map(str, entry.forms))} bits"
+    (form,) = forms
+    return entry.name, entry.axes, _form(form if isinstance(form, Layout) else Format(form.rank, form.pairs))
 
 
 def _entry_pairs(entry: formats.Entry) -> Iterator[tuple[str, str]]:

@@ -31,7 +31,9 @@ def picture(layout: Layout, rows: int | None, columns: int | None, width: int | 
         )
     down, across = _chosen(layout, rows, columns)
     others = [range(n) if d not in (down, across) else (None,) for d, n in enumerate(layout.extents)]
-    for fixed in cartesian(*others):
+    for k, fixed in enumerate(cartesian(*others)):
+        if k:
+            yield ""
         if any(x is not None for x in fixed):
             yield f"[{', '.join([':' if x is None else str(x) for x in fixed])}]"
         yield from _Grid(layout, fixed, down, across, width).lines()
@@ -67,6 +69,8 @@ class _Grid:
         first = 0
         while first < self.columns:
             last = self._fitting(first)
+            if first:
+                yield ""
             yield self._line("", [f"{c:>{self.cell}}" for c in range(first, last)], first)
             for r in range(self.rows):
                 if r == 0 or self.row_blocks[r] != self.row_blocks[r - 1]:

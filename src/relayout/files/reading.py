@@ -84,7 +84,11 @@ def strict_json(data: bytes, file: Path, what: str = "the header") -> Any:
         raise bad(file, f"{what} has {name}, which is no JSON.", hint)
 
     try:
-        return json.loads(data.decode("utf-8"), object_pairs_hook=distinct, parse_constant=no_number)
+        text = data.decode("utf-8")
+        found = json.loads(text, object_pairs_hook=distinct, parse_constant=no_number)
+        if "\\ud" in text.lower():
+            json.dumps(found, ensure_ascii=False).encode()  # refuses half of a character
+        return found
     except RecursionError:
         raise bad(file, f"{what} is nested too deeply.", hint) from None
     except LayoutError:
@@ -129,7 +133,7 @@ def inside(folder_of: Path, name: Any) -> Path:
     try:
         found = (folder_of.parent / relative).resolve()
         homes = (folder_of.parent.resolve(), folder_of.resolve().parent)
-    except (OSError, RuntimeError) as error:
+    except (OSError, RuntimeError, ValueError) as error:
         raise bad(folder_of, f"it names {shown(name)}, which leads nowhere: {error}.", hint) from None
     if not any(found.is_relative_to(home) for home in homes):
         raise bad(folder_of, f"it names {shown(name)}, a link that leaves its folder.", hint)
@@ -148,6 +152,16 @@ def records_of(x: Any, file: Path, names: Iterable[str]) -> dict[str, Record]:
             raise bad(file, "it has a relayout record, and is not there.", hint, name)
         found[name] = told_record(told, file, name)
     return found
+
+
+def with_told(entries: dict[str, Entry], text: Any, file: Path) -> dict[str, Entry]:
+    """The entries with the records of the one text that tells them all, if there is one."""
+    if text is None:
+        return entries
+    if not isinstance(text, str):
+        raise bad(file, "its relayout entry is no text.", "take it out, or write the file again with relayout")
+    told = strict_json(text.encode(), file, "the relayout entry")
+    return with_records(entries, records_of(told, file, entries))
 
 
 def told_record(x: Any, file: Path, name: str) -> Record:

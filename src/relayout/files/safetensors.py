@@ -19,9 +19,8 @@ from .reading import (
     inside,
     one_segment,
     read_text,
-    records_of,
     strict_json,
-    with_records,
+    with_told,
 )
 
 INDEX = ".safetensors.index.json"
@@ -103,11 +102,7 @@ def _file(path: Path) -> tuple[dict[str, Entry], dict[str, str]]:
             reached += entry.segments[0].size
         if reached != file.size:
             raise bad(path, f"its tensors end at byte {reached}, and the file at {file.size}.", WHOLE)
-    if "relayout" not in metadata:
-        return entries, metadata
-    told = strict_json(metadata["relayout"].encode("utf-8", "surrogatepass"), path, "the relayout entry")
-    rest = {key: value for key, value in metadata.items() if key != "relayout"}
-    return with_records(entries, records_of(told, path, entries)), rest
+    return with_told(entries, metadata.pop("relayout", None), path), metadata
 
 
 def _entry(file: Opened, data: int, name: str, told: Any) -> Entry:

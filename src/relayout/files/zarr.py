@@ -1,0 +1,240 @@
+"""Zarr v3 in a local folder: regular grids of chunks that are plain little-endian bytes."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product as cartesian
+from math import isqrt
+from pathlib import Path
+from typing import Any
+
+from ..elements import ELEMENTS, Element
+from ..errors import shown
+from ..layout import Layout
+from ..nested import product
+from .entry import Destination, Entry, Planned, Segment, Source, bad, bytes_of
+from .npy import as_numpy
+from .reading import WHOLE, Opened, checked_shape, read_text, strict_json, told_record
+from .record import Record
+
+MAX_CHUNKS = 1 << 20
+MAX_ARRAYS = 1 << 16
+MAX_DEPTH = 16
+CHUNK_BYTES = 64 << 20
+"""About the size of the chunks that are written."""
+
+ARRAYS = "relayout.arrays"
+"""The key of the metadata that keeps what a group's arrays say of themselves."""
+
+_HINT = "write it again as Zarr v3, without compression: codecs=[BytesCodec()] or compressors=None"
+
+
+def read(path: Path) -> Source:
+    """All arrays of a group, or the array that the folder is, named as the folder is."""
+    told = _node(path)
+    if told["node_type"] == "array":
+        name = path.stem
+        entry, own = _array(path, name, told)
+        return Source(path, "zarr", {name: entry}, own)
+    entries: dict[str, Entry] = {}
+    arrays: dict[str, Any] = {}
+    for folder, name, node in _below(path, "", 0):
+        if len(entries) >= MAX_ARRAYS:
+            raise bad(path, f"it has more than {MAX_ARRAYS} arrays.", "open a group of it")
+        entries[name], own = _array(folder, name, node)
+        if own:
+            arrays[name] = own
+    metadata = dict(told.get("attributes", {}))
+    return Source(path, "zarr", entries, metadata | ({ARRAYS: arrays} if arrays else {}))
+
+
+def _node(folder: Path) -> dict[str, Any]:
+    file = folder / "zarr.json"
+    if file.is_symlink():
+        raise bad(file, "it is a link.", "copy the files themselves")
+    told = strict_json(read_text(file), file, "it")
+    if not isinstance(told, dict) or told.get("zarr_format") != 3 or told.get("node_type") not in ("array", "group"):
+        raise bad(file, "it describes no array or group of Zarr v3.", _HINT)
+    if not isinstance(told.get("attributes", {}), dict):
+        raise bad(file, f"its attributes are {shown(told['attributes'])}.", _HINT)
+    return told
+
+
+def _below(folder: Path, prefix: str, depth: int) -> Iterator[tuple[Path, str, dict[str, Any]]]:
+    """The arrays of a group and of its groups, by name; links are not followed."""
+    if depth > MAX_DEPTH:
+        raise bad(folder, f"its groups are nested more than {MAX_DEPTH} deep.", "open a group of it")
+    with os.scandir(folder) as found:
+        names = sorted([e.name for e in found if e.is_dir(follow_symlinks=False)])
+    for name in names:
+        inner = folder / name
+        if (inner / "zarr.json").exists():
+            node = _node(inner)
+            if node["node_type"] == "array":
+                yield inner, prefix + name, node
+            else:
+                yield from _below(inner, f"{prefix}{name}/", depth + 1)
+
+
+def _array(folder: Path, name: str, told: dict[str, Any]) -> tuple[Entry, dict[str, Any]]:
+    """An array and its foreign attributes. Chunks that are no slabs are a layout: blocks, in the order of the grid."""
+    file = folder / "zarr.json"
+    kind = _element_of(told, file, name)
+    shape = checked_shape(told.get("shape"), kind, file, name)
+    chunk = checked_shape(_option(told, "chunk_grid", "regular", "chunk_shape"), kind, file, name)
+    if len(chunk) != len(shape) or 0 in chunk:
+        raise bad(file, f"its chunks of {shown(chunk)} do not cut the shape {shown(shape)}.", _HINT, name)
+    _check_codecs(told, kind, file, name)
+    counts = tuple([-(-n // c) for n, c in zip(shape, chunk)])
+    if product(counts) > MAX_CHUNKS:
+        raise bad(file, f"it has {product(counts)} chunks, and the limit is {MAX_CHUNKS}.", "use larger chunks", name)
+    key = _keys(told, file, name)
+    size = bytes_of(kind, chunk)
+    segments = tuple([_chunk(folder, key(at), size, name) for at in cartesian(*[range(n) for n in counts])])
+    attributes = dict(told.get("attributes", {}))
+    recorded = attributes.pop("relayout", None)
+    record = None if recorded is None else told_record(recorded, file, name)
+    if _slabs(shape, chunk):
+        return Entry(name, kind, shape, segments, record), attributes
+    if record is not None:
+        raise bad(file, "its chunks were cut anew, and its relayout record is of the array as it was.", _HINT, name)
+    inner, outer = Layout.row_major(chunk).stride, Layout.row_major((*counts, product(chunk))).stride
+    blocks = Layout(tuple(zip(chunk, counts)), tuple(zip(inner, outer)), extents=shape)
+    return Entry(name, kind, (*counts, *chunk), segments, Record.of(blocks, shape)), attributes
+
+
+def _slabs(shape: tuple[int, ...], chunk: tuple[int, ...]) -> bool:
+    """Whether the chunks one after another are the array in row-major order."""
+    cut = next((d for d, c in enumerate(chunk) if c > 1), len(chunk))
+    return 0 in shape or (all(n % c == 0 for n, c in zip(shape, chunk)) and chunk[cut + 1 :] == shape[cut + 1 :])
+
+
+def _option(told: dict[str, Any], key: str, name: str, option: str) -> Any:
+    """An option of the extension point ``key``, if it has that name."""
+    found = told.get(key)
+    if not isinstance(found, dict) or found.get("name") != name or not isinstance(found.get("configuration"), dict):
+        return None
+    return found["configuration"].get(option)
+
+
+def _element_of(told: dict[str, Any], file: Path, name: str) -> Element:
+    kind = ELEMENTS.get(told["data_type"]) if isinstance(told.get("data_type"), str) else None
+    if kind is None or kind.bits % 8 or kind.underlying != kind:
+        raise bad(file, f"its data type is {shown(told.get('data_type'))}.", "use numbers of whole bytes", name)
+    return kind
+
+
+def _check_codecs(told: dict[str, Any], kind: Element, file: Path, name: str) -> None:
+    codecs = told.get("codecs")
+    named = [c.get("name") if isinstance(c, dict) else None for c in codecs] if isinstance(codecs, list) else None
+    if named != ["bytes"] or told.get("storage_transformers"):
+        raise bad(file, f"its codecs are {shown(named)}, not plain bytes.", _HINT, name)
+    configuration = codecs[0].get("configuration", {})  # type: ignore[index]
+    endian = configuration.get("endian") if isinstance(configuration, dict) else configuration
+    if endian != "little" and not (endian is None and kind.bits == 8):
+        raise bad(file, f"its bytes are {shown(endian)}-endian.", "write it with BytesCodec(endian='little')", name)
+
+
+def _keys(told: dict[str, Any], file: Path, name: str) -> Any:
+    """Where the chunk of a place in the grid is."""
+    encoding = told.get("chunk_key_encoding")
+    kind = encoding.get("name") if isinstance(encoding, dict) else None
+    separator = _option(told, "chunk_key_encoding", str(kind), "separator") or ("/" if kind == "default" else ".")
+    if kind not in ("default", "v2") or separator not in ("/", "."):
+        raise bad(file, f"its chunk keys are {shown(encoding)}.", "use the default encoding", name)
+    if kind == "v2":
+        return lambda at: separator.join(map(str, at)) or "0"
+    return lambda at: separator.join(["c", *map(str, at)])
+
+
+def _chunk(folder: Path, key: str, size: int, name: str) -> Segment:
+    path = folder / key
+    try:
+        found = os.lstat(path)
+    except OSError:
+        raise bad(
+            folder, f"the chunk {key} is missing.", "write all chunks: config={'write_empty_chunks': True}", name
+        ) from None
+    if not stat.S_ISREG(found.st_mode) or not path.parent.resolve().is_relative_to(folder.resolve()):
+        raise bad(folder, f"the chunk {key} is a link, or no file.", "copy the files themselves", name)
+    with Opened(path) as file:
+        if file.size != size:
+            raise bad(folder, f"the chunk {key} has {file.size} bytes, not {size}.", WHOLE, name)
+    return Segment(path, 0, size)
+
+
+# ---- writing ---------------------------------------------------------------------------------------------
+
+
+def plan(path: Path, planned: Sequence[Planned], metadata: Mapping[str, Any] | None = None) -> Destination:
+    """A group with an array for each tensor, cut along its slowest dimension into slabs of about 64 MiB."""
+    told = dict(metadata or {})
+    arrays = told.pop(ARRAYS, {})
+    files: dict[Path, tuple[int, dict[int, bytes]]] = {}
+    entries: dict[str, tuple[Segment, ...]] = {}
+    group = {"zarr_format": 3, "node_type": "group"}
+    _put(files, path, group | {"attributes": told})
+    for p in [as_numpy(p) for p in planned]:
+        parts = p.name.split("/")
+        if p.name in entries or any(not _is_name(part) for part in parts):
+            raise bad(path, "its name is taken, or names no folder.", "rename the tensor", p.name)
+        for k in range(1, len(parts)):
+            if path.joinpath(*parts[:k], "zarr.json") not in files:
+                _put(files, path.joinpath(*parts[:k]), group)
+        folder = path.joinpath(*parts)
+        if folder / "zarr.json" in files:
+            raise bad(path, "its name is taken by a group.", "rename the tensor", p.name)
+        chunk = _chunk_shape(p.shape, p.element)
+        own = dict(arrays.get(p.name, {})) if isinstance(arrays, Mapping) else {}
+        _put(files, folder, _array_node(p, chunk, own))
+        counts = [-(-n // c) for n, c in zip(p.shape, chunk)]
+        size = bytes_of(p.element, chunk)
+        places = [folder.joinpath("c", *map(str, at)) for at in cartesian(*[range(n) for n in counts])]
+        files |= dict.fromkeys(places, (size, {}))
+        entries[p.name] = tuple([Segment(place, 0, size) for place in places])
+    return Destination(files, entries)
+
+
+def _array_node(p: Planned, chunk: tuple[int, ...], attributes: dict[str, Any]) -> dict[str, Any]:
+    zero: Any = False if p.element.name == "bool" else [0, 0] if p.element.complex else 0
+    endian = {} if p.element.bits == 8 else {"configuration": {"endian": "little"}}
+    record = {} if p.record is None else {"relayout": p.record.to_json()}
+    return {
+        "zarr_format": 3,
+        "node_type": "array",
+        "shape": list(p.shape),
+        "data_type": p.element.name,
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": list(chunk)}},
+        "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
+        "fill_value": zero,
+        "codecs": [{"name": "bytes", **endian}],
+        "attributes": attributes | record,
+    }
+
+
+def _put(files: dict[Path, tuple[int, dict[int, bytes]]], folder: Path, node: Mapping[str, Any]) -> None:
+    text = json.dumps(node, indent=2, allow_nan=False, default=str).encode() + b"\n"
+    files[folder / "zarr.json"] = (len(text), {0: text})
+
+
+def _is_name(part: str) -> bool:
+    strange = not part.strip(".") or part.startswith("__") or part == "zarr.json"
+    return not strange and not any(c in part for c in "\\:\0") and len(part.encode()) <= 255
+
+
+def _chunk_shape(shape: tuple[int, ...], kind: Element) -> tuple[int, ...]:
+    """Whole slabs of at most about 64 MiB, all equal."""
+    whole = tuple([max(n, 1) for n in shape])
+    for d, n in enumerate(whole):
+        row = bytes_of(kind, whole[d + 1 :])
+        if row > CHUNK_BYTES:
+            continue
+        divisors = [c for k in range(1, isqrt(n) + 1) if n % k == 0 for c in (k, n // k)]
+        fitting = max([c for c in divisors if c * row <= CHUNK_BYTES])
+        if fitting * row * 16 < min(CHUNK_BYTES, n * row):
+            fitting = min([c for c in divisors if c * row > CHUNK_BYTES])
+        return (*[1] * d, fitting, *whole[d + 1 :])
+    return whole

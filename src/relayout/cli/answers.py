@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
-import shutil
 import sys
 from collections.abc import Iterator, Sequence
-from textwrap import fill
 from typing import Any, NamedTuple, TextIO
 
 import click
@@ -66,7 +63,11 @@ class Command(click.Command):
 
 def width_of(stream: TextIO) -> int | None:
     """The columns of a terminal; None for everything else, which is never folded."""
-    return shutil.get_terminal_size().columns if stream.isatty() else None
+    if not stream.isatty():
+        return None
+    from shutil import get_terminal_size
+
+    return get_terminal_size().columns
 
 
 def printed(text: str) -> None:
@@ -121,6 +122,8 @@ def _on_terminal(blocks: Sequence[str | Fields | Table]) -> str:
 
 def _folded(line: str, width: int) -> str:
     """A line too long for the terminal, folded between words, what follows indented; others, and pictures, as is."""
+    from textwrap import fill
+
     return line if len(line) <= width or "\x1b" in line else fill(line, width, subsequent_indent="  ")
 
 
@@ -129,6 +132,8 @@ def _folded(line: str, width: int) -> str:
 
 def document(value: Any, level: int = 0) -> str:
     """The text of a JSON value: one line for each key of the outer objects, and what is in them on that line."""
+    import json
+
     if level == 2 or not isinstance(value, dict) or not value:
         return json.dumps(value, allow_nan=False)
     space = "  " * level

@@ -1,0 +1,510 @@
+"""The command line: every command as text and as JSON, errors, exit codes, streams, terminals and pipes."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import pty
+import re
+import resource
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+import relayout as rl
+from relayout.cli import COMMANDS
+from relayout.cli import relayout as group
+from relayout.cli.arguments import integers, tiler
+from relayout.errors import error_classes
+
+ROOT = Path(__file__).parent.parent
+CROUTON = ("htp:R4Crouton", "--shape", "1,9,9,40")
+TILED = "((3, 2), (2, 2)):((1, 6), (3, 12))"
+
+
+def run(*arguments: str, **words: Any) -> Result:
+    return CliRunner().invoke(group, arguments, catch_exceptions=False, **words)
+
+
+def told(*arguments: str, code: int = 0, **words: Any) -> str:
+    """What a command prints on stdout, and on stderr nothing."""
+    done = run(*arguments, **words)
+    assert done.exit_code == code, done.output
+    assert done.stderr == ""
+    return done.stdout.rstrip("\n")
+
+
+def result(*arguments: str, code: int = 0, **words: Any) -> Any:
+    """The result in JSON."""
+    answer = json.loads(told(*arguments, "--json", code=code, **words))
+    assert answer["relayout"] == 1
+    assert answer["command"] == arguments[0]
+    return answer["result"]
+
+
+def refused(*arguments: str, code: int) -> str:
+    """What a command that fails prints on stderr; with --json it is on stdout and has the same message."""
+    done, again = run(*arguments), run(*arguments, "--json")
+    assert (done.exit_code, again.exit_code) == (code, code), done.output
+    assert done.stdout == ""
+    assert again.stderr == ""
+    error = json.loads(again.stdout)["error"]
+    assert error["message"] in done.stderr
+    assert error["exit_code"] == code
+    assert "Traceback" not in done.stderr
+    return done.stderr
+
+
+def command(*arguments: str, **words: Any) -> subprocess.CompletedProcess[str]:
+    """A real process."""
+    return subprocess.run(
+        [sys.executable, "-m", "relayout", *arguments], capture_output=True, text=True, cwd=ROOT, check=False, **words
+    )
+
+
+def on_terminal(*arguments: str, columns: int = 80, **variables: str) -> str:
+    """What a process writes to a terminal of that width."""
+    ours, theirs = pty.openpty()
+    env = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+    env |= {"COLUMNS": str(columns), "TERM": "xterm-256color", **variables}
+    with subprocess.Popen([sys.executable, "-m", "relayout", *arguments], stdout=theirs, stderr=theirs, env=env) as p:
+        os.close(theirs)
+        written = b""
+        while True:
+            try:
+                piece = os.read(ours, 1 << 16)
+            except OSError:
+                break
+            if not piece:
+                break
+            written += piece
+        p.wait()
+    os.close(ours)
+    return written.decode().replace("\r\n", "\n")
+
+
+# ---- look ------------------------------------------------------------------------------------------------
+
+
+def test_show_tells_shapes_room_padding_and_names() -> None:
+    lines = told("show", *CROUTON, "--dtype", "uint8").splitlines()
+    fields = dict(re.split(r"  +", line, maxsplit=1) for line in lines[: lines.index("")])
+    assert fields["shape"] == "(1, 9, 9, 40)"
+    assert fields["box"] == "(1, 16, 16, 64)"
+    assert fields["bytes"] == "16384"
+    assert fields["padding"] == str(16384 - 9 * 9 * 40)
+    assert fields["waste"] == "80.2%"
+    assert fields["contiguous"] == "no"
+    assert fields["names"] == "htp:R4Crouton"
+    assert any(line.startswith("Blocks of 1 x 8 x 8 x 32") for line in lines)
+    found = result("show", *CROUTON)
+    assert found["kind"] == "layout"
+    assert found["layout"]["extents"] == [1, 9, 9, 40]
+    assert rl.parse(found["layout"]["text"]) == rl.parse("htp:R4Crouton", shape=(1, 9, 9, 40))
+    assert found["padding"] == 13144
+
+
+def test_show_a_format_and_special_layouts() -> None:
+    assert "block       (1, 16, 1, 1)" in told("show", "nChw16c")
+    assert result("show", "nChw16c")["layout"]["blocks"] == [[1, 16]]
+    assert "swizzle        <3,3,3>" in told("show", "smem:K_SW128", "--dtype", "float16")
+    assert "Its values are coordinates" in told("show", "(3,4):(1@0,1@1)")
+    assert "elements       0" in told("show", "(0,3):(1,1)")
+    assert "contiguous     column-major" in told("show", "(3,4):(1,3)")
+
+
+def test_a_text_comes_from_standard_input() -> None:
+    assert "elements       12" in told("show", "-", input="(3,4):(4,1)\n")
+
+
+def test_at_gives_offsets_and_coordinates() -> None:
+    (place,) = result("at", *CROUTON, "0,8,1,33", "--dtype", "float16")["places"]
+    layout = rl.parse("htp:R4Crouton", shape=(1, 9, 9, 40))
+    assert place["offset"] == layout(0, 8, 1, 33)
+    assert place["byte"] == 2 * place["offset"]
+    assert (place["block"], place["inside"]) == ([0, 1, 0, 1], [0, 0, 1, 1])
+    assert place["block_number"] * 2048 + place["inside_number"] == place["offset"]
+    back = result("at", *CROUTON, "--offset", str(place["offset"]))["places"]
+    assert back[0]["coordinate"] == [0, 8, 1, 33]
+    assert told("at", "(3,4):(4,1)", "1,1").splitlines() == ["coordinate  (1, 1)", "number      4", "offset      5"]
+    table = told("at", "(3,4):(4,1)", "1,1", "2").splitlines()
+    assert table == ["coordinate  number  offset", "(1, 1)      4       5", "(2, 0)      2       8"]
+
+
+def test_at_says_no_where_nothing_lies() -> None:
+    assert told("at", "(3,4):(4,1)", "--offset", "77", code=1) == "nothing lies at 77"
+    assert result("at", "(3,4):(0,1)", "--offset", "2")["places"][2]["coordinate"] == [2, 2]
+    assert "OutOfBounds [RL003]" in refused("at", "(3,4):(4,1)", "3,0", code=3)
+    assert "give a coordinate" in refused("at", "(3,4):(4,1)", code=2)
+    assert "this is not a coordinate" in refused("at", "(3,4):(4,1)", "1,a", code=3)
+    assert result("at", "(3,4):(4,1)", "1,1", "--dtype", "int4")["places"][0]["bit"] == 20
+
+
+def test_draw_sets_blocks_apart() -> None:
+    assert told("draw", TILED).splitlines() == [
+        "     0  1 |  2  3",
+        "--+-------+------",
+        "0 |  0  3 | 12 15",
+        "1 |  1  4 | 13 16",
+        "2 |  2  5 | 14 17",
+        "--+-------+------",
+        "3 |  6  9 | 18 21",
+        "4 |  7 10 | 19 22",
+        "5 |  8 11 | 20 23",
+    ]
+    assert told("draw", TILED, "--style", "mojo") == rl.format_layout(rl.parse(TILED))
+    assert told("draw", TILED, "--style", "cute") == rl.format_layout(rl.parse(TILED), "cute")
+
+
+def test_draw_a_part_and_other_dimensions() -> None:
+    lines = told("draw", *CROUTON, "--part", "0,7:9,6:,-1").splitlines()
+    layout = rl.parse("htp:R4Crouton", shape=(1, 9, 9, 40))
+    assert [int(n) for n in re.findall(r"\d+", lines[2])][1:] == [layout(0, 7, w, 39) for w in (6, 7, 8)]
+    grids = result("draw", "(2,3,4):(12,4,1)", "--rows", "2", "--columns", "0")["lines"]
+    assert grids[:4] == ["[:, 0, :]", "     0  1", "--+------", "0 |  0 12"]
+    assert told("draw", "5:2").splitlines()[-1] == "  | 0 2 4 6 8"
+    assert "this is not a part" in refused("draw", TILED, "--part", "0,x", code=3)
+    assert "over the limit" in refused("draw", "(80,80):(80,1)", code=5)
+    assert "is a format" in refused("draw", "nChw16c", code=3)
+
+
+def test_catalog_searches() -> None:
+    assert len(result("catalog")) == len(rl.catalog.names())
+    names = [entry["name"] for entry in result("catalog", "crouton", "wide")]
+    assert names == ["htp:R4WideCrouton", "htp:R4WideCrouton2x2", "htp:R4WideCrouton4"]
+    assert told("catalog", "hmx:*").splitlines()[0].split() == ["name", "axes", "format"]
+    assert "note    The vendor's class" in told("catalog", "htp:R4NCHW")
+    assert set(result("catalog", "htp:Crouton")["forms"]) == {"8", "16", "32"}
+    assert told("catalog", "R4Cruton", code=1).startswith("nothing is called so. Did you mean htp:R4Crouton")
+
+
+# ---- reason ----------------------------------------------------------------------------------------------
+
+
+def test_translate_to_one_and_to_all() -> None:
+    assert told("translate", "htp:R4Crouton", "--to", "onednn") == "aBCD8b8c32d"
+    assert result("translate", "(3,4):(4,1)", "--to", "candle")["text"].startswith("Layout {")
+    found = result("translate", "htp:R4Crouton", "--shape", "1,16,16,64", "--all", "--dtype", "uint8")
+    expected = rl.rosetta("htp:R4Crouton", (1, 16, 16, 64), dtype="uint8")
+    assert found["texts"] == expected.texts
+    assert {name: error["message"] for name, error in found["refusals"].items()} == expected.reasons
+    assert told("translate", "htp:R4Crouton", "--shape", "1,16,16,64", "--dtype", "uint8") == str(expected)
+
+
+def test_translate_padded_and_refused() -> None:
+    error = refused("translate", *CROUTON, "--to", "cute", code=4)
+    assert "NotExpressible [RL006]" in error
+    assert "Hint: --padded writes the whole box" in error
+    assert "/* the whole box" in told("translate", *CROUTON, "--to", "cute", "--padded")
+    assert "exclude each other" in refused("translate", "4:1", "--to", "cute", "--all", code=2)
+    assert "there is no notation 'latin'" in refused("translate", "4:1", "--to", "latin", code=2)
+
+
+def test_compare_is_yes_or_no() -> None:
+    assert told("compare", "nChw8c", "NCHW8c", "--shape", "1,20,5,5") == "the same function"
+    assert told("compare", "nChw8c", "NCHW8c") == "the same function for every shape"
+    assert told("compare", "(3,4):(4,1)", "(3,4):(1,3)", code=1) == "different at (1, 0): 4 and 1"
+    found = result("compare", "(3,4):(4,1)", "(3,4):(1,3)", code=1)
+    assert (found["same"], found["coordinate"], found["offsets"]) == (False, [1, 0], [4, 1])
+    assert told("compare", "12:1", "(3,4):(1,3)", code=1).startswith("different domains")
+    assert result("compare", "12:1", "(3,4):(1,3)", "--flat")["same"] is True
+    verdict = told("compare", "htp:R4NCHW", "htp:NCHW", code=1)
+    assert verdict == "for the shape 3,3,3,3: different at (0, 1, 0, 0): 1 and 3"
+    assert refused("compare", "NCHW", "NHWC", code=3).splitlines()[1:3] == ["  NCHW", "  ^"]
+
+
+def test_explain_codes_and_layouts() -> None:
+    for cls in error_classes():
+        assert result("explain", cls.code.lower())["way_out"] == cls.way_out
+        assert cls.meaning in told("explain", cls.code)
+    assert told("explain", "RL999", code=1).startswith("There is no error RL999")
+    assert told("explain", "(3,4):(4,1)") == rl.explain("(3,4):(4,1)")
+    assert result("explain", "nChw16c")["lines"] == rl.explain("nChw16c").splitlines()
+    assert "Say --axes if your tensor" in told("explain", *CROUTON)
+
+
+def test_infer_from_files(tmp_path: Path) -> None:
+    x = np.arange(60, dtype=np.int16).reshape(6, 10)
+    dump = np.pad(x, [(0, 2), (0, 6)]).reshape(2, 4, 2, 8).transpose(0, 2, 1, 3).copy()
+    names = ("x.npy", "fortran.npy", "dump.npy", "dump.bin", "x.bin", "table.npy")
+    x_npy, fortran, dump_npy, dump_bin, x_bin, table = [str(tmp_path / name) for name in names]
+    np.save(x_npy, x)
+    np.save(fortran, np.asfortranarray(x))
+    np.save(dump_npy, dump)
+    dump.tofile(dump_bin)
+    x.tofile(x_bin)
+    np.save(table, np.array([[0, 1, 4, 5], [2, 3, 6, 7]]))
+    assert told("infer", fortran).splitlines()[0] == "layout    ((6, 10):(1, 6))"
+    blocks = rl.infer(x, dump)
+    for arguments in ((dump_npy, "--like", x_npy), (dump_bin, "--like", x_npy)):
+        assert told("infer", *arguments) == str(blocks)
+    found = result("infer", dump_bin, "--like", x_bin, "--shape", "6,10", "--dtype", "int16")
+    assert (found["padding"], found["fill"], found["texts"]["onednn"]) == (68, 0, "AB4a8b")
+    assert result("infer", table, "--offsets")["layout"]["text"] == "((2, (2, 2)):(2, (1, 4)))"
+    assert "BadFile [RL011]" in refused("infer", str(tmp_path / "none.npy"), code=3)
+    assert "pass --shape and --dtype" in refused("infer", dump_bin, "--like", x_bin, code=3)
+    assert "leave --shape out" in refused("infer", dump_bin, "--like", x_npy, "--shape", "3", code=3)
+    assert "a --like each" in refused("infer", dump_bin, x_bin, code=2)
+    assert "of its own" in refused("infer", dump_bin, "--like", x_npy, "--like", x_npy, code=2)
+    (tmp_path / "odd.bin").write_bytes(b"abc")
+    assert "no whole number" in refused("infer", str(tmp_path / "odd.bin"), "--like", x_npy, code=3)
+    Path(x_npy).write_bytes(b"\x93NUMPY\x01\x00\xff\xff{")
+    assert "BadFile [RL011]" in refused("infer", x_npy, code=3)
+
+
+def test_infer_from_several_probes(tmp_path: Path) -> None:
+    arguments = []
+    for k, probe in enumerate(rl.probes((20, 20), "uint8")):
+        np.save(tmp_path / f"probe{k}.npy", probe)
+        (tmp_path / f"dump{k}.bin").write_bytes(probe.T.tobytes())
+        arguments += [str(tmp_path / f"dump{k}.bin"), "--like", str(tmp_path / f"probe{k}.npy")]
+    assert result("infer", *arguments)["layout"]["stride"] == [1, 20]
+    assert "Undetermined [RL009]" in refused("infer", *arguments[:3], code=3)
+
+
+# ---- combine ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("compose", "(2,2,2):(1,5,7)", "(2,2):(3,1)"), "((2, 2):(6, 1))"),
+        (("compose", "(8,8):(8,1)", "2,4"), "((2, 4):(8, 1))"),
+        (("divide", "(8,8):(8,1)", "4,2"), "(((4, 2), (2, 4)):((8, 32), (1, 2)))"),
+        (("divide", "(8,8):(8,1)", "<4:2, _>", "--form", "zipped"), "(((4, 1), (2, 8)):((16, 0), (8, 1)))"),
+        (("divide", "16:1", "4:2", "--form", "flat"), "((4, 2, 2):(2, 1, 8))"),
+        (("product", "(2,2):(1,2)", "6:1"), "(((2, 2), 6):((1, 2), 4))"),
+        (("product", "(2,2):(1,2)", "(3,4):(1,3)", "--form", "blocked"), "(((2, 3), (2, 4)):((1, 4), (2, 12)))"),
+        (("product", "(2,2):(1,2)", "(3,4):(1,3)", "--form", "raked"), "(((3, 2), (4, 2)):((4, 1), (12, 2)))"),
+        (("invert", "(3,4):(4,1)"), "((4, 3):(3, 1))"),
+        (("invert", "4:2", "--side", "left"), "((2, 4):(0, 1))"),
+        (("complement", "4:2", "--size", "24"), "((2, 3):(1, 8))"),
+        (("coalesce", "(2,(1,6)):(1,(6,2))"), "(12:1)"),
+        (("coalesce", "(2,(1,6)):(1,(6,2))", "--profile", "1,1"), "((2, 6):(1, 2))"),
+        (("coalesce", "htp:R4Crouton", "--shape", "1,8,8,32", "--to", "cute"), "(8,8,32):(256,32,1)"),
+    ],
+)
+def test_algebra(arguments: tuple[str, ...], expected: str) -> None:
+    assert told(*arguments) == expected
+    assert result(*arguments)["text"] == expected
+
+
+def test_algebra_refuses_with_a_counterexample() -> None:
+    assert "at (2, 1) the composition is 8" in refused("compose", "(6,2):(1,7)", "(3,2):(2,3)", code=4)
+    error = json.loads(run("compose", "(6,2):(1,7)", "(3,2):(2,3)", "--json").stdout)["error"]
+    assert (error["code"], error["counterexample"]) == ("RL006", [[2, 1], 8, 7])
+    assert "this is not a tiler" in refused("divide", "8:1", "(2,", code=3)
+
+
+def test_integers_and_tilers() -> None:
+    assert integers("3", "a") == 3
+    assert integers("(1,(0,2)),", "a") == ((1, (0, 2)),)
+    assert integers(" 1, _ ", "a") == (1, None)
+    assert tiler("<4:1, <2:1, _>>") == (rl.Layout(4, 1), (rl.Layout(2, 1), None))
+    for text in ("", "1_0", "(1", "1)", "1 2", "--1-", "(" * 500, "9" * 5000, "01"):
+        with pytest.raises(rl.ParseError):
+            integers(text, "a number")
+
+
+# ---- every command ---------------------------------------------------------------------------------------
+
+ALL = [name for section in COMMANDS.values() for name in section]
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_command_has_help_and_json(name: str) -> None:
+    written = told(name, "--help")
+    assert "--json" in written
+    assert max(map(len, written.splitlines())) <= 80
+    lazy = group.get_command(click.Context(group), name)
+    assert lazy is not None
+    assert lazy.help
+
+
+def test_demo_in_json() -> None:
+    assert "the same function" in result("demo")["lines"]
+
+
+def test_the_console_examples_print_what_they_say() -> None:
+    spec = importlib.util.spec_from_file_location("make_cli", ROOT / "docs" / "make_cli.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    for path in module.PAGES:
+        assert module.page(path.read_text()) == path.read_text()
+
+
+# ---- failing ---------------------------------------------------------------------------------------------
+
+
+def test_errors_point_at_the_text() -> None:
+    assert refused("show", "(3,4:(4,1)", code=3).splitlines() == [
+        "ParseError [RL001]: no dialect reads this text; not a layout in mojo: expected ',', got ':'.",
+        "  (3,4:(4,1)",
+        "      ^",
+        "Hint: the text is right up to the caret; write it as in ((3, 4):(4, 1)) offset 5",
+    ]
+    error = json.loads(run("show", "(3,4:(4,1)", "--json").stdout)["error"]
+    assert (error["code"], error["name"], error["text"], error["position"]) == ("RL001", "ParseError", "(3,4:(4,1)", 4)
+
+
+def test_usage_errors() -> None:
+    assert "Did you mean show?" in refused("shwo", code=2)
+    assert "Missing argument 'B'" in refused("compare", "4:1", code=2)
+    assert "is no shape" in refused("show", "nChw16c", "--shape", "1,a", code=2)
+    assert "there is no element type 'floot16'; there are float16" in refused(
+        "show", "4:1", "--dtype", "floot16", code=2
+    )
+    assert "No such option" in refused("show", "4:1", "--nonsense", code=2)
+    done = run()
+    assert done.exit_code in (0, 2)
+    assert "translate" in done.output
+
+
+def test_hints_speak_of_options() -> None:
+    assert "Hint: pass --shape 1,8,8,32" in refused("at", "nChw16c", "0,0,0,0", code=3)
+    assert "Hint: say it by --dtype" in refused("show", "htp:Crouton", code=3)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("show", "4:1"), 0),
+        (("compare", "4:1", "4:2"), 1),
+        (("show",), 2),
+        (("show", "4:"), 3),
+        (("translate", "smem:K_SW128", "--dtype", "int8", "--to", "candle"), 4),
+        (("draw", "(999,999):(1,999)"), 5),
+    ],
+)
+def test_exit_codes_of_a_process(arguments: tuple[str, ...], code: int) -> None:
+    done = command(*arguments)
+    assert done.returncode == code
+    assert (done.stderr == "") == (code < 2)
+    assert (done.stdout == "") == (code > 1)
+
+
+def test_strange_bytes_are_told_and_not_raised() -> None:
+    done = command("show", "4:1\udcff", "--json", env={**os.environ, "PYTHONIOENCODING": "ascii"})
+    assert done.returncode == 3
+    assert json.loads(done.stdout)["error"]["code"] == "RL001"
+    assert command("catalog", "\udcffé", env={**os.environ, "PYTHONIOENCODING": "ascii"}).returncode == 1
+
+
+def test_a_bug_is_one_line() -> None:
+    code = "import relayout.cli as c, relayout.cli.look as k; k.subject = None; c.main()"
+    done = subprocess.run([sys.executable, "-c", code, "show", "4:1"], capture_output=True, text=True, check=False)
+    assert done.returncode == 70
+    assert done.stderr.startswith("relayout made a mistake: TypeError")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_an_interrupt_is_130() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "relayout", "show", "-", "--json"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    ) as p:
+        assert p.stdin is not None
+        with pytest.raises(subprocess.TimeoutExpired):
+            p.wait(1.5)
+        p.send_signal(signal.SIGINT)
+        out, err = p.communicate(timeout=20)
+    assert p.returncode == 130
+    assert json.loads(out)["error"]["code"] == "interrupted"
+    assert b"Traceback" not in err
+
+
+def test_a_reader_that_has_seen_enough_is_no_error() -> None:
+    line = f"{sys.executable} -m relayout catalog | head -1; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, cwd=ROOT, check=False)
+    assert done.stdout.split() == ["name", "axes", "format", "0"]
+    assert done.stderr == ""
+    closed = f"{sys.executable} -m relayout catalog --json | true; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", closed], capture_output=True, text=True, cwd=ROOT, check=False)
+    assert (done.stdout, done.stderr) == ("0\n", "")
+
+
+# ---- terminals, speed, completion ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("show", *CROUTON),
+        ("catalog",),
+        ("translate", "bf16[16,256]{1,0:T(8,128)(2,1)}"),
+        ("draw", *CROUTON, "--part", "0,:,:,0"),
+        ("explain", "RL999"),
+        ("compose", "(6,2):(1,7)", "(3,2):(2,3)"),
+    ],
+)
+def test_a_terminal_gets_colours_and_lines_that_fit(arguments: tuple[str, ...]) -> None:
+    written = on_terminal(*arguments)
+    assert "\x1b[" in written
+    assert max(map(len, click.unstyle(written).splitlines())) <= 80
+
+
+def test_no_color_and_pipes_are_plain() -> None:
+    assert not re.search(r"\x1b\[[0-9;]*3[0-7]", on_terminal("draw", TILED, NO_COLOR="1"))
+    assert "\x1b" not in command("draw", TILED).stdout
+    assert "\x1b" not in command("show", "4:").stderr
+
+
+def test_panels_hold_every_column_once() -> None:
+    lines = on_terminal("draw", "(2,(8,6)):(1,(2,200))", NO_COLOR="1").splitlines()
+    heads = [line for line in lines if line.startswith("  ")]
+    assert [int(n) for head in heads for n in re.findall(r"\d+", head)] == list(range(48))
+
+
+def seconds_of(*arguments: str) -> float:
+    """Seconds of the processor, the best of several runs: others may be using the machine."""
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    best = 9.0
+    for _ in range(12):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([sys.executable, *arguments], env=env, stdout=subprocess.DEVNULL, check=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        best = min(best, after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime)
+    return best
+
+
+def test_help_answers_at_once() -> None:
+    """In a tenth of a second where Python itself starts in a hundredth; a busy machine is slower at both."""
+    assert seconds_of("-m", "relayout", "--help") < 0.1 * max(1, seconds_of("-c", "pass") / 0.012)
+
+
+def test_help_imports_no_command() -> None:
+    code = "import sys; from relayout.cli import relayout as r\ntry: r.main(['--help'])\nexcept SystemExit: pass\n"
+    code += "print(sorted(m for m in sys.modules if m in ('numpy', 'rich') or m.startswith('relayout.cli.')))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines()[-1] == "['relayout.cli.answers', 'relayout.cli.failures']"
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("relayout tr", "translate"),
+        ("relayout show htp:R4Cr", "htp:R4Crouton"),
+        ("relayout translate 4:1 --to on", "onednn"),
+        ("relayout show 4:1 --dtype bfl", "bfloat16"),
+    ],
+)
+def test_the_shell_completes(words: str, expected: str) -> None:
+    env = {**os.environ, "_RELAYOUT_COMPLETE": "bash_complete", "COMP_WORDS": words}
+    env["COMP_CWORD"] = str(len(words.split()) - 1)
+    script = "import sys; sys.argv = ['relayout']; from relayout.cli import main; main()"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=env, check=False)
+    completions = [line.partition(",")[2] for line in done.stdout.splitlines()]
+    assert expected in completions

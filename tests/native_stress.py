@@ -77,11 +77,12 @@ def blocked(rng: random.Random, shape: tuple[int, ...], writes: bool) -> Layout:
 
 
 def transposed(rng: random.Random) -> tuple[Layout, Layout]:
-    """A matrix of groups of elements by row and by column, and rows that start anywhere."""
+    """A matrix of groups of elements by row and by column; rows start anywhere, or end with padding."""
     group, rows, columns = rng.choice([1, 1, 2, 3, 4, 8]), rng.choice(EXTENTS), rng.choice(EXTENTS)
-    pitches = [group * n + rng.choice([0, 0, 1, 3, 16]) for n in (rows, columns)]
-    shape = group, rows, columns
-    return Layout(shape, (1, group, pitches[0])), Layout(shape, (1, pitches[1], group))
+    shape, padded = (group, rows, columns), columns + rng.choice([0, 0, 1, 13, 100])
+    pitches = [group * n + rng.choice([0, 0, 1, 3, 16]) for n in (rows, padded)]
+    source = Layout(shape, (1, group, pitches[0]))
+    return source, Layout((group, rows, padded), (1, pitches[1], group), extents=shape)
 
 
 def pair(rng: random.Random, width: int) -> tuple[Layout, Layout]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
@@ -9,7 +11,7 @@ from typing import Any
 import click
 
 from .. import __version__
-from .failures import guarded
+from .failures import guarded, told_as_bug
 
 COMMANDS = {
     "Look": {
@@ -84,16 +86,26 @@ class LazyGroup(click.Group):
 
 @click.group(
     cls=LazyGroup,
+    invoke_without_command=True,
+    subcommand_metavar="COMMAND [ARGS]...",
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Layouts are texts in any notation, or names of the catalog; - reads one from standard input. Every command "
     "has --help and --json. Exit codes: 0 done, 1 the answer is no, 2 usage, 3 bad input, 4 not expressible, 5 limit, "
     "130 interrupted.",
 )
 @click.version_option(__version__, prog_name="relayout")
-def relayout() -> None:
+@click.pass_context
+def relayout(ctx: click.Context) -> None:
     """Exact tensor layouts: looked at, translated, compared, combined; and data moved between them."""
+    if os.environ.get("NO_COLOR"):
+        ctx.color = False
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
 
 
 def main() -> None:
     """The entry point of the ``relayout`` command."""
+    sys.excepthook = told_as_bug
+    # Texts have a limit of their own, so that no number takes long to print.
+    sys.set_int_max_str_digits(0)
     relayout.main(prog_name="relayout")

@@ -6,6 +6,7 @@ import math
 import os
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple, TextIO
 
 import click
@@ -71,13 +72,22 @@ def width_of(stream: TextIO) -> int | None:
 
 
 def printed(text: str) -> None:
-    """Write to stdout; a reader that has seen enough (``| head``) is no error."""
-    try:
-        encoding = sys.stdout.encoding or "utf-8"
+    """Write to stdout."""
+    encoding = sys.stdout.encoding or "utf-8"
+    with unread_is_fine():
         sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
         sys.stdout.flush()
-    except BrokenPipeError:
+
+
+@contextmanager
+def unread_is_fine() -> Iterator[None]:
+    """A reader of stdout that has seen enough (``| head``) is no error; what could not be written is dropped."""
+    try:
+        yield
+    except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):
+            raise
 
 
 # ---- for people ------------------------------------------------------------------------------------------
@@ -109,12 +119,13 @@ def _on_terminal(blocks: Sequence[str | Fields | Table]) -> str:
             for line in block.split("\n"):
                 console.print(Text.from_ansi(_folded(line, console.width)))
             continue
+        titles, rows = block if isinstance(block, Table) else (("", ""), block.pairs)
         headed = isinstance(block, Table)
         grid = Grid(box=None, show_header=headed, header_style="bold", padding=(0, 2, 0, 0), pad_edge=False)
-        for k, title in enumerate(block.titles if isinstance(block, Table) else ("", "")):
-            last = k == (len(block.titles) if isinstance(block, Table) else 2) - 1
-            grid.add_column(title, no_wrap=not last, overflow="fold", style="cyan" if k == 0 else "")
-        for row in block.rows if isinstance(block, Table) else block.pairs:
+        for k, title in enumerate(titles):
+            last = k == len(titles) - 1
+            grid.add_column(title, no_wrap=not last, overflow="fold", style="" if k else "cyan")
+        for row in rows:
             grid.add_row(*[Text(cell) for cell in row])
         console.print(grid)
     return "\n".join([line.rstrip() for line in written.getvalue().rstrip("\n").split("\n")])

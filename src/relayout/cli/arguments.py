@@ -29,7 +29,9 @@ def text_argument(name: str = "text") -> Decorator:
     """The text of a layout; ``-`` is standard input. The shell completes names of the catalog and of notations."""
 
     def given(ctx: click.Context, param: click.Parameter, value: str) -> str:
-        return sys.stdin.read(1 << 20).strip() if value == "-" else value
+        if value != "-":
+            return value
+        return sys.stdin.buffer.read(1 << 20).decode(errors="backslashreplace").strip()
 
     def completed(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
         return _beginning([*catalog.names(), *[f"{dialect}:" for dialect in BUILT_IN]], incomplete)

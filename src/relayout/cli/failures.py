@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Callable, Sequence
@@ -21,7 +22,6 @@ def guarded(run: Callable[..., Any], args: Sequence[str] | None, *rest: Any, **o
     """Run a click command and leave with its exit code; an error is told on stderr, or with --json on stdout."""
     arguments = list(sys.argv[1:] if args is None else args)
     in_json = "--json" in arguments[: arguments.index("--") if "--" in arguments else None]
-    sys.excepthook = _bug
     try:
         code = run(arguments, *rest, **{**options, "standalone_mode": False})
     except (click.Abort, KeyboardInterrupt):
@@ -86,11 +86,12 @@ def _print_json(error: dict[str, Any], status: int) -> int:
 def _print(message: str, caret: str, hint: str, status: int) -> int:
     """The message, the text with its caret, and the way out, on stderr; folded to a terminal's width."""
     width = width_of(sys.stderr)
-    click.secho(_folded(message, width), fg="red", err=True)
+    coloured = False if os.environ.get("NO_COLOR") else None
+    click.secho(_folded(message, width), fg="red", err=True, color=coloured)
     for line in caret.splitlines()[1:]:
         click.echo(line, err=True)
     if hint:
-        click.secho(_folded(f"Hint: {hint}", width), fg="yellow", err=True)
+        click.secho(_folded(f"Hint: {hint}", width), fg="yellow", err=True, color=coloured)
     return status
 
 
@@ -101,7 +102,7 @@ def _folded(text: str, width: int | None) -> str:
     return "\n".join(lines)
 
 
-def _bug(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> NoReturn:
+def told_as_bug(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> NoReturn:
     """The last resort, for a mistake in relayout itself."""
     where = ""
     while trace is not None:

@@ -7,7 +7,7 @@ from io import StringIO
 
 import click
 
-from .answers import Answer, Command
+from .answers import Answer, Command, unread_is_fine
 from .demo import run
 
 
@@ -16,7 +16,8 @@ from .demo import run
 def demo(ctx: click.Context) -> Answer:
     """Show what relayout does, on built-in data: lines of Python, run for real."""
     if not ctx.meta["relayout.json"]:
-        run()
+        with unread_is_fine():
+            run()
         return Answer(None, [])
     written = StringIO()
     with redirect_stdout(written):

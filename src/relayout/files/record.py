@@ -117,6 +117,8 @@ class Record(NamedTuple):
                 f"and {size} are stored.",
                 hint="one of them is wrong",
             )
+        if layout.size * kind.bits > size * 8:
+            raise ShapeError(f"{layout} reads elements more than once.", hint="record the array, and repeat it later")
         return layout
 
     def tensor_layout(self, element: Element | None = None) -> Layout:

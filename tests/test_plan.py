@@ -449,3 +449,12 @@ def test_many_combinations_of_boxes_are_not_compiled() -> None:
     expected = np.full(made.target.storage_size, 7, np.uint8)
     expected[made.target.offsets()] = x[made.source.offsets()]
     assert made(x).tobytes() == expected.tobytes()
+
+
+def test_a_refused_conversion_leaves_the_target_as_it_was() -> None:
+    plan = Plan(Layout(4), Layout((4,), (2,)), "float32", "int8", fill=7)
+    out = np.full(7, 99, np.int8)
+    with pytest.raises(rl.NotExpressible, match="not an integer"):
+        plan(np.array([1, 2, 0.5, 3], np.float32), out)
+    assert (out == 99).all()
+    assert plan(np.array([1, 2, 5, 3], np.float32), out).tolist() == [1, 7, 2, 7, 5, 7, 3]

@@ -12,6 +12,7 @@ from ..layout import Layout
 from ..native import native
 from ..subbyte import put, unpack
 from ..tensor import Tensor
+from ..transfer import scatter
 from .general import General
 from .places import box_range, element_range
 from .pure import copy_elements
@@ -51,6 +52,9 @@ def copy_flat(plan: Plan, x: NDArray[Any], out: NDArray[Any]) -> None:
     if plan._compiled is not None and plan._compiled(x, out, plan._threads) == 0:
         return
     kind = plan.dst_element.element
+    converts = plan.element != plan.dst_element
+    # A value may be refused, and then nothing is written.
+    stored = converted(plan, x) if converts and plan._program is None else None
     if plan.fill is not None:
         low, high = box_range(plan.target)
         if high - low > plan.target.size:
@@ -59,14 +63,20 @@ def copy_flat(plan: Plan, x: NDArray[Any], out: NDArray[Any]) -> None:
         return
     if plan._compiled is None and plan._program is not None and plan._program(x, out, plan._threads) == 0:
         return
-    if plan.element != plan.dst_element:
-        made, data = as_tensor(out, plan.target, plan.dst_element), as_tensor(x, plan.source, plan.element)
-        made.copy_from(data)
+    if converts:
+        made = as_tensor(out, plan.target, plan.dst_element)
+        scatter(made._memories, made.layout, None, converted(plan, x) if stored is None else stored)
         return
     try:
         general(plan.source, plan.target, kind.bits)([x], [out], threads=workers(plan.threads))
     except (LimitExceeded, NotExpressible):
         copy_elements(plan.source, plan.target, kind, x, out)
+
+
+def converted(plan: Plan, x: NDArray[Any]) -> NDArray[Any]:
+    """The data as the target stores it, in logical order."""
+    stored: NDArray[Any] = plan.dst_element.encode(as_tensor(x, plan.source, plan.element).numpy())
+    return stored
 
 
 def as_tensor(flat: NDArray[Any], layout: Layout, means: Interface) -> Tensor:

@@ -53,7 +53,9 @@ def test_a_packed_tensor_comes_back_with_its_layout(tmp_path: Path, name: str) -
 
 
 @pytest.mark.parametrize("name", KINDS)
-@pytest.mark.parametrize("dtype", ["bfloat16", "float8_e4m3fn", "float8_e5m2fnuz", "bool", "complex64", "int64"])
+@pytest.mark.parametrize(
+    "dtype", ["bfloat16", "float8_e4m3fn", "float8_e5m2fnuz", "bool", "complex64", "complex128", "int64"]
+)
 def test_every_type_comes_back(tmp_path: Path, name: str, dtype: str) -> None:
     kind = getattr(ml_dtypes, dtype, None) or dtype
     x = (np.arange(15) % 2).astype(kind).reshape(3, 5)
@@ -149,6 +151,25 @@ def test_a_renamed_file_keeps_its_record(tmp_path: Path) -> None:
     for suffix in ("", ".relayout.json"):
         (tmp_path / f"x.npy{suffix}").rename(tmp_path / f"y.npy{suffix}")
     assert rl.open(tmp_path / "y.npy")["y"].numpy().tolist() == [[0, 2, 4], [1, 3, 5]]
+
+
+def test_numpy_writes_no_name_for_other_packages_types(tmp_path: Path) -> None:
+    x = np.arange(3).astype(ml_dtypes.bfloat16)
+    np.save(tmp_path / "x.npy", x)
+    assert rl.open(tmp_path / "x.npy")["x"].numpy().tolist() == x.view(np.uint16).tolist()
+    told = {"x": Record.of("mojo:(3:1)", (3,), rl.Plain("bfloat16")).to_json()}
+    (tmp_path / "x.npy.relayout.json").write_text(json.dumps({"relayout": told}))
+    assert rl.open(tmp_path / "x.npy")["x"].numpy().tolist() == [0, 1, 2]
+
+
+def test_a_closed_file_says_so(tmp_path: Path) -> None:
+    with rl.open(store(tmp_path / "x.npy", {"x": np.arange(3)})) as file:
+        kept = file["x"]
+    assert kept.numpy().tolist() == [0, 1, 2]
+    with pytest.raises(rl.BadFile, match="was closed"):
+        file["x"]
+    with pytest.raises(KeyError):
+        rl.open(tmp_path / "x.npy")["y"]
 
 
 def test_raw_files_are_as_told(tmp_path: Path) -> None:

@@ -31,6 +31,7 @@ class TensorFile(Mapping[str, Tensor]):
     def __init__(self, source: Source) -> None:
         self.source = source
         self._pages: dict[Path, NDArray[np.uint8]] = {}
+        self.closed = False
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -38,6 +39,8 @@ class TensorFile(Mapping[str, Tensor]):
         return self.source.metadata
 
     def __getitem__(self, name: str) -> Tensor:
+        if self.closed:
+            raise bad(self.source.path, "it was closed.", "take tensors out before, or open it again", name)
         return self._tensor(self.source[name])
 
     def __iter__(self) -> Iterator[str]:
@@ -54,7 +57,7 @@ class TensorFile(Mapping[str, Tensor]):
 
     def close(self) -> None:
         """Forget the file; its pages go when the last tensor does."""
-        self.source.close()
+        self.closed = True
         self._pages = {}
 
     def __repr__(self) -> str:

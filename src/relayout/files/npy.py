@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..elements import ELEMENTS, Element, element, storage_dtype
-from ..errors import LayoutError, shown
+from ..elements import ELEMENTS, Element, storage_dtype
+from ..errors import shown
 from ..layout import Layout
 from .entry import Destination, Entry, Planned, Segment, Source, bad, bytes_of
 from .reading import Opened, checked_shape, one_segment, with_records
@@ -123,18 +123,15 @@ def as_numpy(p: Planned) -> Planned:
 
 
 def as_bits(p: Planned) -> Planned:
-    """The same bytes as unsigned integers; elements below a byte in bytes. The record names the type."""
+    """The same bytes as unsigned integers, or as bytes where there are none so wide. The record names the type."""
     from ..interface import Plain
 
     kind = p.element
     record = p.record or Record.of(Layout.row_major(p.shape), p.shape, Plain(kind.underlying))
     if record.interface is None:
         record = record._replace(interface={"element": kind.underlying.name})
-    if kind.bits % 8 == 0:
-        try:
-            return p._replace(element=element(f"uint{kind.bits}"), record=record)
-        except LayoutError:
-            return p
+    if kind.bits in (8, 16, 32, 64):
+        return p._replace(element=ELEMENTS[f"uint{kind.bits}"], record=record)
     whole = p.shape[-1] * kind.bits if p.shape else 1
     shape = (*p.shape[:-1], whole // 8) if whole % 8 == 0 else (bytes_of(kind, p.shape),)
     return p._replace(element=ELEMENTS["uint8"], shape=shape, record=record)

@@ -52,7 +52,8 @@ class Opened:
             raise bad(self.path, f"{what} ends at byte {start + size}, and the file at {self.size}.", WHOLE)
         parts = []
         while size:
-            part = os.pread(self.descriptor, size, start)
+            os.lseek(self.descriptor, start, os.SEEK_SET)
+            part = os.read(self.descriptor, size)
             if not part:
                 raise bad(self.path, f"{what} ends at byte {start}: the file became shorter.", WHOLE)
             parts.append(part)

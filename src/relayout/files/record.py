@@ -88,8 +88,8 @@ class Record(NamedTuple):
     def meaning(self, stored: Element, size: int = 0) -> Interface:
         """What elements of the stored type mean.
 
-        The record may say quantised for integers, and any type for unsigned integers of its width, which are the bits
-        of types that a container lacks; elements below a byte are packed in uint8. Every other type contradicts.
+        The record may say quantised for integers, and any type for bytes or for unsigned integers of its width, which
+        are the bits of types that a container lacks. Every other type contradicts.
         """
         from ..interface import Plain, ScaleOffset
 
@@ -97,7 +97,7 @@ class Record(NamedTuple):
         if words is None:
             return Plain(stored)
         kind = ELEMENTS[words["element"]]
-        bits = stored.name == f"uint{max(kind.bits, 8)}"
+        bits = stored.name in ("uint8", f"uint{kind.bits}")
         if kind.underlying != stored.underlying and not bits:
             raise ShapeError(f"it says {kind.name}, and the file holds {stored.name}.", hint="one of them is wrong")
         if "scale" not in words:

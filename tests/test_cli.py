@@ -20,7 +20,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import relayout as rl
-from relayout.cli import COMMANDS
+from relayout.cli import COMMANDS, answers, failures, look
 from relayout.cli import relayout as group
 from relayout.cli.arguments import integers, tiler
 from relayout.errors import error_classes
@@ -118,6 +118,7 @@ def test_show_a_format_and_special_layouts() -> None:
     assert "swizzle        <3,3,3>" in told("show", "smem:K_SW128", "--dtype", "float16")
     assert "Its values are coordinates" in told("show", "(3,4):(1@0,1@1)")
     assert "elements       0" in told("show", "(0,3):(1,1)")
+    assert "Axes by name: your dimension 0 (n) is the format's 0" in told("show", "htp:R4Flat", "--axes", "nchw")
     assert "contiguous     column-major" in told("show", "(3,4):(1,3)")
 
 
@@ -218,6 +219,12 @@ def test_compare_is_yes_or_no() -> None:
     assert result("compare", "12:1", "(3,4):(1,3)", "--flat")["same"] is True
     verdict = told("compare", "htp:R4NCHW", "htp:NCHW", code=1)
     assert verdict == "for the shape 3,3,3,3: different at (0, 1, 0, 0): 1 and 3"
+    assert told("compare", "(1,16,2,2):(64,4,2,1)", "nchw", code=0) == "the same function"
+    strided = ("strided<[4, 1]>", "(3,4):(4,1)")
+    assert told("compare", *strided) == told("compare", *strided, "--shape", "3,4") == "the same function"
+    assert "nothing about the shape" in refused("compare", strided[0], strided[0], code=3)
+    assert "has the extents (3, 4)" in refused("compare", *strided, "--shape", "4,3", code=3)
+    assert result("at", strided[0], "1,1", "--shape", "3,4")["places"][0]["offset"] == 5
     assert refused("compare", "NCHW", "NHWC", code=3).splitlines()[1:3] == ["  NCHW", "  ^"]
 
 
@@ -391,6 +398,28 @@ def test_exit_codes_of_a_process(arguments: tuple[str, ...], code: int) -> None:
     assert (done.stdout == "") == (code > 1)
 
 
+@pytest.mark.parametrize(
+    ("error", "code", "word"),
+    [
+        (FileNotFoundError(2, "No such file", "x"), 3, "RL011"),
+        (MemoryError(), 5, "limit"),
+        (RecursionError(), 5, "limit"),
+        (KeyboardInterrupt(), 130, "interrupted"),
+        (click.ClickException("no"), 3, "input"),
+        (rl.Cancelled("stopped."), 130, "RL010"),
+    ],
+)
+def test_what_a_command_may_raise(error: BaseException, code: int, word: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(*arguments: Any) -> None:
+        raise error
+
+    monkeypatch.setattr(look, "subject", failing)
+    done = run("show", "4:1", "--json")
+    assert done.exit_code == code
+    assert json.loads(done.stdout)["error"]["code"] == word
+    assert run("show", "4:1").exit_code == code
+
+
 def test_strange_bytes_are_told_and_not_raised() -> None:
     done = command("show", "4:1\udcff", "--json", env={**os.environ, "PYTHONIOENCODING": "ascii"})
     assert done.returncode == 3
@@ -466,14 +495,25 @@ def test_a_reader_that_has_seen_enough_is_no_error() -> None:
 # ---- terminals, speed, completion ------------------------------------------------------------------------
 
 
+def test_colours_and_folding_by_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    for module in (answers, failures, look):
+        monkeypatch.setattr(module, "width_of", lambda stream: 60)
+    for arguments in (("show", *CROUTON), ("catalog", "crouton"), ("draw", *CROUTON, "--part", "0,:,:,0")):
+        written = told(*arguments, color=True)
+        assert "\x1b[" in written
+        assert max(map(len, click.unstyle(written).splitlines())) <= 60
+    assert [line.split(" |")[0] for line in told("draw", "(2,40):(40,1)").splitlines()].count("1") == 3
+    for line in run("compose", "(6,2):(1,7)", "(3,2):(2,3)").stderr.splitlines():
+        assert len(line) <= 60
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("show", *CROUTON),
         ("catalog",),
         ("translate", "bf16[16,256]{1,0:T(8,128)(2,1)}"),
         ("draw", *CROUTON, "--part", "0,:,:,0"),
-        ("explain", "RL999"),
         ("compose", "(6,2):(1,7)", "(3,2):(2,3)"),
     ],
 )

@@ -50,7 +50,7 @@ def show(text: str, shape: Any, axes: str | None, dtype: str | None) -> Answer:
     found = subject(text, shape, axes, dtype)
     bits = None if dtype is None else element(dtype).bits
     facts = _facts_of_layout(found, bits) if isinstance(found, Layout) else _facts_of_format(found)
-    words = explain(found, axes=axes, dtype=dtype) if shape is None else explain(text, shape, axes=axes, dtype=dtype)
+    words = explain(text, shape, axes=axes, dtype=dtype)
     facts["names"] = [] if isinstance(found, Layout) and not found.size else formats.find(found, bits)
     told = [(label.replace("_", " "), _written(label, x)) for label, x in facts.items() if _worth(label, x)]
     result = {**facts, "kind": type(found).__name__.lower(), "layout": found, "explanation": words.splitlines()}
@@ -141,7 +141,7 @@ def at(
     if not coordinates and not offsets:
         raise click.UsageError("give a coordinate, or an offset with --offset.", click.get_current_context())
     x = layout(text, shape, axes, dtype)
-    source = subject(text, axes=axes, dtype=dtype) if shape is not None else x
+    source = _decided(lambda: subject(text, axes=axes, dtype=dtype))
     fmt = source if isinstance(source, Format) else _decided(lambda: format_of(x))
     bits = None if dtype is None else element(dtype).bits
     wanted = [integers(c, "a coordinate") for c in coordinates]
@@ -169,9 +169,10 @@ def _place(x: Layout, coordinate: Any, fmt: Format | None, bits: int | None) -> 
     place: dict[str, Any] = {"coordinate": names.modes, "nested": nested, "number": names.integer, "offset": offset}
     if bits is not None:
         place["bit" if bits % 8 else "byte"] = offset * bits if bits % 8 else offset * bits // 8
-    if fmt is not None and fmt.blocks:
+    halves = None if fmt is None else _decided(lambda: fmt.split(x.extents, left_pad=x.origin))
+    if fmt is not None and fmt.blocks and halves is not None:
         whole = [c + o for c, o in zip(names.modes, x.origin)]
-        outer, inner = fmt.split(x.extents, left_pad=x.origin)
+        outer, inner = halves
         place["block"] = tuple([c // b for c, b in zip(whole, fmt.block_shape)])
         place["block_number"] = outer(coordinate)
         place["inside"] = tuple([c % b for c, b in zip(whole, fmt.block_shape)])

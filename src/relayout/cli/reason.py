@@ -83,7 +83,7 @@ def compare(a: str, b: str, shape: Any, axes: str | None, dtype: str | None, fla
 
     Two formats are compared for --shape; without it, for every shape. Axes that have names meet by name.
     """
-    one, other = aligned(subject(a, dtype=dtype), subject(b, dtype=dtype), axes)
+    one, other = _both(a, b, shape, axes, dtype)
     every = shape is None and isinstance(one, Format) and isinstance(other, Format)
     if every and one.rank == other.rank:
         if one.equivalent(other):
@@ -109,6 +109,18 @@ def compare(a: str, b: str, shape: Any, axes: str | None, dtype: str | None, fla
         [f"{example}{verdict}"],
         no=not verdict,
     )
+
+
+def _both(a: str, b: str, shape: Any, axes: str | None, dtype: Any) -> tuple[Any, Any]:
+    """What both texts write down, over the same coordinates; with a shape, or that of the other, as layouts."""
+    found = aligned(dialects.read(a, dtype=dtype), dialects.read(b, dtype=dtype), axes)
+    known = shape if shape is not None else next((x.extents for x in found if isinstance(x, Layout)), None)
+    if known is None and not all(isinstance(x, Format) for x in found):
+        raise ShapeError("these texts say nothing about the shape.", hint="pass shape=(...)", a=a, b=b)
+    if known is None:
+        return found
+    one, other = [x if shape is None and isinstance(x, Layout) else dialects.with_shape(x, known) for x in found]
+    return one, other
 
 
 def _shape(shape: Any) -> str:

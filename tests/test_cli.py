@@ -147,6 +147,8 @@ def test_at_says_no_where_nothing_lies() -> None:
     assert "give a coordinate" in refused("at", "(3,4):(4,1)", code=2)
     assert "this is not a coordinate" in refused("at", "(3,4):(4,1)", "1,a", code=3)
     assert result("at", "(3,4):(4,1)", "1,1", "--dtype", "int4")["places"][0]["bit"] == 20
+    assert result("at", "(3,4):(1@0,1@1)", "1,2", "--dtype", "int8")["places"][0]["offset"] == [1, 2]
+    assert told("at", "5000:0", "--offset", "0").endswith("and 4000 more")
 
 
 def test_draw_sets_blocks_apart() -> None:
@@ -172,6 +174,7 @@ def test_draw_a_part_and_other_dimensions() -> None:
     grids = result("draw", "(2,3,4):(12,4,1)", "--rows", "2", "--columns", "0")["lines"]
     assert grids[:4] == ["[:, 0, :]", "     0  1", "--+------", "0 |  0 12"]
     assert told("draw", "5:2").splitlines()[-1] == "  | 0 2 4 6 8"
+    assert told("draw", "(0,1000000000000):(1,1)") == "no elements"
     assert "this is not a part" in refused("draw", TILED, "--part", "0,x", code=3)
     assert "over the limit" in refused("draw", "(80,80):(80,1)", code=5)
     assert "is a format" in refused("draw", "nChw16c", code=3)

@@ -146,38 +146,53 @@ def at(
     bits = None if dtype is None else element(dtype).bits
     wanted = [integers(c, "a coordinate") for c in coordinates]
     empty = []
+    more = 0
     for offset in offsets:
         there = x.preimages(offset)
-        wanted += there
+        wanted += there[:_MOST_PLACES]
+        more += len(there[_MOST_PLACES:])
         if not there:
             empty.append(offset)
-    places = [_place(x, c, fmt, bits) for c in wanted]
+    halves = None if fmt is None or not fmt.blocks else _decided(lambda: fmt.split(x.extents, left_pad=x.origin))
+    places = [{**_place(x, c, bits), **_in_blocks(x, c, fmt, halves)} for c in wanted]
     rows = [{name.replace("_", " "): str(v) for name, v in p.items() if v is not None} for p in places]
     blocks: list[str | Fields | Table] = [f"nothing lies at {offset}" for offset in empty]
     if len(rows) == 1:
         blocks.insert(0, Fields(list(rows[0].items())))
     elif rows:
         blocks.insert(0, Table(list(rows[0]), [list(row.values()) for row in rows]))
-    return Answer({"layout": x, "places": places, "nothing_at": empty}, blocks, no=bool(empty))
+    if more:
+        blocks.append(f"and {more} more")
+    return Answer({"layout": x, "places": places, "more": more, "nothing_at": empty}, blocks, no=bool(empty))
 
 
-def _place(x: Layout, coordinate: Any, fmt: Format | None, bits: int | None) -> dict[str, Any]:
-    """One element: its names, its offset, and where that is in bytes and in blocks."""
+_MOST_PLACES = 1000
+"""How many coordinates of one offset are listed."""
+
+
+def _place(x: Layout, coordinate: Any, bits: int | None) -> dict[str, Any]:
+    """One element: its names, its offset, and where that is in bytes."""
     names = x.coordinates(coordinate)
     offset = x(coordinate)
     nested = None if names.natural == names.modes or x.rank == 1 else names.natural
     place: dict[str, Any] = {"coordinate": names.modes, "nested": nested, "number": names.integer, "offset": offset}
-    if bits is not None:
+    if bits is not None and isinstance(offset, int):
         place["bit" if bits % 8 else "byte"] = offset * bits if bits % 8 else offset * bits // 8
-    halves = None if fmt is None else _decided(lambda: fmt.split(x.extents, left_pad=x.origin))
-    if fmt is not None and fmt.blocks and halves is not None:
-        whole = [c + o for c, o in zip(names.modes, x.origin)]
-        outer, inner = halves
-        place["block"] = tuple([c // b for c, b in zip(whole, fmt.block_shape)])
-        place["block_number"] = outer(coordinate)
-        place["inside"] = tuple([c % b for c, b in zip(whole, fmt.block_shape)])
-        place["inside_number"] = inner(coordinate)
     return place
+
+
+def _in_blocks(x: Layout, coordinate: Any, fmt: Format | None, halves: Any) -> dict[str, Any]:
+    """In which block the element is and where in it, by coordinates and by number."""
+    if fmt is None or halves is None:
+        return {}
+    whole = [c + o for c, o in zip(x.coordinates(coordinate).modes, x.origin)]
+    outer, inner = halves
+    return {
+        "block": tuple([c // b for c, b in zip(whole, fmt.block_shape)]),
+        "block_number": outer(coordinate),
+        "inside": tuple([c % b for c, b in zip(whole, fmt.block_shape)]),
+        "inside_number": inner(coordinate),
+    }
 
 
 # ---- draw ------------------------------------------------------------------------------------------------

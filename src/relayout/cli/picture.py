@@ -30,6 +30,9 @@ def picture(layout: Layout, rows: int | None, columns: int | None, width: int | 
             limit=CELL_LIMIT,
         )
     down, across = _chosen(layout, rows, columns)
+    if not layout.size:
+        yield "no elements"
+        return
     others = [range(n) if d not in (down, across) else (None,) for d, n in enumerate(layout.extents)]
     for k, fixed in enumerate(cartesian(*others)):
         if k:
@@ -60,8 +63,7 @@ class _Grid:
         self.layout, self.fixed, self.down, self.across, self.coloured = layout, fixed, down, across, width is not None
         self.rows, self.columns = [1 if d is None else layout.extents[d] for d in (down, across)]
         self.row_blocks, self.column_blocks = _blocks(layout, down), _blocks(layout, across)
-        reach = (layout.min_offset, layout.max_offset) if layout.size else (0, 0)
-        self.cell = max(len(str(n)) for n in (*reach, self.columns - 1))
+        self.cell = max(len(str(n)) for n in (layout.min_offset, layout.max_offset, self.columns - 1))
         self.label = len(str(self.rows - 1))
         self.width = width
 
@@ -99,11 +101,8 @@ class _Grid:
 
     def _line(self, label: str, cells: list[str], first: int) -> str:
         parts = [" |" * self._starts(first + k, first) + f" {cell}" for k, cell in enumerate(cells)]
-        return (
-            f"{label:>{self.label}} |{''.join(parts)}"
-            if label or self.down is None
-            else f"{'':>{self.label}}  {''.join(parts)}"
-        )
+        bar = "|" if label or self.down is None else " "
+        return f"{label:>{self.label}} {bar}{''.join(parts)}"
 
     def _rule(self, first: int, last: int) -> str:
         parts = ["-+" * self._starts(c, first) + "-" * (self.cell + 1) for c in range(first, last)]

@@ -17,8 +17,8 @@ from .sidecar import read_sidecar, with_sidecar
 
 MAGIC = b"\x93NUMPY"
 ALIGNMENT = 64
-HEADER_LIMIT = 1 << 16
-"""No header is longer; numpy itself stops at 10,000 characters."""
+HEADER_LIMIT = 10_000
+"""No header is longer; numpy itself reads no longer ones."""
 
 _NATIVE = {"b1": "bool", "c8": "complex64", "c16": "complex128"}
 for _bits in (1, 2, 4, 8):

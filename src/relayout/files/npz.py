@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..errors import shown
+from ..errors import LayoutError, shown
 from .entry import Checksum, Destination, Entry, Planned, Segment, Source, bad, bytes_of
 from .npy import ALIGNMENT, as_numpy, entry_at, header_of
 from .reading import WHOLE, Opened, check_apart, with_records
@@ -44,9 +44,9 @@ def _members(file: Opened) -> list[zipfile.ZipInfo]:
     try:
         with zipfile.ZipFile(_Stream(file)) as archive:
             return list(archive.infolist())
+    except LayoutError:
+        raise
     except (zipfile.BadZipFile, NotImplementedError, struct.error, ValueError, OverflowError, IndexError) as error:
-        if isinstance(error, ValueError) and hasattr(error, "code"):
-            raise
         raise bad(file.path, f"it is no zip archive: {shown(str(error))}.", WHOLE) from None
 
 

@@ -15,8 +15,11 @@ from ..errors import LayoutError, shown
 from .entry import Entry, Segment, bad, bytes_of
 from .record import MAX_RANK, Record
 
-HEADER_LIMIT = 16 << 20
+HEADER_LIMIT = 32 << 20
 """No header, index or other text in a file has more bytes."""
+
+PIECES_LIMIT = 5_000_000
+"""No JSON has more brackets, colons and commas: each may cost a hundred times its byte once it is read."""
 
 WHOLE = "copy the file again: it was cut off or damaged"
 
@@ -73,6 +76,10 @@ def strict_json(data: bytes, file: Path, what: str = "the header") -> Any:
 
     hint = "write the file again with the tool that made it"
 
+    pieces = sum([data.count(mark) for mark in b"[{:,"])
+    if pieces > PIECES_LIMIT:
+        raise bad(file, f"{what} has {pieces} brackets, colons and commas; the limit is {PIECES_LIMIT}.", hint)
+
     def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) < len(pairs):
@@ -120,24 +127,24 @@ def check_apart(entries: Iterable[Entry], file: Path) -> None:
             )
 
 
-def inside(folder_of: Path, name: Any) -> Path:
+def inside(namer: Path, name: Any) -> Path:
     """The file of that name next to another file, which names it; nothing outside that folder.
 
     Links are followed only to the folder, or to the one where the naming file itself is linked to, as caches do.
     """
     hint = "put the files into one folder and name them without a path"
     if not isinstance(name, str) or not name or "\0" in name or len(name) > 4096:
-        raise bad(folder_of, f"it names the file {shown(name)}.", hint)
+        raise bad(namer, f"it names the file {shown(name)}.", hint)
     relative = Path(name)
     if relative.is_absolute() or ".." in relative.parts or "\\" in name or ":" in name:
-        raise bad(folder_of, f"it names {shown(name)}, outside its folder.", hint)
+        raise bad(namer, f"it names {shown(name)}, outside its folder.", hint)
     try:
-        found = (folder_of.parent / relative).resolve()
-        homes = (folder_of.parent.resolve(), folder_of.resolve().parent)
+        found = (namer.parent / relative).resolve()
+        homes = (namer.parent.resolve(), namer.resolve().parent)
     except (OSError, RuntimeError, ValueError) as error:
-        raise bad(folder_of, f"it names {shown(name)}, which leads nowhere: {error}.", hint) from None
+        raise bad(namer, f"it names {shown(name)}, which leads nowhere: {error}.", hint) from None
     if not any(found.is_relative_to(home) for home in homes):
-        raise bad(folder_of, f"it names {shown(name)}, a link that leaves its folder.", hint)
+        raise bad(namer, f"it names {shown(name)}, a link that leaves its folder.", hint)
     return found
 
 

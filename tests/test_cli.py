@@ -137,6 +137,7 @@ def test_at_gives_offsets_and_coordinates() -> None:
     assert back[0]["coordinate"] == [0, 8, 1, 33]
     assert told("at", "(3,4):(4,1)", "1,1").splitlines() == ["coordinate  (1, 1)", "number      4", "offset      5"]
     table = told("at", "(3,4):(4,1)", "1,1", "2").splitlines()
+    assert told("at", *CROUTON, "0,0,0,0", "0,0,0,1").split("\n\n")[1].startswith("coordinate     (0, 0, 0, 1)\n")
     assert table == ["coordinate  number  offset", "(1, 1)      4       5", "(2, 0)      2       8"]
 
 
@@ -518,6 +519,10 @@ def test_colours_and_folding_by_themselves(monkeypatch: pytest.MonkeyPatch) -> N
         ("translate", "bf16[16,256]{1,0:T(8,128)(2,1)}"),
         ("draw", *CROUTON, "--part", "0,:,:,0"),
         ("compose", "(6,2):(1,7)", "(3,2):(2,3)"),
+        (
+            "show",
+            "memref<3x4xf32, strided<[4, 1], offset: 2>>, and a text that goes on past eighty columns",
+        ),
     ],
 )
 def test_a_terminal_gets_colours_and_lines_that_fit(arguments: tuple[str, ...]) -> None:

@@ -121,14 +121,19 @@ def _on_terminal(blocks: Sequence[str | Fields | Table]) -> str:
             continue
         titles, rows = block if isinstance(block, Table) else (("", ""), block.pairs)
         headed = isinstance(block, Table)
+        fixed = sum(max(map(len, column)) + 2 for column in list(zip(titles, *rows))[:-1])
         grid = Grid(box=None, show_header=headed, header_style="bold", padding=(0, 2, 0, 0), pad_edge=False)
         for k, title in enumerate(titles):
-            last = k == len(titles) - 1
-            grid.add_column(title, no_wrap=not last, overflow="fold", style="" if k else "cyan")
+            whole = k < len(titles) - 1 and fixed < console.width - _LEAST_WIDTH
+            grid.add_column(title, no_wrap=whole, overflow="fold", style="" if k else "cyan")
         for row in rows:
             grid.add_row(*[Text(cell) for cell in row])
         console.print(grid)
     return "\n".join([line.rstrip() for line in written.getvalue().rstrip("\n").split("\n")])
+
+
+_LEAST_WIDTH = 16
+"""What a last column needs; where less is left for it, all columns are folded."""
 
 
 def _folded(line: str, width: int) -> str:

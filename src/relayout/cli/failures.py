@@ -88,8 +88,10 @@ def _print(message: str, caret: str, hint: str, status: int) -> int:
     width = width_of(sys.stderr)
     coloured = False if os.environ.get("NO_COLOR") else None
     click.secho(_folded(message, width), fg="red", err=True, color=coloured)
-    for line in caret.splitlines()[1:]:
-        click.echo(line, err=True)
+    lines = caret.splitlines()[1:]
+    start = 0 if width is None or not lines else max(0, len(lines[-1]) + 12 - width)
+    for line in lines:
+        click.echo(line[start:][:width], err=True)
     if hint:
         click.secho(_folded(f"Hint: {hint}", width), fg="yellow", err=True, color=coloured)
     return status

@@ -156,15 +156,21 @@ def at(
     halves = None if fmt is None or not fmt.blocks else _decided(lambda: fmt.split(x.extents, left_pad=x.origin))
     places = [{**_place(x, c, bits), **_in_blocks(x, c, fmt, halves)} for c in wanted]
     rows = [{name.replace("_", " "): str(v) for name, v in p.items() if v is not None} for p in places]
-    blocks: list[str | Fields | Table] = [f"nothing lies at {offset}" for offset in empty]
-    if len(rows) == 1:
-        blocks.insert(0, Fields(list(rows[0].items())))
-    elif rows:
-        blocks.insert(0, Table(list(rows[0]), [list(row.values()) for row in rows]))
+    blocks: list[str | Fields | Table] = []
+    if len(rows) > 1 and len(rows[0]) <= _MOST_COLUMNS:
+        blocks.append(Table(list(rows[0]), [list(row.values()) for row in rows]))
+    else:
+        for row in rows:
+            blocks += [Fields(list(row.items())), ""]
+        blocks = blocks[:-1]
+    blocks += [f"nothing lies at {offset}" for offset in empty]
     if more:
         blocks.append(f"and {more} more")
     return Answer({"layout": x, "places": places, "more": more, "nothing_at": empty}, blocks, no=bool(empty))
 
+
+_MOST_COLUMNS = 5
+"""With more to tell of an element, each has lines of its own."""
 
 _MOST_PLACES = 1000
 """How many coordinates of one offset are listed."""

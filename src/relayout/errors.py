@@ -12,7 +12,10 @@ def shown(x: Any, level: int = 4) -> str:
             return "(...)"
         entries = [shown(e, level - 1) for e in x[:12]] + ["..."] * (len(x) > 12)
         return f"({', '.join(entries)}{',' * (len(x) == 1)})"
-    text = repr(x)
+    try:
+        text = repr(x)
+    except ValueError:  # Python does not write integers of more than 4300 digits
+        text = f"<{type(x).__name__} of too many digits>"
     return text if len(text) <= 200 else f"{text[:190]}..."
 
 

@@ -62,6 +62,8 @@ def entry_at(file: Opened, start: int, size: int, name: str) -> Entry:
 def _header(text: bytes, version: int, file: Path, name: str) -> tuple[Any, bool, Any]:
     """Type, order and shape as the header says them."""
     hint = "write it again with numpy.save"
+    if b"\\" in text:
+        raise bad(file, "its header has escapes.", hint, name)
     try:
         told = ast.literal_eval(text.decode("utf-8" if version == 3 else "latin-1").strip())
     except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):

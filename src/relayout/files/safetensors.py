@@ -114,7 +114,7 @@ def _entry(file: Opened, data: int, name: str, told: Any) -> Entry:
     element = ELEMENTS[kind]
     shape = checked_shape(told["shape"], element, file.path, name)
     ends = told["data_offsets"]
-    if not isinstance(ends, list) or len(ends) != 2 or not all(type(x) is int and x >= 0 for x in ends):
+    if not isinstance(ends, list) or len(ends) != 2 or not all(type(x) is int and 0 <= x < 1 << 63 for x in ends):
         raise bad(file.path, f"its data_offsets are {shown(ends)}.", _HINT, name)
     return one_segment(file, data + ends[0], ends[1] - ends[0], name, element, shape)
 

@@ -65,6 +65,8 @@ from .errors import (
 )
 from .explain import explain
 from .files import open
+from .files.repack_file import repack_file
+from .files.verify import verify
 from .format import Format
 from .guards import check, expects
 from .infer import Inference, infer
@@ -191,6 +193,7 @@ __all__ = [
     "recast_layout",
     "render",
     "repack",
+    "repack_file",
     "replace",
     "right_inverse",
     "rosetta",
@@ -203,6 +206,7 @@ __all__ = [
     "tiled_divide",
     "tiled_product",
     "upcast",
+    "verify",
     "weakly_compatible",
     "weakly_congruent",
     "with_shape",

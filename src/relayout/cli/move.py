@@ -1,0 +1,196 @@
+"""Commands that move data: what a file holds, its tensors in other layouts, and whether two files hold the same."""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+
+from ..errors import LayoutError
+from ..files import open_source
+from ..files.repack_file import Report, repack_file
+from ..files.sizes import as_words
+from ..files.verify import verify as verify_files
+from .answers import Answer, Command, Table
+from .arguments import as_sizes
+
+PLAIN_SECONDS = 2.0
+"""How often progress is told in lines, where there is no terminal."""
+
+file_argument = click.Path(path_type=str)
+
+
+@click.command(cls=Command)
+@click.argument("file", type=file_argument)
+@click.option("--dtype", metavar="TYPE", help="The type of the elements of a raw file.")
+@click.option("--shape", callback=as_sizes, metavar="SIZES", help="The logical shape of a raw file's tensor.")
+@click.option("--from", "src", metavar="LAYOUT", help="The layout of a raw file's tensor; row-major if left out.")
+def inspect(file: str, dtype: str | None, shape: tuple[int, ...] | None, src: str | None) -> Answer:
+    """The tensors of FILE: names, types, shapes, bytes, and the layouts that are recorded."""
+    with in_options():
+        source = open_source(file, dtype=dtype, shape=shape, layout=src)
+        found: list[dict[str, Any]] = []
+        for name, entry in source.items():
+            record, layout = entry.record, entry.layout
+            found.append(
+                {
+                    "name": name,
+                    "dtype": entry.interface.element.name,
+                    "shape": list(layout.extents),
+                    "stored": list(entry.shape),
+                    "bytes": entry.size,
+                    "layout": None if record is None else record.layout,
+                    "axes": entry.axes,
+                }
+            )
+    rows = [
+        [
+            x["name"],
+            x["dtype"],
+            _shape(x["shape"]),
+            _shape(x["stored"]),
+            as_words(x["bytes"]),
+            x["layout"] or "row-major",
+        ]
+        for x in found
+    ]
+    total = sum([x["bytes"] for x in found])
+    result = {"file": file, "kind": source.kind, "tensors": found, "metadata": source.metadata, "bytes": total}
+    blocks: list[Any] = [f"{source.kind}: {_count(len(found))}, {as_words(total)}"]
+    if rows:
+        blocks.append(Table(("tensor", "type", "shape", "stored", "size", "layout"), rows))
+    return Answer(result, blocks)
+
+
+@click.command(cls=Command)
+@click.argument("source", metavar="IN", type=file_argument)
+@click.argument("destination", metavar="OUT", type=file_argument)
+@click.option("--to", metavar="LAYOUT", help="The new layout: a text in any notation, or a name of the catalog.")
+@click.option("--from", "src", metavar="LAYOUT", help="The layout of tensors that have no record.")
+@click.option("--shape", callback=as_sizes, metavar="SIZES", help="Their logical shape, if --from is a format.")
+@click.option("--only", multiple=True, metavar="GLOB", help="Only tensors whose name fits; may be repeated.")
+@click.option("--except", "except_", multiple=True, metavar="GLOB", help="None of these.")
+@click.option("--map", "rules", type=file_argument, metavar="RULES", help="A TOML file of rules by name.")
+@click.option("--fill", metavar="VALUE", help="The stored value of padding, or qzero.")
+@click.option("--dtype", metavar="TYPE", help="The type of the result.")
+@click.option("--from-dtype", "src_dtype", metavar="TYPE", help="The type of a raw file, if it is not the result's.")
+@click.option("--dry-run", is_flag=True, help="Only tell what would be written.")
+@click.option("--jobs", type=click.IntRange(1, 256), metavar="N", help="Threads; by default the processors, at most 8.")
+@click.option("--max-memory", default="1GiB", show_default=True, metavar="SIZE", help="What the process may need.")
+@click.option("--resume", is_flag=True, help="Continue a run that did not finish.")
+@click.option("--verify", is_flag=True, help="Read everything again and compare, before the file gets its name.")
+@click.option("--force", is_flag=True, help="Overwrite; start again where a run did not finish.")
+def repack(source: str, destination: str, fill: str | None, **options: Any) -> Answer:
+    """Write the tensors of IN to OUT in another layout, in bounded memory.
+
+    Tensors that are not selected are copied as they are. OUT.part is written first, and renamed when it is whole; a run
+    that was ended is continued with --resume.
+    """
+    _check(options)
+    started = time.perf_counter()
+    with in_options(), progress_on_stderr("repack", quiet=options["dry_run"]) as progress:
+        report = repack_file(source, destination, fill=_fill(fill), progress=progress, **options)
+    seconds = time.perf_counter() - started
+    rows = [
+        [row.name, row.before, row.after, as_words(row.bytes_before), as_words(row.bytes_after), f"{row.padding:.1%}"]
+        for row in report.rows
+    ]
+    result = {**report._asdict(), "rows": [row._asdict() for row in report.rows], "dry_run": options["dry_run"]}
+    if options["dry_run"]:
+        titles = ("tensor", "from", "to", "before", "after", "padding")
+        return Answer(result, [Table(titles, rows), _summary(report)])
+    resumed = f", {as_words(report.resumed)} of it before" if report.resumed else ""
+    return Answer(result, [f"{destination}: {_summary(report)}{resumed}, {seconds:.1f} s"])
+
+
+@click.command(cls=Command)
+@click.argument("a", type=file_argument)
+@click.argument("b", type=file_argument)
+@click.option("--map", "rules", type=file_argument, metavar="RULES", help="The rules by which B was made of A.")
+@click.option("--max-memory", default="1GiB", show_default=True, metavar="SIZE", help="What the process may need.")
+def verify(a: str, b: str, rules: str | None, max_memory: str) -> Answer:
+    """Do files A and B hold the same tensors, element by element, whatever their layouts? If not, exit code 1."""
+    with in_options(), progress_on_stderr("verify") as progress:
+        found = verify_files(a, b, rules=rules, max_memory=max_memory, progress=progress)
+    return Answer({"same": bool(found), **found._asdict()}, [str(found)], no=not found)
+
+
+def _check(options: dict[str, Any]) -> None:
+    if all(options[name] is None for name in ("to", "src", "rules", "dtype")):
+        what = "Say what to do: --to LAYOUT, --from LAYOUT, --map RULES or --dtype TYPE."
+        raise click.UsageError(what, click.get_current_context())
+    options["only"], options["except_"] = list(options["only"]), list(options["except_"])
+
+
+def _fill(text: str | None) -> int | float | str | None:
+    """A number, or ``qzero``."""
+    if text is None or text == "qzero":
+        return text
+    for kind in (lambda x: int(x, 0), float):
+        try:
+            return kind(text)
+        except ValueError:
+            pass
+    raise click.BadParameter(f"{text!r} is no number, and not qzero.", click.get_current_context(), param_hint="--fill")
+
+
+def _summary(report: Report) -> str:
+    changed = sum([not row.kept for row in report.rows])
+    kept = len(report.rows) - changed
+    copied = f" ({kept} copied as they are)" if kept else ""
+    return f"{_count(len(report.rows))}{copied}, {as_words(report.total)}"
+
+
+def _count(number: int) -> str:
+    return f"{number} tensor{'s' * (number != 1)}"
+
+
+def _shape(sizes: list[int]) -> str:
+    return "x".join([str(n) for n in sizes]) or "()"
+
+
+@contextmanager
+def in_options() -> Iterator[None]:
+    """Hints that speak of parameters speak of options."""
+    try:
+        yield
+    except LayoutError as error:
+        error.hint = re.sub(r"\b(force|resume)\b", r"--\1", error.hint)
+        error.message = re.sub(r"\bwith (force|resume)\b", r"with --\1", error.message)
+        raise
+
+
+@contextmanager
+def progress_on_stderr(what: str, quiet: bool = False) -> Iterator[Callable[[int, int], None] | None]:
+    """A bar on a terminal; elsewhere a line now and then, and none for what is quick."""
+    if quiet:
+        yield None
+    elif sys.stderr.isatty():
+        from rich.console import Console
+        from rich.progress import (
+            BarColumn,
+            DownloadColumn,
+            Progress,
+            TextColumn,
+            TimeRemainingColumn,
+            TransferSpeedColumn,
+        )
+
+        columns = (TextColumn(what), BarColumn(), DownloadColumn(True), TransferSpeedColumn(), TimeRemainingColumn())
+        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+            task = bar.add_task(what, total=None)
+            yield lambda done, total: bar.update(task, completed=done, total=total)
+    else:
+        last = [time.monotonic()]
+
+        def tell(done: int, total: int) -> None:
+            if time.monotonic() - last[0] >= PLAIN_SECONDS:
+                last[0] = time.monotonic()
+                click.echo(f"{what}: {as_words(done)} of {as_words(total)} ({done / max(total, 1):.0%})", err=True)
+
+        yield tell

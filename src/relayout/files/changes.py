@@ -1,0 +1,162 @@
+"""What becomes of each tensor of a file: its new layout, type, shape and record, decided before a byte is read."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ..align import compare
+from ..dialects import parse, with_shape
+from ..errors import LayoutError, ParseError, ShapeError
+from ..format import Format
+from ..interface import Interface, Plain, ScaleOffset, as_interface
+from ..layout import Layout
+from ..making import placement
+from ..nested import product
+from ..repack.einops import is_pattern, pattern_format
+from ..repack.plan import Plan, make_plan, stored_bytes
+from .entry import Entry, Planned, bad
+from .record import Record
+from .rules import Rule
+
+
+class Held(NamedTuple):
+    """The logical tensor that an entry holds."""
+
+    layout: Layout
+    means: Interface
+    axes: str | None
+
+    def permuted(self, order: tuple[int, ...]) -> Held:
+        """The same with its dimensions in another order."""
+        means, axes = self.means, self.axes
+        if isinstance(means, ScaleOffset) and means.axis is not None:
+            means = means.with_axis(order.index(means.axis))
+        return Held(self.layout.permute(*order), means, axes and "".join([axes[d] for d in order]))
+
+
+class Change(NamedTuple):
+    """A tensor of a file, what it becomes, and how; without a ``plan`` its bytes stay as they are."""
+
+    entry: Entry
+    planned: Planned
+    plan: Plan | None
+
+    @property
+    def before(self) -> str:
+        """The old layout in words."""
+        return _words(self.entry.record, self.entry.shape, self.entry.element.name)
+
+    @property
+    def after(self) -> str:
+        """The new layout in words."""
+        return _words(self.planned.record, self.planned.shape, self.planned.element.name)
+
+    @property
+    def padding(self) -> float:
+        """Which part of the new bytes is no data."""
+        if self.plan is None:
+            layout = self.entry.layout
+            return 1 - layout.size / layout.storage_size if layout.storage_size else 0.0
+        target = self.plan.target
+        return 1 - target.size / target.storage_size if target.storage_size else 0.0
+
+
+def kept(entry: Entry) -> Change:
+    """A tensor that stays as it is."""
+    return Change(entry, Planned(entry.name, entry.element, entry.shape, entry.record), None)
+
+
+def decide(entry: Entry, rule: Rule) -> Change:
+    """What a rule makes of a tensor; what does not fit it is refused with its name."""
+    try:
+        return _decided(entry, rule)
+    except ParseError:
+        raise
+    except LayoutError as error:
+        if error.operands.get("tensor") is not None:
+            raise
+        words = {**error.operands, "tensor": entry.name}
+        raise type(error)(f"tensor {entry.name!r}: {error.message}", hint=error.hint, **words) from None
+
+
+def held(entry: Entry, rule: Rule) -> Held:
+    """The tensor of an entry by its record, else as the rule says, with the dimensions in the rule's order."""
+    layout, means, axes = entry.layout, entry.interface, entry.axes
+    if rule.src is not None:
+        placed = _placed(rule.src, means)
+        told = with_shape(placed, entry.layout.extents if rule.shape is None else rule.shape)
+        if entry.record is not None and not compare(told, layout):
+            raise bad(
+                None, f"it is recorded as {entry.record.layout}, not as {rule.src}.", "leave that out", entry.name
+            )
+        needed = -(-told.storage_size * means.element.bits // 8)
+        if needed != entry.size:
+            raise ShapeError(
+                f"{rule.src} of shape {told.extents} needs {needed} bytes, and {entry.size} are stored.",
+                hint="give the logical shape",
+            )
+        layout, axes = told, axes or (placed.axes if isinstance(placed, Format) else None)
+    elif rule.shape is not None and tuple(rule.shape) != layout.extents:
+        raise ShapeError(f"it has the shape {layout.extents}, not {tuple(rule.shape)}.", hint="leave the shape out")
+    found = Held(layout, means, axes).permuted(rule.order(layout.rank))
+    return found._replace(axes=rule.names() or found.axes)
+
+
+def _decided(entry: Entry, rule: Rule) -> Change:
+    source, means, axes = held(entry, rule)
+    shape = source.extents
+    to = _meaning(means, rule)
+    found = Layout.row_major(shape) if rule.to is None else _placed(rule.to, to)
+    if isinstance(found, Format) and axes is not None:
+        found = found.aligned(axes)
+    target = with_shape(found, shape)
+    if target.has_basis or (target.padded_size and target.box.min_offset < 0):
+        raise ShapeError(f"{target} goes below 0, or has no places in memory.", hint="add to its offset", layout=target)
+    value = rule.fill
+    stored: tuple[int, ...] = (target.storage_size,)
+    if isinstance(found, Format):
+        axes = found.axes
+        value = found.fill if value is None else value
+        stored = found.physical_shape(shape)
+    if product(stored) != target.storage_size:
+        stored = (target.storage_size,)
+    rows = Layout.row_major(shape)
+    if target.storage_size == rows.size and target.equivalent(rows) and not isinstance(found, Format):
+        stored = shape
+    kind = to.element
+    code = bytes(kind.bits if kind.bits < 8 else kind.bytes) if value is None else stored_bytes(to, value)
+    padded = target.storage_size > target.size
+    record = None
+    if stored != shape or not target.equivalent(rows) or axes is not None or not isinstance(to, Plain):
+        text = _text(found, rule.to, target, to)
+        fill = value if padded and isinstance(value, int | float) else None
+        record = Record.of(text, shape, to, axes=axes, fill=fill)
+    planned = Planned(entry.name, kind.underlying, stored, record)
+    return Change(entry, planned, make_plan(source, target, means, to, code, 1))
+
+
+def _meaning(means: Interface, rule: Rule) -> Interface:
+    """The interface of the result."""
+    if rule.scale is None:
+        return means if rule.dtype is None else as_interface(rule.dtype)
+    kind = means.element if rule.dtype is None else rule.dtype
+    return ScaleOffset(rule.scale, 0 if rule.offset is None else rule.offset, kind, rule.axis)
+
+
+def _placed(x: Any, means: Interface) -> Layout | Format:
+    return pattern_format(x) if isinstance(x, str) and is_pattern(x) else placement(x, means.element)
+
+
+def _text(found: Layout | Format, asked: Any, target: Layout, means: Interface) -> str:
+    """A text for the layout: that which was asked for, where it means the same alone."""
+    alone = isinstance(asked, str) and not is_pattern(asked) and ":" in asked
+    if alone and parse(asked, shape=target.extents, dtype=means.element) == target:
+        return str(asked)
+    return f"format:{found}" if isinstance(found, Format) else f"mojo:{target}"
+
+
+def _words(record: Record | None, shape: tuple[int, ...], element: str) -> str:
+    if record is None:
+        return f"{element} {list(shape)}"
+    meaning = (record.interface or {}).get("element", element)
+    return f"{meaning} {list(record.shape)} {record.layout}"

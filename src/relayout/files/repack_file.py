@@ -1,0 +1,140 @@
+"""``repack_file``: the tensors of a file in other layouts, block by block, in little memory, resumable."""
+
+from __future__ import annotations
+
+import os
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..errors import BadFile, ShapeError, shown
+from . import kind_of, open_source, plan_destination
+
+if TYPE_CHECKING:
+    from ..repack.plan import Progress
+    from .changes import Change
+    from .entry import Source
+    from .rules import Globs, Rule, Rules
+
+MAX_THREADS = 256
+MAX_JOBS = 8
+"""By default there are no more, however many processors there are: the disk is shared."""
+
+
+class Row(NamedTuple):
+    """One tensor: its layouts in words, its bytes before and after, and which part of the new ones is padding."""
+
+    name: str
+    before: str
+    after: str
+    bytes_before: int
+    bytes_after: int
+    padding: float
+    kept: bool
+
+
+class Report(NamedTuple):
+    """What a run did, or would do. ``resumed`` bytes were there from the run before."""
+
+    source: Path
+    destination: Path
+    rows: tuple[Row, ...]
+    total: int
+    resumed: int = 0
+
+
+def repack_file(
+    source: str | PathLike[str],
+    destination: str | PathLike[str],
+    *,
+    to: Any = None,
+    src: Any = None,
+    shape: Any = None,
+    src_dtype: Any = None,
+    only: Globs = None,
+    except_: Globs = None,
+    rules: Any = None,
+    fill: Any = None,
+    dtype: Any = None,
+    jobs: int | None = None,
+    max_memory: int | str = "1GiB",
+    resume: bool = False,
+    verify: bool = False,
+    force: bool = False,
+    dry_run: bool = False,
+    progress: Progress | None = None,
+) -> Report:
+    """Write the tensors of ``source`` to ``destination``, those that are selected in the layout ``to``, or row-major.
+
+    ``only`` and ``except_`` select by patterns of names; ``rules``, a TOML file or a list of dictionaries, say it for
+    each. What is not selected is copied as it is. A tensor with a record starts from its recorded layout; ``src`` (with
+    ``shape``) tells that of others, and with ``src_dtype`` what a raw file holds.
+    ``fill`` is the stored value of padding, ``dtype`` the type or interface of the result.
+
+    The process needs at most ``max_memory`` besides what it already holds. Everything is written to ``.part``, and
+    renamed when it is whole. A run that was ended, by whatever, is continued with ``resume``: the result has the same
+    bits, and a changed source or option is refused. With ``verify`` every element is read again and compared before the
+    rename. Nothing is overwritten without ``force``. ``progress(done, total)`` may return False to stop.
+    """
+    from .pieces import Room
+    from .rules import Rule, read_rules
+    from .running import Run
+    from .sizes import as_bytes
+    from .staging import Staging
+
+    path, out = Path(source), Path(destination)
+    usual = Rule(to=to, src=src, shape=shape, fill=fill, dtype=dtype)
+    opened, usual = _opened(path, usual, src_dtype)
+    found = read_rules(usual, rules, only, except_)
+    changes = _changes(opened, found)
+    final = plan_destination(out, kind_of(out), [change.planned for change in changes], opened.metadata)
+    rows = tuple([_row(change, sum([s.size for s in final.entries[change.entry.name]])) for change in changes])
+    report = Report(path, out, rows, sum([row.bytes_after for row in rows]))
+    workers = _jobs(jobs)
+    room = Room.of(as_bytes(max_memory), workers)
+    if dry_run:
+        return report
+    run = Run(opened, changes, Staging(out, final), room, workers)
+    return report._replace(resumed=run.go(resume, force, verify, progress))
+
+
+def _opened(path: Path, usual: Rule, src_dtype: Any) -> tuple[Source, Rule]:
+    """The source; what the rule says of a raw one is not said again."""
+    if src_dtype is None and ((usual.src is None and usual.shape is None) or not _is_raw(path)):
+        return open_source(path), usual
+    from ..format import Format
+
+    layout = f"format:{usual.src}" if isinstance(usual.src, Format) else usual.src
+    opened = open_source(path, dtype=usual.dtype if src_dtype is None else src_dtype, shape=usual.shape, layout=layout)
+    return opened, usual._replace(src=None, shape=None)
+
+
+def _is_raw(path: Path) -> bool:
+    try:
+        return kind_of(path) == "raw"
+    except BadFile:
+        return True
+
+
+def _changes(source: Source, rules: Rules) -> list[Change]:
+    from .changes import decide, kept
+
+    chosen = [(entry, rules.find(name)) for name, entry in source.items()]
+    if all(rule is None for _, rule in chosen) and (rules.only or rules.rules):
+        raise ShapeError(
+            f"no tensor of {source.path} is selected.", hint=f"its tensors are {shown(tuple(source))}", path=source.path
+        )
+    return [kept(entry) if rule is None else decide(entry, rule) for entry, rule in chosen]
+
+
+def _row(change: Change, size: int) -> Row:
+    name, before = change.entry.name, change.entry.size
+    return Row(name, change.before, change.after, before, size, change.padding, change.plan is None)
+
+
+def _jobs(jobs: int | None) -> int:
+    if jobs is None:
+        return min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, MAX_JOBS)
+    if not 1 <= jobs <= MAX_THREADS:
+        raise ShapeError(f"there are 1 to {MAX_THREADS} jobs, not {jobs}.", hint="leave jobs out", got=jobs)
+    return jobs

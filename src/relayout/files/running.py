@@ -1,0 +1,260 @@
+"""A run of a repack between files: its units on many threads, the journal, and what is left when it fails."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from hashlib import sha256
+from typing import Any
+
+from .. import __version__
+from ..errors import BadFile, Cancelled, LayoutError, LayoutMismatch
+from ..repack.plan import Progress
+from .changes import Change
+from .entry import Source
+from .journal import Journal
+from .pieces import Buffers, Room
+from .regions import Files
+from .sealing import seal
+from .staging import Staging
+from .verifying import verify_change
+from .work import Unit, Worker, units
+
+BATCH = 128 << 20
+"""After so many bytes they are forced to the disk, and the journal notes it."""
+
+
+class Run:
+    """One run of a repack that is decided."""
+
+    def __init__(self, source: Source, changes: list[Change], staging: Staging, room: Room, jobs: int) -> None:
+        self.source, self.changes, self.staging, self.room, self.jobs = source, changes, staging, room, jobs
+        self.files = sorted({*source.files, *([source.path] if source.path.is_file() else [])})
+        self.total = sum([s.size for segments in staging.final.entries.values() for s in segments])
+        self.spoiled = False
+
+    def go(self, resume: bool, force: bool, verify: bool, progress: Progress | None) -> int:
+        """Run to the end; returns the bytes that were there already."""
+        staging, head = self.staging, self._head()
+        journaled = self._may_begin(resume, force)
+        try:
+            journal = Journal(staging.journal)
+        except OSError as error:
+            raise _told(error, f"{staging.path} was not begun.") from None
+        try:
+            known = journaled and resume and journal.resume(head)
+            if known and not journal.complete:
+                self._check_unfinished(journal, force)
+            return self._run(journal, None if known else head, verify, progress)
+        finally:
+            journal.close()
+
+    def _may_begin(self, resume: bool, force: bool) -> bool:
+        """Refuse to write over the source, over files that are there, and over another run's; is there a journal?"""
+        staging = self.staging
+        for file in staging.final.files:
+            if file.exists() and any(file.samefile(own) for own in self.files):
+                raise BadFile(f"{file} is the source.", hint="write to another file, then rename it", file=file)
+        journaled = staging.journal.exists()
+        if force or (resume and journaled):
+            return journaled
+        staging.refuse_existing()
+        if journaled or staging.begun:
+            raise BadFile(
+                f"{staging.part} is there: a run to {staging.path} did not finish.",
+                hint="continue it with resume, or start again with force"
+                if journaled
+                else "it has no journal: start again with force",
+                file=staging.part,
+            )
+        return False
+
+    def _check_unfinished(self, journal: Journal, force: bool) -> None:
+        if not force:
+            self.staging.refuse_existing()
+        if journal.finished and not self.staging.whole:
+            raise BadFile(
+                f"{self.staging.part} is not as the run that did not finish left it.",
+                hint="start again with force",
+                file=self.staging.part,
+            )
+
+    def _run(self, journal: Journal, head: dict[str, str] | None, verify: bool, progress: Progress | None) -> int:
+        """Everything that writes; a new run has a head."""
+        done = 0
+        try:
+            if head is not None:
+                self.staging.discard()
+                journal.begin(head)
+            if not journal.complete:
+                done = self._write(journal, verify, progress)
+                journal.end()
+            self.staging.finish()
+            journal.remove()
+            return done
+        except (OSError, LayoutError) as error:
+            raise _told(error, self._left(journal, head is not None)) from None
+        except BaseException:
+            self._left(journal, head is not None)
+            raise
+
+    def _left(self, journal: Journal, new: bool) -> str:
+        """Remove what is of no use after a failure; says what is left."""
+        if self.spoiled or (new and not journal.finished and not journal.complete):
+            self.staging.discard()
+            journal.remove()
+            return f"Nothing is left of {self.staging.path}."
+        return f"{self.staging.part} is unfinished, and can be continued with resume."
+
+    def _write(self, journal: Journal, verify: bool, progress: Progress | None) -> int:
+        """All units that are not finished; returns the bytes of those that are."""
+        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
+        identity = self._identity()
+        with Files() as sources, Files(flags) as targets:
+            self.staging.make(targets)
+            worker = Worker(sources, targets, self.room, Buffers())
+            resumed = self._units_done(worker, journal, progress)
+            seal(self.staging.destination)
+            targets.sync()
+            if verify:
+                self._verify(sources)
+        if self._identity() != identity:
+            self.spoiled = True
+            raise BadFile(
+                f"{self.source.path} was changed while it was read.", hint="start again", file=self.source.path
+            )
+        return resumed
+
+    def _units_done(self, worker: Worker, journal: Journal, progress: Progress | None) -> int:
+        running: dict[Future[None], tuple[int, Unit]] = {}
+        noted = Noted(worker.targets, journal)
+        done = resumed = 0
+
+        def collect(most: int) -> int:
+            """Wait until at most so many are running; the bytes of those that are done."""
+            size = 0
+            while len(running) > most:
+                for future in wait(running, return_when=FIRST_COMPLETED).done:
+                    number, unit = running.pop(future)
+                    future.result()
+                    noted.add(number, unit.size)
+                    size += unit.size
+            return size
+
+        with ThreadPoolExecutor(self.jobs) as pool:
+            try:
+                for number, unit in enumerate(self._units()):
+                    if number in journal.finished:
+                        resumed += unit.size
+                        done += unit.size
+                        continue
+                    running[pool.submit(worker.do, unit)] = number, unit
+                    done += collect(2 * self.jobs)
+                    self._tell(progress, done)
+                done += collect(0)
+                self._tell(progress, done)
+            finally:
+                for future in running:
+                    future.cancel()
+                noted.end()
+        return resumed
+
+    def _tell(self, progress: Progress | None, done: int) -> None:
+        if progress is not None and progress(done, self.total) is False:
+            raise Cancelled(
+                f"the run was stopped after {done} of {self.total} bytes.",
+                hint="continue it with resume",
+                done=done,
+                total=self.total,
+            )
+
+    def _units(self) -> Iterator[Unit]:
+        for change in self.changes:
+            yield from units(change, self.staging.destination.entries[change.entry.name], self.room)
+
+    def _verify(self, sources: Files) -> None:
+        for change in self.changes:
+            segments = self.staging.destination.entries[change.entry.name]
+            found = verify_change(sources, change, segments, self.room)
+            if found is not None:
+                raise LayoutMismatch(f"what was written is not what was read: {found}.", hint="look at the disk")
+
+    # ---- what the run depends on -------------------------------------------------------------------------
+
+    def _head(self) -> dict[str, str]:
+        """What a run that is resumed must have in common with the one before."""
+        plans = [(c.plan, c.plan.fill, c.plan.dst_element) if c.plan else None for c in self.changes]
+        return {
+            "version of relayout": __version__,
+            "source": _hash(self._identity()),
+            "options": _hash((plans, self.staging.final)),
+            "memory or number of jobs": _hash((self.room, self.jobs)),
+        }
+
+    def _identity(self) -> Any:
+        """What changes when the source does."""
+        try:
+            found = [(file, file.stat()) for file in self.files]
+        except OSError as error:
+            raise _told(error, "") from None
+        stats = [(str(file), s.st_size, s.st_mtime_ns, s.st_ino) for file, s in found]
+        return stats, list(self.source.values()), self.source.metadata
+
+
+class Noted:
+    """Units that are done, forced to the disk in batches before the journal notes them, while others are made."""
+
+    def __init__(self, targets: Files, journal: Journal) -> None:
+        self.targets, self.journal = targets, journal
+        self.numbers: list[int] = []
+        self.size = 0
+        self.thread = ThreadPoolExecutor(1)
+        self.noting: Future[None] | None = None
+
+    def add(self, number: int, size: int) -> None:
+        """A unit is written."""
+        self.numbers.append(number)
+        self.size += size
+        if self.size >= BATCH and (self.noting is None or self.noting.done()):
+            self._begin()
+
+    def end(self) -> None:
+        """Wait until all are noted."""
+        try:
+            self._begin()
+            if self.noting is not None:
+                self.noting.result()
+        finally:
+            self.thread.shutdown()
+
+    def _begin(self) -> None:
+        if self.noting is not None:
+            self.noting.result()
+        if self.numbers:
+            self.noting = self.thread.submit(self._note, self.numbers)
+            self.numbers, self.size = [], 0
+
+    def _note(self, numbers: list[int]) -> None:
+        self.targets.sync()
+        self.journal.add(numbers)
+
+
+def _hash(x: Any) -> str:
+    return sha256(repr(x).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _told(error: OSError | LayoutError, left: str) -> LayoutError:
+    """The error with a word on what is left of the destination."""
+    if isinstance(error, LayoutError):
+        return type(error)(f"{error.message} {left}".strip(), hint=error.hint, **error.operands)
+    name = f"{error.filename}: " if error.filename else ""
+    return BadFile(
+        f"{name}{error.strerror or error}. {left}".strip(),
+        hint="make room, or choose another place" if error.errno in _FULL else "look at the permissions and the disk",
+        file=error.filename,
+    )
+
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)

@@ -1,0 +1,87 @@
+"""Two tensors of files compared element by element, a part at a time, through the layouts that they have."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..interface import Interface, Plain
+from ..layout import Layout
+from ..memory import Memory
+from ..repack.plan import make_plan
+from .changes import Change, Held
+from .entry import Entry, Segment
+from .pieces import Buffers, Loader, Room
+from .regions import Files
+from .verify import Verification
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+_BYTES = Plain("uint8")
+
+
+def verify_change(files: Files, change: Change, segments: tuple[Segment, ...], room: Room) -> Verification | None:
+    """The first difference between a tensor and what was made of it, or None."""
+    entry, planned = change.entry, change.planned
+    made = Entry(planned.name, planned.element, planned.shape, segments, planned.record)
+    if change.plan is None:
+        same = Held(Layout.row_major(entry.size), _BYTES, None)
+        return compare_entries(files, (entry, same), (made, same), room)
+    plan = change.plan
+    sides = Held(plan.source, plan.element, None), Held(plan.target, plan.dst_element, None)
+    return compare_entries(files, (entry, sides[0]), (made, sides[1]), room)
+
+
+def compare_entries(files: Files, a: tuple[Entry, Held], b: tuple[Entry, Held], room: Room) -> Verification | None:
+    """The first difference between two tensors, or None."""
+    (one, x), (two, y) = a, b
+    name = one.name
+    if x.axes is not None and y.axes is not None and x.axes != y.axes and sorted(x.axes) == sorted(y.axes):
+        y = y.permuted(tuple([y.axes.index(axis) for axis in x.axes]))
+    shape = x.layout.extents
+    if shape != y.layout.extents:
+        return Verification(1, 0, name, reason=f"its shapes are {shape} and {y.layout.extents}.")
+    # Both are put in the order of their coordinates, a part at a time.
+    rows, kind = Layout.row_major(shape), y.means.element
+    zero = bytes(kind.bits if kind.bits < 8 else kind.bytes)
+    plans = [make_plan(side.layout, rows, side.means, y.means, zero, 1) for side in (x, y)]
+    room = Room(2 * room.source // 3, 2 * room.target // 3)
+    most = max([room.block_bytes(plan) for plan in plans])
+    buffers = Buffers()
+    loaders = [Loader(files, entry, room, buffers) for entry in (one, two)]
+    for first, second in zip(plans[0].blocks(most), plans[1].blocks(most)):
+        left, right = loaders[0].load(first, "first"), loaders[1].load(second, "second")
+        differing = _first_difference(left, right)
+        if differing is not None:
+            at = differing * 8 // kind.bits
+            values = _value(left, at, y.means), _value(right, at, y.means)
+            return Verification(1, 0, name, _coordinate(first.target_range[0] + at, shape), values)
+    return None
+
+
+def _first_difference(a: NDArray[np.uint8], b: NDArray[np.uint8]) -> int | None:
+    """The first byte that differs."""
+    import numpy as np
+
+    if a.data == b.data:
+        return None
+    step = 1 << 16
+    for start in range(0, a.size, step):
+        differing = a[start : start + step] != b[start : start + step]
+        if differing.any():
+            return start + int(np.argmax(differing))
+    return None
+
+
+def _value(data: NDArray[np.uint8], at: int, means: Interface) -> Any:
+    return Memory(data, means.element).read(at)
+
+
+def _coordinate(at: int, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Row-major."""
+    found = []
+    for n in reversed(shape):
+        at, rest = divmod(at, n)
+        found.append(rest)
+    return tuple(found[::-1])

@@ -1,0 +1,593 @@
+"""Files repacked in little memory: the same bits as in memory, whatever is killed, full, cut off or changed."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import random
+import resource
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import relayout as rl
+from relayout.files import changes, open_source, pieces, running, work
+from relayout.files.journal import Journal
+from relayout.files.rules import Rule, read_rules
+from relayout.files.sizes import as_bytes, as_words
+
+WORDS = {"uint8": "U8", "float32": "F32", "float16": "F16", "int16": "I16", "uint16": "BF16"}
+
+
+def write_safetensors(path: Path, tensors: Mapping[str, np.ndarray[Any, Any]], metadata: Any = None) -> None:
+    header: dict[str, Any] = {} if metadata is None else {"__metadata__": metadata}
+    data = b""
+    for name, x in tensors.items():
+        header[name] = {
+            "dtype": WORDS[x.dtype.name],
+            "shape": list(x.shape),
+            "data_offsets": [len(data), len(data) + x.nbytes],
+        }
+        data += x.tobytes()
+    text = json.dumps(header).encode()
+    path.write_bytes(len(text).to_bytes(8, "little") + text + data)
+
+
+def stored(path: Path, name: str) -> bytes:
+    """The bytes of one tensor of a file."""
+    return b"".join([s.file.read_bytes()[s.start : s.start + s.size] for s in open_source(path)[name].segments])
+
+
+def noise(shape: tuple[int, ...], dtype: str, seed: int = 0) -> np.ndarray[Any, Any]:
+    """Any bits."""
+    kind = np.dtype(dtype)
+    made = np.random.default_rng(seed).integers(0, 256, (*shape, kind.itemsize), dtype=np.uint8)
+    return made.view(kind).reshape(shape)
+
+
+@pytest.fixture
+def cut_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many blocks, pieces and journal lines for little data."""
+    monkeypatch.setattr(pieces, "SMALL", 4096)
+    monkeypatch.setattr(work, "SMALL", 4096)
+    monkeypatch.setattr(pieces, "LEAST", 1)
+    monkeypatch.setattr(pieces, "LONG_RUN", 64)
+    monkeypatch.setattr(running, "BATCH", 1)
+
+
+def little(data: int, jobs: int = 1) -> int:
+    """So much memory that there is room for so many bytes of data."""
+    return pieces.OWN + jobs * data
+
+
+# ---- the same as in memory -------------------------------------------------------------------------------
+
+CASES = [
+    ((1, 9, 9, 40), "uint8", "htp:R4Crouton"),
+    ((3, 17, 13, 40), "float16", "htp:R4Crouton"),
+    ((2, 20, 9, 11), "float32", "onednn:nChw16c"),
+    ((4, 33, 7, 5), "int16", "nchw"),
+    ((70, 90), "float32", "format:1 0"),
+    ((70, 90), "float64", "format:0 1 / 0,8 1,8 fill 7"),
+    ((65, 3, 33), "uint8", "format:2 1 0 / 0,4"),
+    ((158,), "uint8", "format:0 / 0,8"),
+    ((6, 50), "uint8", "a b -> b a"),
+]
+
+
+@pytest.mark.usefixtures("cut_small")
+@pytest.mark.parametrize("room", [700, 20_000, 1 << 22])
+@pytest.mark.parametrize(("shape", "dtype", "to"), CASES)
+@pytest.mark.filterwarnings("ignore:.* is made for elements")
+def test_npy_there_and_back(tmp_path: Path, shape: tuple[int, ...], dtype: str, to: str, room: int) -> None:
+    x = noise(shape, dtype)
+    np.save(tmp_path / "x.npy", x)
+    row = x.nbytes // 4 if room == 700 else 0
+    want = rl.repack(x, to)
+    report = rl.repack_file(
+        tmp_path / "x.npy", tmp_path / "y.npy", to=to, max_memory=little(4 * (room + row), 2), jobs=2, verify=True
+    )
+    got = np.load(tmp_path / "y.npy")
+    assert got.shape == want.shape
+    assert got.tobytes() == want.tobytes()
+    assert report.total == got.nbytes
+    assert rl.verify(tmp_path / "x.npy", tmp_path / "y.npy")
+    rl.repack_file(tmp_path / "y.npy", tmp_path / "z.npy", to=rl.Layout.row_major(shape))
+    back = np.load(tmp_path / "z.npy")
+    assert back.shape == shape
+    assert back.tobytes() == x.tobytes()
+    assert sorted(p.name for p in tmp_path.glob("*.part*")) == []
+
+
+def test_a_layout_with_an_offset_and_gaps_is_filled(tmp_path: Path) -> None:
+    x = noise((5, 6), "uint8")
+    layout = rl.Layout((5, 6), (10, 1), offset=3)
+    np.save(tmp_path / "x.npy", x)
+    rl.repack_file(tmp_path / "x.npy", tmp_path / "y.npy", to=layout, fill=9)
+    want = rl.plan(rl.Layout.row_major(5, 6), layout, "uint8", fill=9)(x.reshape(-1))
+    assert np.load(tmp_path / "y.npy").tobytes() == want.tobytes()
+
+
+def test_safetensors(tmp_path: Path) -> None:
+    tensors = {"conv": noise((1, 9, 9, 40), "uint8"), "half": noise((3, 5), "uint16"), "bias": noise((7,), "float32")}
+    write_safetensors(tmp_path / "in.safetensors", tensors, {"format": "pt"})
+    out = tmp_path / "out.safetensors"
+    report = rl.repack_file(tmp_path / "in.safetensors", out, to="htp:R4Crouton", only="conv", verify=True)
+    assert [row.kept for row in sorted(report.rows)] == [True, False, True]
+    assert stored(out, "conv") == rl.repack(tensors["conv"], "htp:R4Crouton").tobytes()
+    assert stored(out, "half") == tensors["half"].tobytes()
+    found = open_source(out)
+    assert found.metadata == {"format": "pt"}
+    assert found["half"].element.name == "bfloat16"
+    # What is packed starts from its record, and its names of dimensions are known.
+    back = tmp_path / "back.safetensors"
+    rl.repack_file(out, back, to="nchw", only="conv")
+    assert stored(back, "conv") == np.ascontiguousarray(tensors["conv"].transpose(0, 3, 1, 2)).tobytes()
+    assert rl.verify(tmp_path / "in.safetensors", back)
+
+
+@pytest.mark.filterwarnings("ignore:.* is made for elements")
+def test_raw_files(tmp_path: Path) -> None:
+    x = noise((2, 9, 9, 40), "float16")
+    packed = rl.repack(x, "htp:R4Crouton")
+    (tmp_path / "x.bin").write_bytes(packed.tobytes())
+    out = tmp_path / "y.npy"
+    rl.repack_file(tmp_path / "x.bin", out, src="htp:R4Crouton", shape=x.shape, src_dtype="float16")
+    assert np.load(out).tobytes() == x.tobytes()
+    rl.repack_file(out, tmp_path / "z.bin", to="htp:R4Crouton")
+    assert (tmp_path / "z.bin").read_bytes() == packed.tobytes()
+    assert rl.verify(out, tmp_path / "z.bin")
+
+
+def test_npz_and_zarr(tmp_path: Path) -> None:
+    x, y = noise((1, 9, 9, 40), "uint8"), noise((3,), "float32")
+    np.savez(tmp_path / "in.npz", x=x, y=y)
+    rl.repack_file(tmp_path / "in.npz", tmp_path / "out.npz", to="htp:R4Crouton", only="x", verify=True)
+    with np.load(tmp_path / "out.npz") as found:
+        assert found["x"].tobytes() == rl.repack(x, "htp:R4Crouton").tobytes()
+        assert found["y"].tobytes() == y.tobytes()
+    for _ in range(2):
+        rl.repack_file(tmp_path / "out.npz", tmp_path / "out.zarr", to="nhwc", only="x", force=True)
+        assert stored(tmp_path / "out.zarr", "x") == x.tobytes()
+    assert rl.verify(tmp_path / "in.npz", tmp_path / "out.zarr")
+
+
+def test_what_is_recorded_cannot_be_contradicted(tmp_path: Path) -> None:
+    x = noise((1, 9, 9, 40), "uint8")
+    np.save(tmp_path / "x.npy", x)
+    rl.repack_file(tmp_path / "x.npy", tmp_path / "y.npy", to="htp:R4Crouton")
+    with pytest.raises(rl.BadFile, match="recorded as htp:R4Crouton"):
+        rl.repack_file(tmp_path / "y.npy", tmp_path / "z.npy", src="nchw", to="nhwc")
+    rl.repack_file(tmp_path / "y.npy", tmp_path / "z.npy", src="htp:R4Crouton", to="nhwc")
+    assert np.array_equal(np.load(tmp_path / "z.npy"), x)
+
+
+def test_what_does_not_fit_is_named(tmp_path: Path) -> None:
+    np.save(tmp_path / "bias.npy", noise((7,), "uint8"))
+    with pytest.raises(rl.ShapeError, match="tensor 'bias'"):
+        rl.repack_file(tmp_path / "bias.npy", tmp_path / "y.npy", to="htp:R4Crouton")
+    with pytest.raises(rl.ShapeError, match=r"no tensor .* is selected"):
+        rl.repack_file(tmp_path / "bias.npy", tmp_path / "y.npy", to="htp:R4Crouton", except_="*", only="*")
+    with pytest.raises(rl.ParseError):
+        rl.repack_file(tmp_path / "bias.npy", tmp_path / "y.npy", to="format:0 0")
+    with pytest.raises(rl.ShapeError, match="needs 40 bytes"):
+        rl.repack_file(tmp_path / "bias.npy", tmp_path / "y.npy", src="format:0 / 0,8", shape=(33,), to="format:0")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["bias.npy"]
+
+
+# ---- types and rules -------------------------------------------------------------------------------------
+
+
+def test_types_are_converted(tmp_path: Path) -> None:
+    x = np.linspace(-3, 3, 9 * 50, dtype=np.float32).reshape(9, 50)
+    np.save(tmp_path / "x.npy", x)
+    means = rl.ScaleOffset(0.05, 128, "quint8")
+    rl.repack_file(tmp_path / "x.npy", tmp_path / "y.npy", to="format:1 0 / 0,8", dtype=means, verify=True)
+    want = rl.repack(x, "format:1 0 / 0,8", element=means)
+    assert np.load(tmp_path / "y.npy").tobytes() == want.tobytes()
+    assert open_source(tmp_path / "y.npy")["y"].interface == means
+    assert rl.verify(tmp_path / "x.npy", tmp_path / "y.npy")
+    rl.repack_file(tmp_path / "x.npy", tmp_path / "h.npy", dtype="float16")
+    assert np.array_equal(np.load(tmp_path / "h.npy"), x.astype(np.float16))
+
+
+def test_rules(tmp_path: Path) -> None:
+    tensors = {
+        "conv.weight": noise((6, 5, 3, 3), "uint8"),
+        "fc.weight": np.linspace(-1, 1, 64, dtype=np.float32).reshape(4, 16),
+        "fc.keep": noise((4,), "float32"),
+        "other": noise((4, 4), "float32"),
+    }
+    write_safetensors(tmp_path / "in.safetensors", tensors)
+    (tmp_path / "rules.toml").write_text("""
+        [[rule]]
+        name = "conv.*"
+        permute = "OIHW -> HWIO"
+        [[rule]]
+        name = "*.keep"
+        keep = true
+        [[rule]]
+        name = "fc.*"
+        to = "format:1 0"
+        dtype = "quint8"
+        scale = [0.01, 0.02, 0.03, 0.04]
+        offset = 128
+        axis = 0
+    """)
+    out = tmp_path / "out.safetensors"
+    report = rl.repack_file(tmp_path / "in.safetensors", out, rules=tmp_path / "rules.toml", verify=True)
+    assert {row.name for row in report.rows if row.kept} == {"fc.keep", "other"}
+    found = open_source(out)
+    assert found["conv.weight"].shape == (3, 3, 5, 6)
+    assert found["conv.weight"].axes == "hwio"
+    moved = np.ascontiguousarray(tensors["conv.weight"].transpose(2, 3, 1, 0))
+    assert stored(out, "conv.weight") == moved.tobytes()
+    means = rl.ScaleOffset([0.01, 0.02, 0.03, 0.04], 128, "quint8", 0)
+    assert stored(out, "fc.weight") == np.ascontiguousarray(means.encode(tensors["fc.weight"]).T).tobytes()
+    assert rl.verify(tmp_path / "in.safetensors", out, rules=tmp_path / "rules.toml")
+    assert not rl.verify(tmp_path / "in.safetensors", out)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[[rule]]\nto = 'nchw'", "at least a name"),
+        ("[[rule]]\nname = 'x'\nlayout = 'nchw'", "no .*layout"),
+        ("[[rule]]\nname = 'x'\npermute = 3", "permute is a text"),
+        ("[[rules]]\nname = 'x'", "expected .*rule"),
+        ("rule = [", "cannot be read"),
+        ("[[rule]]\nname = 'x'\npermute = 'AB -> AC'", "two orders"),
+        ("[[rule]]\nname = 'x'\npermute = 'ABC -> CBA'", "3 dimensions"),
+    ],
+)
+def test_wrong_rules(tmp_path: Path, text: str, message: str) -> None:
+    np.save(tmp_path / "x.npy", noise((3, 4), "uint8"))
+    (tmp_path / "rules.toml").write_text(text)
+    with pytest.raises(rl.LayoutError, match=message):
+        rl.repack_file(tmp_path / "x.npy", tmp_path / "y.npy", rules=tmp_path / "rules.toml")
+
+
+def test_the_first_rule_that_fits_counts() -> None:
+    rules = read_rules(Rule(to="nchw"), [{"name": "a*", "to": "nhwc"}, {"name": "ab", "from": "x"}], None, ["ac"])
+    assert rules.find("ab") == Rule("a*", to="nhwc")
+    assert rules.find("b") == Rule(to="nchw")
+    assert rules.find("ac") is None
+
+
+def test_dry_run_writes_nothing(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", noise((1, 9, 9, 40), "uint8"))
+    report = rl.repack_file(tmp_path / "x.npy", tmp_path / "y.npy", to="htp:R4Crouton", dry_run=True)
+    (row,) = report.rows
+    assert (row.bytes_before, row.bytes_after, round(row.padding, 3)) == (3240, 16384, 0.802)
+    assert [p.name for p in tmp_path.iterdir()] == ["x.npy"]
+
+
+# ---- verify ----------------------------------------------------------------------------------------------
+
+
+def test_verify_finds_the_element(tmp_path: Path) -> None:
+    x = noise((1, 9, 9, 40), "uint8")
+    np.save(tmp_path / "x.npy", x)
+    rl.repack_file(tmp_path / "x.npy", tmp_path / "y.npy", to="htp:R4Crouton")
+    y = np.load(tmp_path / "y.npy")
+    y[0, 1, 0, 1, 0, 3, 2] ^= 1
+    np.save(tmp_path / "y.npy", y)
+    found = rl.verify(tmp_path / "x.npy", tmp_path / "y.npy")
+    assert found.coordinate == (0, 8, 3, 34)
+    assert found.values == (x[0, 8, 3, 34], x[0, 8, 3, 34] ^ 1)
+    assert str(found).startswith("tensor 'x' differs at (0, 8, 3, 34): ")
+    # Padding does not count.
+    y[0, 1, 0, 1, 0, 3, 2] ^= 1
+    y[0, 1, 1, 1, 7, 7, 31] ^= 1
+    np.save(tmp_path / "y.npy", y)
+    assert rl.verify(tmp_path / "x.npy", tmp_path / "y.npy")
+
+
+def test_verify_tells_of_other_tensors_and_shapes(tmp_path: Path) -> None:
+    a, b = noise((2, 3), "uint8"), noise((3, 2), "uint8")
+    write_safetensors(tmp_path / "a.safetensors", {"a": a, "b": b})
+    write_safetensors(tmp_path / "b.safetensors", {"a": b, "b": b})
+    write_safetensors(tmp_path / "c.safetensors", {"a": a, "b": b, "c": b})
+    assert "(2, 3) and (3, 2)" in str(rl.verify(tmp_path / "a.safetensors", tmp_path / "b.safetensors"))
+    assert "only in" in str(rl.verify(tmp_path / "a.safetensors", tmp_path / "c.safetensors"))
+
+
+# ---- what goes wrong -------------------------------------------------------------------------------------
+
+
+def a_file(tmp_path: Path) -> tuple[Path, Path, bytes]:
+    """A source, a destination, and what it should hold."""
+    x = noise((4, 33, 20, 40), "uint8")
+    np.save(tmp_path / "x.npy", x)
+    reference = tmp_path / "reference.npy"
+    rl.repack_file(tmp_path / "x.npy", reference, to="htp:R4Crouton")
+    return tmp_path / "x.npy", tmp_path / "y.npy", reference.read_bytes()
+
+
+def in_child(do: Callable[[], object]) -> int:
+    """What a fork ends with."""
+    child = os.fork()
+    if not child:
+        try:
+            do()
+        except rl.LayoutError:
+            os._exit(3)
+        except BaseException:
+            os._exit(4)
+        os._exit(0)
+    return os.waitpid(child, 0)[1]
+
+
+def kill_at(moment: int) -> None:
+    """End this process without warning at its so manyth call that writes, forces to the disk, renames or removes."""
+    calls = 0
+
+    def deadly(call: Callable[..., Any]) -> Callable[..., Any]:
+        def counted(*args: Any, **words: Any) -> Any:
+            nonlocal calls
+            calls += 1
+            if calls == moment:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return call(*args, **words)
+
+        return counted
+
+    names = "pwrite write fsync fdatasync ftruncate posix_fallocate rename replace unlink"
+    for name in names.split():
+        setattr(os, name, deadly(getattr(os, name)))
+
+
+@pytest.mark.usefixtures("cut_small")
+@pytest.mark.parametrize("seed", range(6))
+def test_killed_at_any_moment_and_resumed(tmp_path: Path, seed: int) -> None:
+    source, out, want = a_file(tmp_path)
+    chance = random.Random(seed)
+    kills = 0
+    for _ in range(60):
+        moment = chance.randint(1, 60)
+
+        def run(moment: int = moment) -> None:
+            kill_at(moment)
+            rl.repack_file(source, out, to="htp:R4Crouton", resume=True, jobs=2, max_memory=little(1 << 16, 2))
+
+        status = in_child(run)
+        if out.exists():
+            assert out.read_bytes() == want
+        if status == 0:
+            break
+        if os.WIFSIGNALED(status):
+            kills += 1
+        else:
+            # The file had got its name, and the journal was gone, when the run before was killed.
+            assert os.WEXITSTATUS(status) == 3
+            assert out.exists()
+            break
+    assert kills
+    assert out.read_bytes() == want
+    assert json.loads((tmp_path / "y.npy.relayout.json").read_text())
+    assert not list(tmp_path.glob("*.part*"))
+
+
+def unfinished(source: Path, out: Path, **options: Any) -> rl.Cancelled:
+    """A run that is stopped half-way."""
+    with pytest.raises(rl.Cancelled) as stopped:
+        rl.repack_file(
+            source, out, **{"to": "htp:R4Crouton", "jobs": 1, **options}, progress=lambda done, total: done < total / 2
+        )
+    return stopped.value
+
+
+@pytest.mark.usefixtures("cut_small")
+def test_a_stopped_run_goes_on(tmp_path: Path) -> None:
+    source, out, want = a_file(tmp_path)
+    error = unfinished(source, out)
+    assert "y.npy.part is unfinished" in error.message
+    assert not out.exists()
+    with pytest.raises(rl.BadFile, match="did not finish"):
+        rl.repack_file(source, out, to="htp:R4Crouton", jobs=1)
+    report = rl.repack_file(source, out, to="htp:R4Crouton", jobs=1, resume=True)
+    assert 0 < report.resumed < report.total
+    assert out.read_bytes() == want
+    with pytest.raises(rl.BadFile, match="exists"):
+        rl.repack_file(source, out, to="htp:R4Crouton", jobs=1)
+    assert out.read_bytes() == want
+
+
+@pytest.mark.usefixtures("cut_small")
+def test_another_source_or_option_is_refused(tmp_path: Path) -> None:
+    source, out, want = a_file(tmp_path)
+    unfinished(source, out)
+    for options, what in (
+        ({"to": "nchw"}, "options"),
+        ({"fill": 3}, "options"),
+        ({"jobs": 2}, "memory or number of jobs"),
+        ({"max_memory": "2GiB"}, "memory or number of jobs"),
+    ):
+        with pytest.raises(rl.BadFile, match=f"another {what}"):
+            rl.repack_file(source, out, **{"to": "htp:R4Crouton", "jobs": 1, **options}, resume=True)
+    assert rl.repack_file(source, out, to="htp:R4Crouton", jobs=1, resume=True).resumed
+    out.unlink()
+    Path(f"{out}.relayout.json").unlink()
+    unfinished(source, out)
+    data = bytearray(source.read_bytes())
+    data[-1] ^= 1
+    source.write_bytes(data)
+    with pytest.raises(rl.BadFile, match="another source"):
+        rl.repack_file(source, out, to="htp:R4Crouton", jobs=1, resume=True)
+    rl.repack_file(source, out, to="htp:R4Crouton", jobs=1, force=True)
+    assert out.read_bytes() != want
+
+
+@pytest.mark.usefixtures("cut_small")
+def test_an_unfinished_file_that_was_touched_is_refused(tmp_path: Path) -> None:
+    source, out, want = a_file(tmp_path)
+    unfinished(source, out)
+    part = tmp_path / "y.npy.part"
+    os.truncate(part, 100)
+    with pytest.raises(rl.BadFile, match="not as the run"):
+        rl.repack_file(source, out, to="htp:R4Crouton", jobs=1, resume=True)
+    (tmp_path / "y.npy.part.journal").write_text("{}\n")
+    with pytest.raises(rl.BadFile, match="no journal of this version"):
+        rl.repack_file(source, out, to="htp:R4Crouton", jobs=1, resume=True)
+    (tmp_path / "y.npy.part.journal").unlink()
+    with pytest.raises(rl.BadFile, match="did not finish"):
+        rl.repack_file(source, out, to="htp:R4Crouton", jobs=1, resume=True)
+    rl.repack_file(source, out, to="htp:R4Crouton", jobs=1, force=True)
+    assert out.read_bytes() == want
+
+
+def test_two_runs_do_not_meet(tmp_path: Path) -> None:
+    source, out, _ = a_file(tmp_path)
+    journal = Journal(tmp_path / "y.npy.part.journal")
+    with pytest.raises(rl.BadFile, match="another run"):
+        rl.repack_file(source, out, to="htp:R4Crouton", force=True)
+    journal.close()
+
+
+def test_the_source_is_never_the_destination(tmp_path: Path) -> None:
+    source, _, _ = a_file(tmp_path)
+    before = source.read_bytes()
+    with pytest.raises(rl.BadFile, match="is the source"):
+        rl.repack_file(source, source, to="htp:R4Crouton", force=True)
+    (tmp_path / "link.npy").symlink_to(source)
+    with pytest.raises(rl.BadFile, match="is the source"):
+        rl.repack_file(source, tmp_path / "link.npy", to="htp:R4Crouton", force=True)
+    assert source.read_bytes() == before
+
+
+def test_a_file_larger_than_may_be_written_is_found_first(tmp_path: Path) -> None:
+    source, out, _ = a_file(tmp_path)
+    before = source.read_bytes()
+
+    def run() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
+        rl.repack_file(source, out, to="htp:R4Crouton")
+
+    assert os.WEXITSTATUS(in_child(run)) == 3
+    assert sorted(p.name for p in tmp_path.glob("y.npy*")) == []
+    assert source.read_bytes() == before
+
+
+@pytest.mark.usefixtures("cut_small")
+def test_a_disk_that_fills_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source, out, want = a_file(tmp_path)
+    write, left = os.pwrite, [12]
+
+    def full(*args: Any) -> int:
+        left[0] -= 1
+        if left[0] < 0:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(*args)
+
+    monkeypatch.setattr(os, "pwrite", full)
+    with pytest.raises(rl.BadFile, match=r"No space left .*y.npy.part is unfinished") as error:
+        rl.repack_file(source, out, to="htp:R4Crouton", jobs=1)
+    assert "room" in error.value.hint
+    assert not out.exists()
+    monkeypatch.setattr(os, "pwrite", write)
+    assert rl.repack_file(source, out, to="htp:R4Crouton", jobs=1, resume=True).resumed
+    assert out.read_bytes() == want
+
+
+@pytest.mark.usefixtures("cut_small")
+def test_a_source_that_is_cut_off(tmp_path: Path) -> None:
+    source, out, _ = a_file(tmp_path)
+    size = source.stat().st_size
+    with pytest.raises(rl.BadFile, match="was longer when"):
+        rl.repack_file(
+            source, out, to="htp:R4Crouton", jobs=1, progress=lambda done, total: os.truncate(source, size // 4)
+        )
+    assert not out.exists()
+    with pytest.raises(rl.BadFile):
+        rl.repack_file(source, out, to="htp:R4Crouton", force=True)
+
+
+def test_a_source_that_changes_meanwhile(tmp_path: Path) -> None:
+    source, out, _ = a_file(tmp_path)
+    with pytest.raises(rl.BadFile, match=r"changed while it was read. Nothing is left"):
+        rl.repack_file(source, out, to="htp:R4Crouton", progress=lambda done, total: os.utime(source, ns=(1, 1)))
+    assert not list(tmp_path.glob("y.npy*"))
+
+
+def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    source, _, _ = a_file(tmp_path)
+    with pytest.raises(rl.BadFile, match="was not begun"):
+        rl.repack_file(source, tmp_path / "nowhere" / "y.npy", to="htp:R4Crouton")
+
+
+def test_a_wrong_copy_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source, out, _ = a_file(tmp_path)
+    write = os.pwrite
+    monkeypatch.setattr(os, "pwrite", lambda number, data, at: write(number, bytes(len(data)), at))
+    with pytest.raises(rl.LayoutMismatch, match="not what was read"):
+        rl.repack_file(source, out, to="htp:R4Crouton", verify=True)
+    assert not out.exists()
+
+
+def test_a_record_that_is_stale_does_not_stay(tmp_path: Path) -> None:
+    source, out, _ = a_file(tmp_path)
+    rl.repack_file(source, out, to="htp:R4Crouton")
+    rl.repack_file(source, out, to=rl.Layout.row_major(4, 33, 20, 40), force=True)
+    assert not (tmp_path / "y.npy.relayout.json").exists()
+    assert np.array_equal(np.load(out), np.load(source))
+
+
+# ---- memory ----------------------------------------------------------------------------------------------
+
+PEAK = """
+import sys
+import relayout as rl
+rl.repack_file(sys.argv[1], sys.argv[2], to=sys.argv[3], max_memory="64MiB")
+print(next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))
+"""
+
+
+@pytest.mark.parametrize("to", ["htp:R4Crouton", "nchw"])
+def test_memory_is_bounded(tmp_path: Path, to: str) -> None:
+    shape = (512, 64, 128, 64)
+    source = tmp_path / "x.npy"
+    made = np.lib.format.open_memmap(source, "w+", np.uint8, shape)
+    made[:] = np.arange(64, dtype=np.uint8)
+    made.flush()
+    del made
+    run = [sys.executable, "-c", PEAK, str(source), str(tmp_path / "y.npy"), to]
+    peak = int(subprocess.run(run, check=True, capture_output=True, text=True).stdout)
+    assert peak < 64 << 10, f"{peak >> 10} MiB"
+    x, y = np.load(source, mmap_mode="r"), np.load(tmp_path / "y.npy", mmap_mode="r")
+    assert np.array_equal(y[300], rl.repack(x[300:301], to)[0])
+
+
+def test_too_little_memory_is_refused(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", noise((3000, 3001), "uint8"))
+    with pytest.raises(rl.LimitExceeded, match="too few for 4 jobs"):
+        rl.repack_file(tmp_path / "x.npy", tmp_path / "y.npy", to="format:1 0", max_memory="50MiB", jobs=4)
+    # Columns that interleave cannot be cut.
+    layout = rl.Layout((3000, 3001), (1, 2999 + 3))
+    gapped = rl.Layout((3000, 3001), (4, 3000 * 4 + 8))
+    rl.repack_file(tmp_path / "x.npy", tmp_path / "y.npy", to=layout, max_memory="128MiB", jobs=1)
+    with pytest.raises(rl.LimitExceeded, match=r"cannot be cut .* Nothing is left of"):
+        rl.repack_file(tmp_path / "x.npy", tmp_path / "z.npy", to=gapped, max_memory="60MiB", jobs=1)
+    assert not list(tmp_path.glob("z.npy*"))
+
+
+def test_sizes() -> None:
+    texts = {5: 5, "5": 5, "1GiB": 1 << 30, "500 MB": 500_000_000, "64M": 64 << 20, "1.5k": 1536}
+    assert {text: as_bytes(text) for text in texts} == texts
+    assert [as_words(x) for x in (5, 2048, 3 << 29)] == ["5 bytes", "2.0 KiB", "1.5 GiB"]
+    with pytest.raises(rl.ShapeError, match="no number of bytes"):
+        as_bytes("many")
+
+
+def test_a_change_tells_its_padding(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", noise((0, 3), "uint8"))
+    entry = open_source(tmp_path / "x.npy")["x"]
+    assert changes.kept(entry).padding == 0
+    rl.repack_file(tmp_path / "x.npy", tmp_path / "y.npy", to="format:1 0")
+    assert np.load(tmp_path / "y.npy").shape == (3, 0)

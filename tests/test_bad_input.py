@@ -971,6 +971,7 @@ CODES = {
     LimitExceeded: "RL008",
     Undetermined: "RL009",
     rl.Cancelled: "RL010",
+    rl.BadFile: "RL011",
 }
 
 

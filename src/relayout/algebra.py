@@ -93,6 +93,10 @@ def complement(layout: Layout, cotarget: Any = None) -> Layout:
     of ``layout`` overlap or interleave.
     """
     plain(layout, "complement")
+    if layout.size == 0:
+        raise NotExpressible(
+            f"{layout} is empty and has no complement.", hint="an empty layout leaves everything out", layout=layout
+        )
     target = layout.cosize if cotarget is None else _as_size(cotarget)
     sizes: list[int] = []
     strides: list[int] = []
@@ -105,10 +109,6 @@ def complement(layout: Layout, cotarget: Any = None) -> Layout:
         sizes.append(d // filled)
         strides.append(filled)
         filled = d * s
-    if filled == 0:
-        raise NotExpressible(
-            f"{layout} is empty and has no complement.", hint="an empty layout leaves everything out", layout=layout
-        )
     sizes.append(-(-target // filled))
     strides.append(filled)
     return _flat(*coalesced(sizes, strides))

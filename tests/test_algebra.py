@@ -562,3 +562,9 @@ def test_empty_layouts_stay_empty() -> None:
 def test_group_stays_inside() -> None:
     with pytest.raises(rl.OutOfBounds):
         rl.group(Layout((2, 3)), 1, 3)
+
+
+@pytest.mark.parametrize("layout", [Layout(0), Layout((0, 3), (1, 1)), Layout((3, 0), (1, 7))])
+def test_what_is_empty_has_no_complement(layout: Layout) -> None:
+    with pytest.raises(rl.NotExpressible, match="empty"):
+        rl.complement(layout)

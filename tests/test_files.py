@@ -277,8 +277,11 @@ def test_they_read_our_zarr(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     shape=hnp.array_shapes(min_dims=1, max_dims=3, max_side=7),
     chunk=st.lists(st.integers(1, 8), min_size=3, max_size=3),
     keys=st.sampled_from([("default", "/"), ("default", "."), ("v2", "."), ("v2", "/")]),
+    order=st.permutations(range(3)),
 )
-def test_their_zarr_is_read_chunks_and_all(tmp_path_factory: Any, shape: Any, chunk: Any, keys: Any) -> None:
+def test_their_zarr_is_read_chunks_and_all(
+    tmp_path_factory: Any, shape: Any, chunk: Any, keys: Any, order: Any
+) -> None:
     zarr = pytest.importorskip("zarr")
     path = tmp_path_factory.mktemp("zarr") / "x.zarr"
     x = np.arange(1, 1 + np.prod(shape), dtype=np.int32).reshape(shape)
@@ -288,7 +291,7 @@ def test_their_zarr_is_read_chunks_and_all(tmp_path_factory: Any, shape: Any, ch
         chunks=tuple(chunk[: len(shape)]),
         dtype="i4",
         compressors=None,
-        filters=None,
+        filters=[zarr.codecs.TransposeCodec(order=[d for d in order if d < len(shape)])],
         attributes={"unit": "m"},
         chunk_key_encoding={"name": keys[0], "separator": keys[1]},
     )

@@ -391,6 +391,10 @@ def changed(node: dict[str, Any], **entries: Any) -> dict[str, Any]:
     return {**node, **entries}
 
 
+def transposed(order: Any) -> dict[str, Any]:
+    return {"name": "transpose", "configuration": {"order": order}}
+
+
 ZARR: list[Callable[[dict[str, Any]], Any]] = [
     lambda node: [],
     lambda node: changed(node, zarr_format=2),
@@ -410,6 +414,11 @@ ZARR: list[Callable[[dict[str, Any]], Any]] = [
     lambda node: changed(node, codecs=[{"name": "bytes"}]),
     lambda node: changed(node, codecs=[{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "zstd"}]),
     lambda node: changed(node, storage_transformers=[{"name": "x"}]),
+    lambda node: changed(node, codecs=[transposed([0, 0]), *node["codecs"]]),
+    lambda node: changed(node, codecs=[transposed([0, 2]), *node["codecs"]]),
+    lambda node: changed(node, codecs=[transposed([True, False]), *node["codecs"]]),
+    lambda node: changed(node, codecs=[transposed("C"), *node["codecs"]]),
+    lambda node: changed(node, codecs=[{"name": "transpose", "configuration": 1}, *node["codecs"]]),
     lambda node: changed(node, chunk_grid={"name": "rectangular"}),
     lambda node: changed(node, chunk_grid={"name": "regular", "configuration": {"chunk_shape": [0, 4]}}),
     lambda node: changed(node, chunk_grid={"name": "regular", "configuration": {"chunk_shape": [4]}}),

@@ -80,14 +80,14 @@ def _below(folder: Path, prefix: str, depth: int) -> Iterator[tuple[Path, str, d
 
 
 def _array(folder: Path, name: str, told: dict[str, Any]) -> tuple[Entry, dict[str, Any]]:
-    """An array and its foreign attributes. Chunks that are no slabs are a layout: blocks, in the order of the grid."""
+    """An array and its foreign attributes. Chunks that are no slabs, or are transposed, are a layout of blocks."""
     file = folder / "zarr.json"
     kind = _element_of(told, file, name)
     shape = checked_shape(told.get("shape"), kind, file, name)
     chunk = checked_shape(_option(told, "chunk_grid", "regular", "chunk_shape"), kind, file, name)
     if len(chunk) != len(shape) or 0 in chunk:
         raise bad(file, f"its chunks of {shown(chunk)} do not cut the shape {shown(shape)}.", _HINT, name)
-    _check_codecs(told, kind, file, name)
+    order = _order(told, kind, len(shape), file, name)
     counts = tuple([-(-n // c) for n, c in zip(shape, chunk)])
     if product(counts) > MAX_CHUNKS:
         raise bad(file, f"it has {product(counts)} chunks, and the limit is {MAX_CHUNKS}.", "use larger chunks", name)
@@ -97,13 +97,15 @@ def _array(folder: Path, name: str, told: dict[str, Any]) -> tuple[Entry, dict[s
     attributes = dict(told.get("attributes", {}))
     recorded = attributes.pop("relayout", None)
     record = None if recorded is None else told_record(recorded, file, name)
-    if _slabs(shape, chunk):
+    if order == sorted(order) and _slabs(shape, chunk):
         return Entry(name, kind, shape, segments, record), attributes
     if record is not None:
         raise bad(file, "its chunks were cut anew, and its relayout record is of the array as it was.", _HINT, name)
-    inner, outer = Layout.row_major(chunk).stride, Layout.row_major((*counts, product(chunk))).stride
-    blocks = Layout(tuple(zip(chunk, counts)), tuple(zip(inner, outer)), extents=shape)
-    return Entry(name, kind, (*counts, *chunk), segments, Record.of(blocks, shape)), attributes
+    stored = tuple([chunk[d] for d in order])
+    stride: Any = Layout.row_major((*counts, *stored)).stride
+    inner = [stride[len(counts) + order.index(d)] for d in range(len(shape))]
+    blocks = Layout(tuple(zip(chunk, counts)), tuple(zip(inner, stride)), extents=shape)
+    return Entry(name, kind, (*counts, *stored), segments, Record.of(blocks, shape)), attributes
 
 
 def _slabs(shape: tuple[int, ...], chunk: tuple[int, ...]) -> bool:
@@ -127,15 +129,21 @@ def _element_of(told: dict[str, Any], file: Path, name: str) -> Element:
     return kind
 
 
-def _check_codecs(told: dict[str, Any], kind: Element, file: Path, name: str) -> None:
+def _order(told: dict[str, Any], kind: Element, rank: int, file: Path, name: str) -> list[int]:
+    """The order of the dimensions in a chunk; every codec but a transposition and plain bytes is refused."""
     codecs = told.get("codecs")
     named = [c.get("name") if isinstance(c, dict) else None for c in codecs] if isinstance(codecs, list) else None
-    if named != ["bytes"] or told.get("storage_transformers"):
+    if named not in (["bytes"], ["transpose", "bytes"]) or told.get("storage_transformers"):
         raise bad(file, f"its codecs are {shown(named)}, not plain bytes.", _HINT, name)
-    configuration = codecs[0].get("configuration", {})  # type: ignore[index]
-    endian = configuration.get("endian") if isinstance(configuration, dict) else configuration
+    options = [c.get("configuration", {}) for c in codecs]  # type: ignore[union-attr]
+    endian = options[-1].get("endian") if isinstance(options[-1], dict) else options[-1]
     if endian != "little" and not (endian is None and kind.bits == 8):
         raise bad(file, f"its bytes are {shown(endian)}-endian.", "write it with BytesCodec(endian='little')", name)
+    usual = list(range(rank))
+    order = usual if len(options) == 1 else options[0].get("order") if isinstance(options[0], dict) else None
+    if not isinstance(order, list) or any(type(d) is not int for d in order) or sorted(order) != usual:
+        raise bad(file, f"it is transposed by {shown(order)}.", "order is a permutation of the dimensions", name)
+    return order
 
 
 def _keys(told: dict[str, Any], file: Path, name: str) -> Any:

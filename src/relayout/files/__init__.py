@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -48,6 +47,8 @@ _SUFFIXES = {
 
 def kind_of(path: str | PathLike[str]) -> str:
     """The kind of file that a name means: ``"safetensors"``, ``"npy"`` and so on."""
+    from pathlib import Path
+
     from .entry import bad
 
     where = Path(path)
@@ -64,6 +65,8 @@ def open_source(path: str | PathLike[str], **raw: Any) -> Source:
 
     ``dtype``, ``shape`` and ``layout`` are for raw files. A folder is a Zarr, or holds the index of shards.
     """
+    from pathlib import Path
+
     from .entry import bad
 
     where = Path(path)
@@ -88,6 +91,8 @@ def plan_destination(
     metadata: Mapping[str, Any] | None = None,
 ) -> Destination:
     """The files that hold these tensors, sizes and headers known, before anything is written."""
+    from pathlib import Path
+
     from .entry import bad
 
     where = Path(path)

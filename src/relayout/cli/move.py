@@ -73,6 +73,7 @@ def inspect(file: str, dtype: str | None, shape: tuple[int, ...] | None, src: st
 @click.option("--to", metavar="LAYOUT", help="The new layout: a text in any notation, or a name of the catalog.")
 @click.option("--from", "src", metavar="LAYOUT", help="The layout of tensors that have no record.")
 @click.option("--shape", callback=as_sizes, metavar="SIZES", help="Their logical shape, if --from is a format.")
+@click.option("--axes", metavar="NAMES", help="The names of their dimensions in order, as in nhwc.")
 @click.option("--only", multiple=True, metavar="GLOB", help="Only tensors whose name fits; may be repeated.")
 @click.option("--except", "except_", multiple=True, metavar="GLOB", help="None of these.")
 @click.option("--map", "rules", type=file_argument, metavar="RULES", help="A TOML file of rules by name.")
@@ -92,10 +93,8 @@ def repack(source: str, destination: str, fill: str | None, **options: Any) -> A
     that was ended is continued with --resume.
     """
     _check(options)
-    started = time.perf_counter()
     with in_options(), progress_on_stderr("repack", quiet=options["dry_run"]) as progress:
         report = repack_file(source, destination, fill=_fill(fill), progress=progress, **options)
-    seconds = time.perf_counter() - started
     rows = [
         [row.name, row.before, row.after, as_words(row.bytes_before), as_words(row.bytes_after), f"{row.padding:.1%}"]
         for row in report.rows
@@ -105,7 +104,7 @@ def repack(source: str, destination: str, fill: str | None, **options: Any) -> A
         titles = ("tensor", "from", "to", "before", "after", "padding")
         return Answer(result, [Table(titles, rows), _summary(report)])
     resumed = f", {as_words(report.resumed)} of it before" if report.resumed else ""
-    return Answer(result, [f"{destination}: {_summary(report)}{resumed}, {seconds:.1f} s"])
+    return Answer(result, [f"{destination}: {_summary(report)}{resumed}"])
 
 
 @click.command(cls=Command)
@@ -142,7 +141,7 @@ def _fill(text: str | None) -> int | float | str | None:
 def _summary(report: Report) -> str:
     changed = sum([not row.kept for row in report.rows])
     kept = len(report.rows) - changed
-    copied = f" ({kept} copied as they are)" if kept else ""
+    copied = f" ({kept} copied unchanged)" if kept else ""
     return f"{_count(len(report.rows))}{copied}, {as_words(report.total)}"
 
 

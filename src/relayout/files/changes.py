@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from ..align import compare
 from ..dialects import parse, with_shape
 from ..errors import LayoutError, ParseError, ShapeError
+from ..factors import checked_axes
 from ..format import Format
 from ..interface import Interface, Plain, ScaleOffset, as_interface
 from ..layout import Layout
@@ -99,7 +100,7 @@ def held(entry: Entry, rule: Rule) -> Held:
     elif rule.shape is not None and tuple(rule.shape) != layout.extents:
         raise ShapeError(f"it has the shape {layout.extents}, not {tuple(rule.shape)}.", hint="leave the shape out")
     found = Held(layout, means, axes).permuted(rule.order(layout.rank))
-    return found._replace(axes=rule.names() or found.axes)
+    return found if rule.names() is None else found._replace(axes=checked_axes(rule.names(), layout.rank))
 
 
 def _decided(entry: Entry, rule: Rule) -> Change:

@@ -54,13 +54,14 @@ class Room(NamedTuple):
         return cls(each // 4, each - each // 4)
 
     def block_bytes(self, plan: Plan) -> int:
-        """How large the blocks of a plan should be: small, unless each then reads much that it does not need."""
-        small = min(self.target, SMALL)
-        first = next((block for block in plan.blocks(small) if product(block.shape)), None)
-        if first is None:
-            return small
-        read = Region.of(first.source, plan.element.element.bits).places
-        return small if read <= 2 * product(first.shape) else self.target
+        """How large the blocks of a plan should be: small, unless they then read much that they do not need."""
+        size = min(self.target, SMALL)
+        while size < self.target:
+            first = next((block for block in plan.blocks(size) if product(block.shape)), None)
+            if first is None or Region.of(first.source, plan.element.element.bits).places <= 2 * product(first.shape):
+                break
+            size = min(2 * size, self.target)
+        return size
 
 
 class Buffers(local):

@@ -50,6 +50,7 @@ def repack_file(
     to: Any = None,
     src: Any = None,
     shape: Any = None,
+    axes: str | None = None,
     src_dtype: Any = None,
     only: Globs = None,
     except_: Globs = None,
@@ -68,7 +69,8 @@ def repack_file(
 
     ``only`` and ``except_`` select by patterns of names; ``rules``, a TOML file or a list of dictionaries, say it for
     each. What is not selected is copied as it is. A tensor with a record starts from its recorded layout; ``src`` (with
-    ``shape``) tells that of others, and with ``src_dtype`` what a raw file holds.
+    ``shape``) tells that of others, and with ``src_dtype`` what a raw file holds. ``axes`` names the dimensions, for
+    formats with names.
     ``fill`` is the stored value of padding, ``dtype`` the type or interface of the result.
 
     The process needs at most ``max_memory`` besides what it already holds. Everything is written to ``.part``, and
@@ -83,7 +85,7 @@ def repack_file(
     from .staging import Staging
 
     path, out = Path(source), Path(destination)
-    usual = Rule(to=to, src=src, shape=shape, fill=fill, dtype=dtype)
+    usual = Rule(to=to, src=src, shape=shape, axes=axes, fill=fill, dtype=dtype)
     opened, usual = _opened(path, usual, src_dtype)
     found = read_rules(usual, rules, only, except_)
     changes = _changes(opened, found)

@@ -31,7 +31,7 @@ class Verification(NamedTuple):
 
     def __str__(self) -> str:
         if self:
-            return f"the same: {self.tensors} tensors, {self.bytes} bytes"
+            return f"the same: {self.tensors} tensor{'s' * (self.tensors != 1)}, {self.bytes} bytes"
         if self.values is None:
             return f"tensor {self.tensor!r}: {self.reason}"
         return f"tensor {self.tensor!r} differs at {self.coordinate}: {self.values[0]} and {self.values[1]}"

@@ -58,7 +58,8 @@ class Room(NamedTuple):
         size = min(self.target, SMALL)
         while size < self.target:
             first = next((block for block in plan.blocks(size) if product(block.shape)), None)
-            if first is None or Region.of(first.source, plan.element.element.bits).places <= 2 * product(first.shape):
+            read = 0 if first is None else Region.of(first.source, plan.element.element.bits).places
+            if first is None or 4 * read <= 5 * product(first.shape):
                 break
             size = min(2 * size, self.target)
         return size

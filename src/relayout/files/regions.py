@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+AT_ONCE = 1 << 20
+"""Longer writes wait longer for what the disk is busy with."""
+
+
 class Files:
     """Open files by their path, for many threads; closed together."""
 
@@ -62,7 +66,7 @@ class Files:
         """Write bytes at a place of a file."""
         view, number = memoryview(data), self.number(path)
         while view:
-            count = os.pwrite(number, view, start)
+            count = os.pwrite(number, view[:AT_ONCE], start)
             start, view = start + count, view[count:]
 
     def make(self, path: Path, size: int) -> None:

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -119,6 +120,18 @@ def test_resume(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "--resume" in done.stderr
     done = run("repack", "x.npy", "y.npy", "--to", "htp:R4Crouton", "--resume")
     assert done.stdout == "y.npy: 1 tensor, 16.0 KiB, 16.0 KiB of it before\n"
+
+
+@pytest.mark.usefixtures("folder")
+def test_an_interrupted_run_tells_how_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(done: int, total: int) -> None:
+        if done:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(move, "progress_on_stderr", lambda *_, **__: nullcontext(interrupted))
+    done = run("repack", "x.npy", "y.npy", "--to", "htp:R4Crouton")
+    assert done.exit_code == 130
+    assert "y.npy.part is unfinished: --resume continues it." in done.stderr
 
 
 @pytest.mark.usefixtures("folder")

@@ -496,6 +496,25 @@ def test_a_disk_that_fills_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert out.read_bytes() == want
 
 
+@pytest.mark.parametrize(("code", "fails"), [(errno.EOPNOTSUPP, False), (errno.ENOSPC, True)])
+def test_room_is_set_aside_where_that_is_possible(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int, fails: bool
+) -> None:
+    source, out, want = a_file(tmp_path)
+
+    def refuse(*_: int) -> None:
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr(os, "posix_fallocate", refuse)
+    if fails:
+        with pytest.raises(rl.BadFile, match="Nothing is left of"):
+            rl.repack_file(source, out, to="htp:R4Crouton")
+        assert not list(tmp_path.glob("y.npy*"))
+    else:
+        rl.repack_file(source, out, to="htp:R4Crouton")
+        assert out.read_bytes() == want
+
+
 @pytest.mark.usefixtures("cut_small")
 def test_a_source_that_is_cut_off(tmp_path: Path) -> None:
     source, out, _ = a_file(tmp_path)

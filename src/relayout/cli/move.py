@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import click
@@ -93,8 +94,13 @@ def repack(source: str, destination: str, fill: str | None, **options: Any) -> A
     that was ended is continued with --resume.
     """
     _check(options)
-    with in_options(), progress_on_stderr("repack", quiet=options["dry_run"]) as progress:
-        report = repack_file(source, destination, fill=_fill(fill), progress=progress, **options)
+    try:
+        with in_options(), progress_on_stderr("repack", quiet=options["dry_run"]) as progress:
+            report = repack_file(source, destination, fill=_fill(fill), progress=progress, **options)
+    except KeyboardInterrupt:
+        if Path(f"{destination}.part").exists():
+            click.echo(f"{destination}.part is unfinished: --resume continues it.", err=True)
+        raise
     rows = [
         [row.name, row.before, row.after, as_words(row.bytes_before), as_words(row.bytes_after), f"{row.padding:.1%}"]
         for row in report.rows

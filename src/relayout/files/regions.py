@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+
+UNSUPPORTED = (errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS)
+"""What file systems answer that cannot set room aside."""
 
 AT_ONCE = 1 << 20
 """Longer writes wait longer for what the disk is busy with."""
@@ -74,14 +78,18 @@ class Files:
         number = self.number(path)
         os.ftruncate(number, size)
         if size and hasattr(os, "posix_fallocate"):
-            os.posix_fallocate(number, 0, size)
+            try:
+                os.posix_fallocate(number, 0, size)
+            except OSError as error:
+                if error.errno not in UNSUPPORTED:
+                    raise
 
     def sync(self) -> None:
         """Wait until all that was written is on the disk."""
         with self._lock:
             numbers = list(self._open.values())
         for number in numbers:
-            os.fdatasync(number)
+            getattr(os, "fdatasync", os.fsync)(number)
 
 
 def spans(segments: Sequence[Segment], low: int, high: int) -> Iterator[tuple[Path, int, int, int]]:

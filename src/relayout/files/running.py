@@ -200,7 +200,7 @@ class Run:
         except OSError as error:
             raise _told(error, "") from None
         stats = [(str(file), s.st_size, s.st_mtime_ns, s.st_ino) for file, s in found]
-        return stats, list(self.source.values()), self.source.metadata
+        return stats, [entry._replace(inline=None) for entry in self.source.values()], self.source.metadata
 
 
 class Noted:

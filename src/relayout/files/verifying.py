@@ -46,7 +46,7 @@ def compare_entries(files: Files, a: tuple[Entry, Held], b: tuple[Entry, Held], 
     rows, kind = Layout.row_major(shape), y.means.element
     zero = bytes(kind.bits if kind.bits < 8 else kind.bytes)
     plans = [make_plan(side.layout, rows, side.means, y.means, zero, 1) for side in (x, y)]
-    room = Room(2 * room.source // 3, 2 * room.target // 3)
+    room = Room(room.source, room.target // 2)
     most = max([room.block_bytes(plan) for plan in plans])
     buffers = Buffers()
     loaders = [Loader(files, entry, room, buffers) for entry in (one, two)]

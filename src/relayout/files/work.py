@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from ..repack.blocks import Block
@@ -72,8 +72,3 @@ class Worker(NamedTuple):
             data = self.buffers.get("target", unit.size)
             fill_range(data.view(carrier(kind)), (0, unit.size * 8 // kind.bits), kind, plan.fill or b"")
         self.targets.write(unit.segments, unit.low, data)
-
-
-def total_size(entries: Sequence[tuple[Segment, ...]]) -> int:
-    """The bytes of all tensors."""
-    return sum([segment.size for segments in entries for segment in segments])

@@ -73,7 +73,7 @@ CASES = [
     ((1, 9, 9, 40), "uint8", "htp:R4Crouton"),
     ((3, 17, 13, 40), "float16", "htp:R4Crouton"),
     ((2, 20, 9, 11), "float32", "onednn:nChw16c"),
-    ((4, 33, 7, 5), "int16", "nchw"),
+    ((4, 33, 7, 5), "int16", "format:0 3 1 2"),
     ((70, 90), "float32", "format:1 0"),
     ((70, 90), "float64", "format:0 1 / 0,8 1,8 fill 7"),
     ((65, 3, 33), "uint8", "format:2 1 0 / 0,4"),
@@ -568,7 +568,7 @@ print(next(line.split()[1] for line in open("/proc/self/status") if line.startsw
 """
 
 
-@pytest.mark.parametrize("to", ["htp:R4Crouton", "nchw"])
+@pytest.mark.parametrize("to", ["htp:R4Crouton", "format:0 3 1 2"])
 def test_memory_is_bounded(tmp_path: Path, to: str) -> None:
     shape = (512, 64, 128, 64)
     source = tmp_path / "x.npy"

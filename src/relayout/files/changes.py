@@ -77,7 +77,8 @@ def decide(entry: Entry, rule: Rule) -> Change:
         if error.operands.get("tensor") is not None:
             raise
         words = {**error.operands, "tensor": entry.name}
-        raise type(error)(f"tensor {entry.name!r}: {error.message}", hint=error.hint, **words) from None
+        hint = f"{error.hint}; or leave this tensor as it is: --except {entry.name}"
+        raise type(error)(f"tensor {entry.name!r}: {error.message}", hint=hint, **words) from None
 
 
 def held(entry: Entry, rule: Rule) -> Held:

@@ -9,8 +9,6 @@ namespace relayout {
 namespace RELAYOUT_ISA_NAMESPACE {
 namespace {
 
-constexpr Int line = 64;
-
 Int least(Int a, Int b) { return a < b ? a : b; }
 
 template <typename T> void move(const Byte *s, Byte *d) {
@@ -60,32 +58,34 @@ template <typename V, bool stream> void put(V x, Byte *d) {
         x.store(d);
 }
 
-// Runs of one vector.
-template <typename V, bool stream> void equal_runs(const Byte *s, Byte *d, const Repeat &strip, const Repeat &repeat, Int ahead) {
+// Every run of a strip, for each repetition. Steps are held in registers: what a run writes could be the steps themselves.
+template <typename Move>
+inline void each_run(const Byte *s, Byte *d, const Repeat &strip, const Repeat &repeat, Int ahead, Move move_run) {
     const Int times = repeat.count, count = strip.count, ss = strip.source, ds = strip.target;
     for (Int r = 0; r < times; ++r) {
         const Byte *from = s + r * repeat.source;
         Byte *to = d + r * repeat.target;
         for (Int i = 0; i < count; ++i, from += ss, to += ds) {
             if (ahead) prefetch(from + ahead);
-            put<V, stream>(V::load(from), to);
+            move_run(from, to);
         }
     }
 }
 
+// Runs of one vector.
+template <typename V, bool stream>
+void equal_runs(const Byte *s, Byte *d, const Repeat &strip, const Repeat &repeat, Int ahead) {
+    each_run(s, d, strip, repeat, ahead, [](const Byte *from, Byte *to) { put<V, stream>(V::load(from), to); });
+}
+
 // Runs of two pieces, of which the second may overlap the first.
-template <typename T> void double_runs(const Byte *s, Byte *d, const Repeat &strip, Int last, const Repeat &repeat, Int ahead) {
-    const Int times = repeat.count, count = strip.count, ss = strip.source, ds = strip.target;
-    for (Int r = 0; r < times; ++r) {
-        const Byte *from = s + r * repeat.source;
-        Byte *to = d + r * repeat.target;
-        for (Int i = 0; i < count; ++i, from += ss, to += ds) {
-            if (ahead) prefetch(from + ahead);
-            const T a = T::load(from), b = T::load(from + last);
-            a.store(to);
-            b.store(to + last);
-        }
-    }
+template <typename T>
+void double_runs(const Byte *s, Byte *d, const Repeat &strip, Int last, const Repeat &repeat, Int ahead) {
+    each_run(s, d, strip, repeat, ahead, [last](const Byte *from, Byte *to) {
+        const T a = T::load(from), b = T::load(from + last);
+        a.store(to);
+        b.store(to + last);
+    });
 }
 
 template <typename Word> struct Scalar {
@@ -156,15 +156,8 @@ void masked_runs(const Byte *s, Byte *d, const Repeat &strip, Int valid, const B
                  Int ahead) {
     const V rest = V::load(pattern);
     const std::uint64_t mask = (std::uint64_t(1) << valid) - 1;
-    const Int times = repeat.count, count = strip.count, ss = strip.source, ds = strip.target;
-    for (Int r = 0; r < times; ++r) {
-        const Byte *from = s + r * repeat.source;
-        Byte *to = d + r * repeat.target;
-        for (Int i = 0; i < count; ++i, from += ss, to += ds) {
-            if (ahead) prefetch(from + ahead);
-            put<V, stream>(masked(from, mask, rest), to);
-        }
-    }
+    each_run(s, d, strip, repeat, ahead,
+             [mask, rest](const Byte *from, Byte *to) { put<V, stream>(masked(from, mask, rest), to); });
 }
 
 template <bool stream>

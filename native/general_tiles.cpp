@@ -7,7 +7,6 @@
 namespace relayout::general {
 namespace {
 
-constexpr Int line = 64;  // bytes
 constexpr std::size_t largest = 6;  // The logarithm of the bytes of the largest pieces.
 
 Int floor_mod(Int a, Int b) { return (a % b + b) % b; }

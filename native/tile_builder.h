@@ -9,7 +9,6 @@
 
 namespace relayout {
 
-constexpr Int line = 64;
 constexpr Int tile_bytes = 4096;  // a tile below this loses to the calls around it
 constexpr std::size_t max_ops = 64;
 

@@ -14,7 +14,6 @@ constexpr Int prefetch_bytes = 16 << 10;     // how far ahead the source is aske
 constexpr Int slices_wanted = 16;
 constexpr std::size_t max_loops = 64;
 constexpr Int staging_bytes = 1 << 17;
-constexpr Int line = 64;
 
 // Where in both memories the tile with some number is.
 class Cursor {

@@ -12,12 +12,10 @@ class Called:
 
     __slots__ = ("_compiled",)
     _compiled: Any
+    _run: Any
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._run(*args, **kwargs)
-
-    def _run(self, *args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError
 
 
 if not TYPE_CHECKING and native is not None:

@@ -46,6 +46,7 @@ def _members(file: Opened) -> list[zipfile.ZipInfo]:
             return list(archive.infolist())
     except LayoutError:
         raise
+    # What zipfile lets through from broken archives, and from features of zip that it lacks.
     except (zipfile.BadZipFile, NotImplementedError, struct.error, ValueError, OverflowError, IndexError) as error:
         raise bad(file.path, f"it is no zip archive: {shown(str(error))}.", WHOLE) from None
 

@@ -154,6 +154,123 @@ def test_a_bar_on_a_terminal(folder: Path) -> None:
     os.close(ours)
 
 
+# ---- tensors that a layout cannot take -------------------------------------------------------------------
+
+RANKS = {"conv": (1, 9, 9, 40), "bias": (40,), "scale": (), "näme/你好": (2, 3)}
+
+
+def checkpoint(path: str, dtype: str = "uint8") -> dict[str, Any]:
+    """A file of tensors of several ranks, written by another library."""
+    from safetensors.numpy import save_file
+
+    tensors = {name: np.full(shape, 7, dtype) for name, shape in RANKS.items()}
+    save_file(tensors, path, {"format": "np"})
+    return tensors
+
+
+@pytest.mark.usefixtures("folder")
+def test_what_does_not_fit_is_copied_and_told() -> None:
+    from safetensors.numpy import load_file
+
+    tensors = checkpoint("in.safetensors")
+    done = run("repack", "in.safetensors", "out.safetensors", "--to", "htp:R4Crouton", "--verify")
+    assert (done.exit_code, done.stdout) == (0, "out.safetensors: 4 tensors (3 copied unchanged), 16.0 KiB\n")
+    for name, rank in (("bias", 1), ("scale", 0), ("näme/你好", 2)):
+        assert f"Warning: copied unchanged: '{name}' (rank {rank}, and htp:R4Crouton has rank 4)." in done.stderr
+    found = load_file("out.safetensors")
+    assert found["conv"].tobytes() == rl.repack(tensors["conv"], "htp:R4Crouton").tobytes()
+    for name in ("bias", "scale", "näme/你好"):
+        assert np.array_equal(found[name], tensors[name])
+    assert run("verify", "in.safetensors", "out.safetensors").exit_code == 0
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_dry_run_tells_what_does_not_fit() -> None:
+    checkpoint("in.safetensors")
+    arguments = ("repack", "in.safetensors", "out.safetensors", "--to", "htp:R4Crouton", "--except", "scale")
+    lines = run(*arguments, "--dry-run").stdout.splitlines()
+    cells = {line.split("  ")[0]: line for line in lines}
+    assert " unchanged: rank 1, and htp:R4Crouton has rank 4 " in cells["bias"]
+    assert " unchanged  " in cells["scale"]
+    whys = {row["name"]: (row["kept"], row["why"]) for row in answer(*arguments, "--dry-run")["result"]["rows"]}
+    assert whys["conv"] == (False, None)
+    assert whys["scale"] == (True, None)
+    assert whys["bias"] == (True, "rank 1, and htp:R4Crouton has rank 4")
+
+
+@pytest.mark.usefixtures("folder")
+def test_what_was_named_and_does_not_fit_is_an_error() -> None:
+    checkpoint("in.safetensors")
+    Path("rules.toml").write_text('[[rule]]\nname = "bi*"\nto = "htp:R4Crouton"\n')
+    for named in (("--to", "htp:R4Crouton", "--only", "bias"), ("--map", "rules.toml")):
+        done = run("repack", "in.safetensors", "out.safetensors", *named)
+        assert done.exit_code == 3
+        assert "tensor 'bias': shape (40,) does not fit a format of rank 4" in done.stderr
+    done = run("repack", "in.safetensors", "out.safetensors", "--to", "htp:R4Crouton", "--except", "conv")
+    assert done.exit_code == 4
+    assert "no tensor of in.safetensors fits: 'bias' (rank 1, and htp:R4Crouton has rank 4); " in done.stderr
+    assert not list(Path().glob("out*"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (("--to", "nhwc", "--from", "nchw", "--axes", "nchw"), "rank 1, and nchw has rank 4"),
+        (("--to", "(1, 9, 9, 40):(3240, 360, 40, 1)"), "shape (40,), and (1, 9, 9, 40):(3240, 360, 40, 1) has"),
+        (("--to", "a b c d -> a d b c"), "rank 1, and a b c d -> a d b c has rank 4"),
+    ],
+)
+@pytest.mark.usefixtures("folder")
+def test_all_kinds_of_layouts_may_not_fit(arguments: tuple[str, ...], why: str) -> None:
+    checkpoint("in.safetensors")
+    rows = answer("repack", "in.safetensors", "out.safetensors", *arguments)["result"]["rows"]
+    whys = {row["name"]: row["why"] for row in rows}
+    assert whys["conv"] is None
+    assert whys["bias"].startswith(why)
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_name_without_a_form_of_that_width_does_not_fit() -> None:
+    np.savez("in.npz", x=np.ones((1, 9, 9, 40), np.uint8), counter=np.ones((1, 1, 1, 1), np.int64))
+    done = run("repack", "in.npz", "out.npz", "--to", "htp:Crouton")
+    assert done.exit_code == 0
+    assert "'counter' (htp:Crouton depends on the width of the elements, got 64 bits)" in done.stderr
+
+
+@pytest.mark.usefixtures("folder")
+def test_elements_of_another_width_are_doubted() -> None:
+    checkpoint("in.safetensors", "float16")
+    done = run("repack", "in.safetensors", "out.safetensors", "--to", "htp:R4Crouton", "--only", "conv")
+    assert done.exit_code == 0
+    assert done.stderr == "Warning: htp:R4Crouton is made for elements of 8 bits, not for float16: 'conv'.\n"
+    with pytest.warns(UserWarning, match="8 bits, not for float16"):
+        rl.repack_file("in.safetensors", "again.safetensors", to="htp:R4Crouton", only="conv")
+
+
+@pytest.mark.usefixtures("folder")
+def test_of_many_tensors_some_are_named() -> None:
+    np.savez("in.npz", x=np.ones((2, 2)), **{f"bias{k}": np.ones(2) for k in range(20)})
+    done = run("repack", "in.npz", "out.npz", "--to", "format:1 0")
+    assert "'bias6', 'bias7' and 12 more (rank 1, and format:1 0 has rank 2)" in done.stderr
+
+
+@pytest.mark.usefixtures("folder")
+def test_names_do_not_reach_the_terminal() -> None:
+    np.savez("in.npz", **{"a\x1b[31m\x07": np.ones(2), "new\nline": np.ones((1, 2, 3, 4)), "你好": np.ones(2)})
+    lines = run("inspect", "in.npz").stdout.splitlines()
+    assert [line.split()[0] for line in lines[2:]] == [r"a\x1b[31m\x07", r"new\nline", "你好"]
+    assert lines[4].startswith("你好" + " " * (len(r"a\x1b[31m\x07") - 4) + "  float64")
+    done = run("repack", "in.npz", "out.npz", "--to", "nhwc")
+    assert "\x1b" not in done.output
+    done = run("inspect", "a\x1b[31m.npy")
+    assert r"a\x1b[31m.npy" in done.stderr
+    assert {x["name"] for x in answer("inspect", "in.npz")["result"]["tensors"]} == {
+        "a\x1b[31m\x07",
+        "new\nline",
+        "你好",
+    }
+
+
 def test_the_page_is_what_the_commands_print() -> None:
     spec = importlib.util.spec_from_file_location("make_cli", ROOT / "docs" / "make_cli.py")
     assert spec is not None

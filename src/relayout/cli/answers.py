@@ -53,13 +53,34 @@ class Command(click.Command):
 
     def invoke(self, ctx: click.Context) -> None:
         in_json = ctx.meta["relayout.json"] = ctx.params.pop("in_json")
-        answer: Answer = super().invoke(ctx)
+        with warnings_on_stderr():
+            answer: Answer = super().invoke(ctx)
         if in_json:
             printed(document({"relayout": SCHEMA, "command": self.name, "result": as_json(answer.result)}))
         elif answer.blocks:
             written = "\n".join(_plain(answer.blocks)) if width_of(sys.stdout) is None else _on_terminal(answer.blocks)
             printed(written)
         ctx.exit(int(answer.no))
+
+
+@contextmanager
+def warnings_on_stderr() -> Iterator[None]:
+    """What the library warns of is a line each."""
+    import warnings
+
+    def told(message: Warning | str, *_: Any) -> None:
+        coloured = False if os.environ.get("NO_COLOR") else None
+        click.secho(f"Warning: {visible(str(message))}", fg="yellow", err=True, color=coloured)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", UserWarning)
+        warnings.showwarning = told
+        yield
+
+
+def visible(text: str) -> str:
+    """The text with escapes for what would move a cursor, change colours or break a line."""
+    return text if text.isprintable() else "".join([c if c.isprintable() else ascii(c)[1:-1] for c in text])
 
 
 def width_of(stream: TextIO) -> int | None:
@@ -98,10 +119,20 @@ def _plain(blocks: Sequence[str | Fields | Table]) -> Iterator[str]:
         if isinstance(block, str):
             yield block
             continue
-        rows = block.pairs if isinstance(block, Fields) else [block.titles, *block.rows]
-        widths = [max(map(len, column)) for column in zip(*rows)]
+        told = block.pairs if isinstance(block, Fields) else [block.titles, *block.rows]
+        rows = [[visible(cell) for cell in row] for row in told]
+        widths = [max(map(columns, column)) for column in zip(*rows)]
         for row in rows:
-            yield "  ".join([f"{cell:<{n}}" for cell, n in zip(row, widths)]).rstrip()
+            yield "  ".join([cell + " " * (n - columns(cell)) for cell, n in zip(row, widths)]).rstrip()
+
+
+def columns(text: str) -> int:
+    """The columns of a terminal that a text takes."""
+    if text.isascii():
+        return len(text)
+    from unicodedata import combining, east_asian_width
+
+    return sum([0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text])
 
 
 def _on_terminal(blocks: Sequence[str | Fields | Table]) -> str:
@@ -121,13 +152,13 @@ def _on_terminal(blocks: Sequence[str | Fields | Table]) -> str:
             continue
         titles, rows = block if isinstance(block, Table) else (("", ""), block.pairs)
         headed = isinstance(block, Table)
-        fixed = sum(max(map(len, column)) + 2 for column in list(zip(titles, *rows))[:-1])
+        fixed = sum(max(map(columns, column)) + 2 for column in list(zip(titles, *rows))[:-1])
         grid = Grid(box=None, show_header=headed, header_style="bold", padding=(0, 2, 0, 0), pad_edge=False)
         for k, title in enumerate(titles):
             whole = k < len(titles) - 1 and fixed < console.width - _LEAST_WIDTH
             grid.add_column(title, no_wrap=whole, overflow="fold", style="" if k else "cyan")
         for row in rows:
-            grid.add_row(*[Text(cell) for cell in row])
+            grid.add_row(*[Text(visible(cell)) for cell in row])
         console.print(grid)
     return "\n".join([line.rstrip() for line in written.getvalue().rstrip("\n").split("\n")])
 

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 import click
 
 from ..errors import BadFile, Cancelled, LayoutError, LimitExceeded, NotExpressible, ParseError
-from .answers import SCHEMA, as_json, document, printed, width_of
+from .answers import SCHEMA, as_json, document, printed, visible, width_of
 
 USAGE, BAD_INPUT, NOT_EXPRESSIBLE, LIMIT, BUG, INTERRUPTED = 2, 3, 4, 5, 70, 130
 _TOLD = ("text", "position", "counterexample", "candidates", "missing", "limit", "file", "tensor")
@@ -98,10 +98,8 @@ def _print(message: str, caret: str, hint: str, status: int) -> int:
 
 
 def _folded(text: str, width: int | None) -> str:
-    if width is None:
-        return text
-    lines = [click.wrap_text(line, width, subsequent_indent="  ") for line in text.splitlines()]
-    return "\n".join(lines)
+    lines = [visible(line) for line in text.split("\n")]
+    return "\n".join(lines if width is None else [click.wrap_text(x, width, subsequent_indent="  ") for x in lines])
 
 
 def told_as_bug(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> NoReturn:

@@ -14,7 +14,7 @@ import click
 
 from ..errors import LayoutError
 from ..files import open_source
-from ..files.repack_file import Report, repack_file
+from ..files.repack_file import Report, Row, repack_file
 from ..files.sizes import as_words
 from ..files.verify import verify as verify_files
 from .answers import Answer, Command, Table
@@ -90,8 +90,9 @@ def inspect(file: str, dtype: str | None, shape: tuple[int, ...] | None, src: st
 def repack(source: str, destination: str, fill: str | None, **options: Any) -> Answer:
     """Write the tensors of IN to OUT in another layout, in bounded memory.
 
-    Tensors that are not selected are copied as they are. OUT.part is written first, and renamed when it is whole; a run
-    that was ended is continued with --resume.
+    Tensors that are not selected are copied as they are, and so are, with a warning, those that the layout cannot take;
+    --dry-run tells which. OUT.part is written first, and renamed when it is whole; a run that was ended is continued
+    with --resume.
     """
     _check(options)
     try:
@@ -102,7 +103,7 @@ def repack(source: str, destination: str, fill: str | None, **options: Any) -> A
             click.echo(f"{destination}.part is unfinished: --resume continues it.", err=True)
         raise
     rows = [
-        [row.name, row.before, row.after, as_words(row.bytes_before), as_words(row.bytes_after), f"{row.padding:.1%}"]
+        [row.name, row.before, _after(row), as_words(row.bytes_before), as_words(row.bytes_after), f"{row.padding:.1%}"]
         for row in report.rows
     ]
     result = {**report._asdict(), "rows": [row._asdict() for row in report.rows], "dry_run": options["dry_run"]}
@@ -142,6 +143,11 @@ def _fill(text: str | None) -> int | float | str | None:
         except ValueError:
             pass
     raise click.BadParameter(f"{text!r} is no number, and not qzero.", click.get_current_context(), param_hint="--fill")
+
+
+def _after(row: Row) -> str:
+    """What becomes of a tensor."""
+    return row.after if not row.kept else "unchanged" if row.why is None else f"unchanged: {row.why}"
 
 
 def _summary(report: Report) -> str:

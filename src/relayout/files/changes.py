@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, NamedTuple
 
 from ..align import compare
 from ..dialects import parse, with_shape
-from ..errors import LayoutError, ParseError, ShapeError
+from ..errors import LayoutError, NotExpressible, ParseError, ShapeError, shown
 from ..factors import checked_axes
 from ..format import Format
 from ..interface import Interface, Plain, ScaleOffset, as_interface
@@ -15,9 +16,12 @@ from ..making import placement
 from ..nested import product
 from ..repack.einops import is_pattern, pattern_format
 from ..repack.plan import Plan, make_plan, stored_bytes
-from .entry import Entry, Planned, bad
+from .entry import Entry, Planned, Source, bad
 from .record import Record
-from .rules import Rule
+from .rules import Rule, Rules
+
+SHOWN = 8
+"""How many names a warning tells."""
 
 
 class Held(NamedTuple):
@@ -36,11 +40,17 @@ class Held(NamedTuple):
 
 
 class Change(NamedTuple):
-    """A tensor of a file, what it becomes, and how; without a ``plan`` its bytes stay as they are."""
+    """A tensor of a file, what it becomes, and how; without a ``plan`` its bytes stay as they are.
+
+    ``why`` tells that it stays because the new layout cannot take it, ``doubt`` that the layout is made for
+    another type.
+    """
 
     entry: Entry
     planned: Planned
     plan: Plan | None
+    why: str | None = None
+    doubt: str | None = None
 
     @property
     def before(self) -> str:
@@ -62,15 +72,55 @@ class Change(NamedTuple):
         return 1 - target.size / target.storage_size if target.storage_size else 0.0
 
 
-def kept(entry: Entry) -> Change:
+def changes_of(source: Source, rules: Rules) -> list[Change]:
+    """What becomes of every tensor of a file.
+
+    A tensor that nobody named, and that the new layout cannot take, stays as it is, with a warning. It is an error if
+    there is nothing else.
+    """
+    chosen = [(entry, rules.find(name)) for name, entry in source.items()]
+    if all(rule is None for _, rule in chosen) and (rules.only or rules.rules):
+        raise ShapeError(
+            f"no tensor of {source.path} is selected.", hint=f"its tensors are {shown(tuple(source))}", path=source.path
+        )
+    found = [kept(entry) if rule is None else _change(entry, rule, rules.names(entry.name)) for entry, rule in chosen]
+    unfit = _by_words([(change.why, change.entry.name) for change in found])
+    if unfit and all(change.plan is None for change in found):
+        raise NotExpressible(
+            f"no tensor of {source.path} fits: {'; '.join([f'{names} ({why})' for why, names in unfit.items()])}.",
+            hint="choose a layout for tensors of that rank; `relayout catalog` lists those that have a name",
+            path=source.path,
+        )
+    for why, names in unfit.items():
+        warnings.warn(f"copied unchanged: {names} ({why}).", stacklevel=3)
+    for doubt, names in _by_words([(change.doubt, change.entry.name) for change in found]).items():
+        warnings.warn(f"{doubt}: {names}.", stacklevel=3)
+    return found
+
+
+def _by_words(told: list[tuple[str | None, str]]) -> dict[str, str]:
+    """For everything that is told of tensors, the names of some and the number of the others."""
+    names: dict[str, list[str]] = {}
+    for words, name in told:
+        if words is not None:
+            names.setdefault(words, []).append(name)
+    return {
+        words: ", ".join([shown(name) for name in several[:SHOWN]])
+        + (f" and {len(several) - SHOWN} more" if len(several) > SHOWN else "")
+        for words, several in names.items()
+    }
+
+
+def kept(entry: Entry, why: str | None = None) -> Change:
     """A tensor that stays as it is."""
-    return Change(entry, Planned(entry.name, entry.element, entry.shape, entry.record), None)
+    return Change(entry, Planned(entry.name, entry.element, entry.shape, entry.record), None, why)
 
 
-def decide(entry: Entry, rule: Rule) -> Change:
-    """What a rule makes of a tensor; what does not fit it is refused with its name."""
+def _change(entry: Entry, rule: Rule, named: bool) -> Change:
+    """What a rule makes of a tensor; what does not fit it is refused with its name, if it was named."""
     try:
-        return _decided(entry, rule)
+        why = None if named else _misfit(entry, rule)
+        return _decided(entry, rule) if why is None else kept(entry, why)
     except ParseError:
         raise
     except LayoutError as error:
@@ -79,6 +129,24 @@ def decide(entry: Entry, rule: Rule) -> Change:
         words = {**error.operands, "tensor": entry.name}
         hint = f"{error.hint}; or leave this tensor as it is: --except {entry.name}"
         raise type(error)(f"tensor {entry.name!r}: {error.message}", hint=hint, **words) from None
+
+
+def _misfit(entry: Entry, rule: Rule) -> str | None:
+    """Why a layout that was asked for cannot take the tensor, by its shape or the width of its elements."""
+    shape = entry.layout.extents
+    asked = [rule.to] if rule.shape is not None or entry.record is not None else [rule.src, rule.to]
+    for x in asked:
+        if x is None:
+            continue
+        try:
+            found = _placed(x, _meaning(entry.interface, rule) if x is rule.to else entry.interface)
+        except ShapeError as error:
+            return error.message.rstrip(".")
+        if isinstance(found, Format) and found.rank != len(shape):
+            return f"rank {len(shape)}, and {x} has rank {found.rank}"
+        if isinstance(found, Layout) and found.extents != shape:
+            return f"shape {shape}, and {x} has {found.extents}"
+    return None
 
 
 def held(entry: Entry, rule: Rule) -> Held:
@@ -128,13 +196,15 @@ def _decided(entry: Entry, rule: Rule) -> Change:
     kind = to.element
     code = bytes(kind.bits if kind.bits < 8 else kind.bytes) if value is None else stored_bytes(to, value)
     padded = target.storage_size > target.size
-    record = None
+    record = doubt = None
+    if isinstance(found, Format) and found.element_bits not in (None, kind.bits):
+        doubt = f"{rule.to} is made for elements of {found.element_bits} bits, not for {kind.name}"
     if stored != shape or not target.equivalent(rows) or axes is not None or not isinstance(to, Plain):
         text = _text(found, rule.to, target, to)
         fill = value if padded and isinstance(value, int | float) else None
         record = Record.of(text, shape, to, axes=axes, fill=fill)
     planned = Planned(entry.name, kind.underlying, stored, record)
-    return Change(entry, planned, make_plan(source, target, means, to, code, 1))
+    return Change(entry, planned, make_plan(source, target, means, to, code, 1), doubt=doubt)
 
 
 def _meaning(means: Interface, rule: Rule) -> Interface:

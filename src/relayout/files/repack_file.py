@@ -7,14 +7,14 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..errors import BadFile, ShapeError, shown
+from ..errors import BadFile, ShapeError
 from . import kind_of, open_source, plan_destination
 
 if TYPE_CHECKING:
     from ..repack.plan import Progress
     from .changes import Change
     from .entry import Source
-    from .rules import Globs, Rule, Rules
+    from .rules import Globs, Rule
 
 MAX_THREADS = 256
 MAX_JOBS = 8
@@ -22,7 +22,10 @@ MAX_JOBS = 8
 
 
 class Row(NamedTuple):
-    """One tensor: its layouts in words, its bytes before and after, and which part of the new ones is padding."""
+    """One tensor: its layouts in words, its bytes before and after, and which part of the new ones is padding.
+
+    ``why`` tells of a tensor that is kept because the new layout cannot take it.
+    """
 
     name: str
     before: str
@@ -31,6 +34,7 @@ class Row(NamedTuple):
     bytes_after: int
     padding: float
     kept: bool
+    why: str | None = None
 
 
 class Report(NamedTuple):
@@ -68,7 +72,8 @@ def repack_file(
     """Write the tensors of ``source`` to ``destination``, those that are selected in the layout ``to``, or row-major.
 
     ``only`` and ``except_`` select by patterns of names; ``rules``, a TOML file or a list of dictionaries, say it for
-    each. What is not selected is copied as it is. A tensor with a record starts from its recorded layout; ``src`` (with
+    each. What is not selected is copied as it is, and so is, with a warning, a tensor that nobody named and that the
+    layout cannot take. A tensor with a record starts from its recorded layout; ``src`` (with
     ``shape``) tells that of others, and with ``src_dtype`` what a raw file holds. ``axes`` names the dimensions, for
     formats with names.
     ``fill`` is the stored value of padding, ``dtype`` the type or interface of the result.
@@ -78,6 +83,7 @@ def repack_file(
     bits, and a changed source or option is refused. With ``verify`` every element is read again and compared before the
     rename. Nothing is overwritten without ``force``. ``progress(done, total)`` may return False to stop.
     """
+    from .changes import changes_of
     from .pieces import Room
     from .rules import Rule, read_rules
     from .running import Run
@@ -88,7 +94,7 @@ def repack_file(
     usual = Rule(to=to, src=src, shape=shape, axes=axes, fill=fill, dtype=dtype)
     opened, usual = _opened(path, usual, src_dtype)
     found = read_rules(usual, rules, only, except_)
-    changes = _changes(opened, found)
+    changes = changes_of(opened, found)
     final = plan_destination(out, kind_of(out), [change.planned for change in changes], opened.metadata)
     rows = tuple([_row(change, sum([s.size for s in final.entries[change.entry.name]])) for change in changes])
     report = Report(path, out, rows, sum([row.bytes_after for row in rows]))
@@ -118,20 +124,9 @@ def _is_raw(path: Path) -> bool:
         return True
 
 
-def _changes(source: Source, rules: Rules) -> list[Change]:
-    from .changes import decide, kept
-
-    chosen = [(entry, rules.find(name)) for name, entry in source.items()]
-    if all(rule is None for _, rule in chosen) and (rules.only or rules.rules):
-        raise ShapeError(
-            f"no tensor of {source.path} is selected.", hint=f"its tensors are {shown(tuple(source))}", path=source.path
-        )
-    return [kept(entry) if rule is None else decide(entry, rule) for entry, rule in chosen]
-
-
 def _row(change: Change, size: int) -> Row:
     name, before = change.entry.name, change.entry.size
-    return Row(name, change.before, change.after, before, size, change.padding, change.plan is None)
+    return Row(name, change.before, change.after, before, size, change.padding, change.plan is None, change.why)
 
 
 def _jobs(jobs: int | None) -> int:

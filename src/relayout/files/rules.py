@@ -85,6 +85,10 @@ class Rules(NamedTuple):
             return None if self.rules and self.usual.to is None and self.usual.dtype is None else self.usual
         return None if found.keep else found.over(self.usual)
 
+    def names(self, name: str) -> bool:
+        """Whether a tensor was named, by ``only`` or by a rule, and not taken because nothing was said of it."""
+        return bool(self.only) or any(fnmatchcase(name, rule.name) for rule in self.rules)
+
 
 def read_rules(usual: Rule, rules: Any, only: Globs, except_: Globs) -> Rules:
     """The rules of a TOML file, of its path, or of a list of dictionaries or rules."""

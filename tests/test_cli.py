@@ -441,7 +441,7 @@ def test_strange_streams_are_told_and_not_raised() -> None:
             check=False,
         )
     assert done.returncode == 3
-    assert done.stderr.startswith("BadFile [RL011]: [Errno 28]")
+    assert done.stderr.startswith("BadFile [RL011]: the answer cannot be written to stdout: No space left")
     assert len(done.stderr.splitlines()) == 2
     assert run("show", "-", input=b"\xff\xfe").exit_code == 3
     assert run("show", "-", input="(" * 100_000).exit_code in (3, 5)
@@ -494,6 +494,42 @@ def test_a_reader_that_has_seen_enough_is_no_error() -> None:
     closed = f"{sys.executable} -m relayout catalog --json | true; echo ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", closed], capture_output=True, text=True, cwd=ROOT, check=False)
     assert (done.stdout, done.stderr) == ("0\n", "")
+
+
+def test_json_may_be_said_before_the_command() -> None:
+    assert json.loads(told("--json", "coalesce", "(2,3):(3,1)"))["result"]["text"] == "((2, 3):(3, 1))"
+    assert json.loads(run("--json", "show", "4:").stdout)["error"]["code"] == "RL001"
+    assert json.loads(run("--json", "shwo").stdout)["error"]["exit_code"] == 2
+    assert set(json.loads(told("--json"))["result"]["commands"]) == set(ALL)
+
+
+@pytest.mark.parametrize("arguments", [("--help",), ("show", "4:1"), ("show", "4:1", "--json"), ("demo",)])
+def test_nobody_has_to_read_the_answer(arguments: tuple[str, ...]) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    words = [sys.executable, "-m", "relayout", *arguments]
+    unread = subprocess.run(words, stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writing)
+    assert (unread.returncode, unread.stderr) == (0, "")
+    closed = subprocess.run(["bash", "-c", '"$@" >&-', "", *words], stderr=subprocess.PIPE, text=True, check=False)
+    assert (closed.returncode, closed.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "closed", "code"),
+    [
+        (("show", "4:"), ">&- 2>&-", 3),
+        (("show", "4:", "--json"), ">&-", 3),
+        (("compare", "4:1", "4:2"), ">&- 2>&- <&-", 1),
+        (("show", "-"), "<&-", 3),
+        (("nothing",), "2>&-", 2),
+    ],
+)
+def test_closed_streams_do_not_change_the_exit_code(arguments: tuple[str, ...], closed: str, code: int) -> None:
+    words = ["bash", "-c", f'"$@" {closed}', "", sys.executable, "-m", "relayout", *arguments]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == code
+    assert "mistake" not in done.stderr
 
 
 # ---- terminals, speed, completion ------------------------------------------------------------------------

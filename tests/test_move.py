@@ -154,6 +154,32 @@ def test_a_bar_on_a_terminal(folder: Path) -> None:
     os.close(ours)
 
 
+def test_a_file_does_not_get_the_number_of_a_closed_stream(folder: Path) -> None:
+    words = ["bash", "-c", '"$@" <&- >&- 2>&-', "", sys.executable, "-m", "relayout"]
+    subprocess.run([*words, "repack", "x.npy", "y.npy", "--to", "htp:R4Crouton"], cwd=folder, check=True)
+    assert np.array_equal(np.load(folder / "y.npy"), rl.repack(np.load(folder / "x.npy"), "htp:R4Crouton"))
+
+
+UNREAD = "from relayout.cli import main, move; move.PLAIN_SECONDS = 0; main()"
+
+
+def test_progress_that_nobody_reads_does_not_stop_a_run(folder: Path) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    words = [sys.executable, "-c", UNREAD, "repack", "x.npy", "y.npy", "--to", "htp:R4Crouton"]
+    done = subprocess.run(words, cwd=folder, stderr=writing, stdout=subprocess.PIPE, check=False)
+    os.close(writing)
+    assert (done.returncode, done.stdout) == (0, b"y.npy: 1 tensor, 16.0 KiB\n")
+
+
+def test_an_answer_that_cannot_be_written_is_told(folder: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        words = [sys.executable, "-m", "relayout", "inspect", "x.npy"]
+        done = subprocess.run(words, cwd=folder, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 3
+    assert "the answer cannot be written to stdout: No space left on device." in done.stderr
+
+
 # ---- tensors that a layout cannot take -------------------------------------------------------------------
 
 RANKS = {"conv": (1, 9, 9, 40), "bias": (40,), "scale": (), "näme/你好": (2, 3)}

@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from .. import __version__
+from .answers import IN_JSON, json_answer, printed
 from .failures import guarded, told_as_bug
 
 COMMANDS = {
@@ -94,18 +95,32 @@ class LazyGroup(click.Group):
     "130 interrupted.",
 )
 @click.version_option(__version__, prog_name="relayout")
+@click.option("--json", "in_json", is_flag=True, help="Answer in JSON, errors included, whatever the command.")
 @click.pass_context
-def relayout(ctx: click.Context) -> None:
+def relayout(ctx: click.Context, in_json: bool) -> None:
     """Exact tensor layouts: looked at, translated, compared, combined; and data moved between them."""
     if os.environ.get("NO_COLOR"):
         ctx.color = False
+    ctx.meta[IN_JSON] = in_json
     if ctx.invoked_subcommand is None:
-        click.echo(ctx.get_help())
+        told = {name: short_help for section in COMMANDS.values() for name, (_, short_help) in section.items()}
+        found = {"version": __version__, "commands": told}
+        printed(json_answer(None, found) if in_json else ctx.get_help())
+
+
+def open_closed_streams() -> None:
+    """Give a process that was started without stdin, stdout or stderr an empty one, lest a file takes its number."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            # The lowest free number is taken: this one.
+            os.open(os.devnull, os.O_RDWR)
+            setattr(sys, name, os.fdopen(number, "w" if number else "r"))
 
 
 def main() -> None:
     """The entry point of the ``relayout`` command."""
     sys.excepthook = told_as_bug
+    open_closed_streams()
     # Texts have a limit of their own, so that no number takes long to print.
     sys.set_int_max_str_digits(0)
     relayout.main(prog_name="relayout")

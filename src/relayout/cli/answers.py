@@ -6,18 +6,21 @@ import math
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple, TextIO
 
 import click
 
-from ..errors import LayoutError
+from ..errors import BadFile, LayoutError
 from ..format import Format
 from ..layout import Layout
 from ..swizzle import Swizzle
 
 SCHEMA = 1
 """The version of the JSON: it grows when a key changes its meaning or goes."""
+
+IN_JSON = "relayout.json"
+"""The key of a context's meta that tells whether the answer is JSON."""
 
 
 class Fields(NamedTuple):
@@ -52,11 +55,11 @@ class Command(click.Command):
         self.params.append(click.Option(["--json", "in_json"], is_flag=True, help="Answer in JSON, errors included."))
 
     def invoke(self, ctx: click.Context) -> None:
-        in_json = ctx.meta["relayout.json"] = ctx.params.pop("in_json")
+        in_json = ctx.meta[IN_JSON] = ctx.params.pop("in_json") or ctx.meta.get(IN_JSON, False)
         with warnings_on_stderr():
             answer: Answer = super().invoke(ctx)
         if in_json:
-            printed(document({"relayout": SCHEMA, "command": self.name, "result": as_json(answer.result)}))
+            printed(json_answer(self.name, answer.result))
         elif answer.blocks:
             written = "\n".join(_plain(answer.blocks)) if width_of(sys.stdout) is None else _on_terminal(answer.blocks)
             printed(written)
@@ -68,14 +71,19 @@ def warnings_on_stderr() -> Iterator[None]:
     """What the library warns of is a line each."""
     import warnings
 
-    def told(message: Warning | str, *_: Any) -> None:
-        coloured = False if os.environ.get("NO_COLOR") else None
-        click.secho(f"Warning: {visible(str(message))}", fg="yellow", err=True, color=coloured)
+    def warned(message: Warning | str, *_: Any, **__: Any) -> None:
+        told(f"Warning: {visible(str(message))}", "yellow")
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", UserWarning)
-        warnings.showwarning = told
+        warnings.showwarning = warned
         yield
+
+
+def told(text: str, colour: str | None = None, end: bool = True) -> None:
+    """Write to stderr; that nobody reads it is no reason to stop."""
+    with suppress(OSError):
+        click.secho(text, fg=colour, err=True, nl=end, color=False if os.environ.get("NO_COLOR") else None)
 
 
 def visible(text: str) -> str:
@@ -108,7 +116,8 @@ def unread_is_fine() -> Iterator[None]:
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if not isinstance(error, BrokenPipeError):
-            raise
+            what = f"the answer cannot be written to stdout: {error.strerror}."
+            raise BadFile(what, hint="nothing else is wrong: write it to another place") from None
 
 
 # ---- for people ------------------------------------------------------------------------------------------
@@ -175,6 +184,11 @@ def _folded(line: str, width: int) -> str:
 
 
 # ---- for programs ----------------------------------------------------------------------------------------
+
+
+def json_answer(command: str | None, result: Any) -> str:
+    """What a command found out."""
+    return document({"relayout": SCHEMA, "command": command, "result": as_json(result)})
 
 
 def document(value: Any, level: int = 0) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 from collections.abc import Callable, Sequence
@@ -12,7 +11,7 @@ from typing import Any, NoReturn
 import click
 
 from ..errors import BadFile, Cancelled, LayoutError, LimitExceeded, NotExpressible, ParseError
-from .answers import SCHEMA, as_json, document, printed, visible, width_of
+from .answers import SCHEMA, as_json, document, printed, told, visible, width_of
 
 USAGE, BAD_INPUT, NOT_EXPRESSIBLE, LIMIT, BUG, INTERRUPTED = 2, 3, 4, 5, 70, 130
 _TOLD = ("text", "position", "counterexample", "candidates", "missing", "limit", "file", "tensor")
@@ -37,6 +36,8 @@ def guarded(run: Callable[..., Any], args: Sequence[str] | None, *rest: Any, **o
         code = _tell_layout_error(error, in_json)
     except OSError as error:
         code = _tell_layout_error(BadFile(f"{error}.", hint="look at the file and the disk"), in_json)
+    except SystemExit:
+        code = 0  # so click leaves when nobody reads its help
     except (MemoryError, RecursionError) as error:
         what = "memory" if isinstance(error, MemoryError) else "stack"
         code = _tell("limit", f"this needs more {what} than there is.", "ask about a part of it", LIMIT, in_json)
@@ -74,7 +75,7 @@ def _tell_layout_error(error: LayoutError, in_json: bool) -> int:
 def _tell(code: str, message: str, hint: str, status: int, in_json: bool, before: str = "") -> int:
     if in_json:
         return _print_json({"code": code, "message": message, "hint": hint}, status)
-    click.echo(before, err=True, nl=False)
+    told(before, end=False)
     return _print(f"Error: {message}", "", hint, status)
 
 
@@ -86,14 +87,13 @@ def _print_json(error: dict[str, Any], status: int) -> int:
 def _print(message: str, caret: str, hint: str, status: int) -> int:
     """The message, the text with its caret, and the way out, on stderr; folded to a terminal's width."""
     width = width_of(sys.stderr)
-    coloured = False if os.environ.get("NO_COLOR") else None
-    click.secho(_folded(message, width), fg="red", err=True, color=coloured)
+    told(_folded(message, width), "red")
     lines = caret.splitlines()[1:]
     start = 0 if width is None or not lines else max(0, len(lines[-1]) + 12 - width)
     for line in lines:
-        click.echo(line[start:][:width], err=True)
+        told(line[start:][:width])
     if hint:
-        click.secho(_folded(f"Hint: {hint}", width), fg="yellow", err=True, color=coloured)
+        told(_folded(f"Hint: {hint}", width), "yellow")
     return status
 
 
@@ -108,5 +108,5 @@ def told_as_bug(kind: type[BaseException], error: BaseException, trace: Tracebac
     while trace is not None:
         where = f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}"
         trace = trace.tb_next
-    click.echo(f"relayout made a mistake: {kind.__name__}: {error} ({where}). Please report it.", err=True)
+    told(f"relayout made a mistake: {kind.__name__}: {error} ({where}). Please report it.")
     raise SystemExit(BUG)

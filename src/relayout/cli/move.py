@@ -17,7 +17,7 @@ from ..files import open_source
 from ..files.repack_file import Report, Row, repack_file
 from ..files.sizes import as_words
 from ..files.verify import verify as verify_files
-from .answers import Answer, Command, Table
+from .answers import Answer, Command, Table, told
 from .arguments import as_sizes
 
 PLAIN_SECONDS = 2.0
@@ -100,7 +100,7 @@ def repack(source: str, destination: str, fill: str | None, **options: Any) -> A
             report = repack_file(source, destination, fill=_fill(fill), progress=progress, **options)
     except KeyboardInterrupt:
         if Path(f"{destination}.part").exists():
-            click.echo(f"{destination}.part is unfinished: --resume continues it.", err=True)
+            told(f"{destination}.part is unfinished: --resume continues it.")
         raise
     rows = [
         [row.name, row.before, _after(row), as_words(row.bytes_before), as_words(row.bytes_after), f"{row.padding:.1%}"]
@@ -202,6 +202,6 @@ def progress_on_stderr(what: str, quiet: bool = False) -> Iterator[Callable[[int
         def tell(done: int, total: int) -> None:
             if time.monotonic() - last[0] >= PLAIN_SECONDS:
                 last[0] = time.monotonic()
-                click.echo(f"{what}: {as_words(done)} of {as_words(total)} ({done / max(total, 1):.0%})", err=True)
+                told(f"{what}: {as_words(done)} of {as_words(total)} ({done / max(total, 1):.0%})")
 
         yield tell

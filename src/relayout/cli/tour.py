@@ -7,7 +7,7 @@ from io import StringIO
 
 import click
 
-from .answers import Answer, Command, unread_is_fine
+from .answers import IN_JSON, Answer, Command, unread_is_fine
 from .demo import run
 
 
@@ -15,7 +15,7 @@ from .demo import run
 @click.pass_context
 def demo(ctx: click.Context) -> Answer:
     """Show what relayout does, on built-in data: lines of Python, run for real."""
-    if not ctx.meta["relayout.json"]:
+    if not ctx.meta[IN_JSON]:
         with unread_is_fine():
             run()
         return Answer(None, [])

@@ -532,6 +532,63 @@ def test_closed_streams_do_not_change_the_exit_code(arguments: tuple[str, ...], 
     assert "mistake" not in done.stderr
 
 
+@pytest.mark.parametrize("columns", [24, 50])
+def test_a_narrow_terminal_gets_lists_for_tables(tmp_path: Path, columns: int) -> None:
+    np.savez(tmp_path / "x.npz", conv=np.ones((1, 9, 9, 40), np.float32), bias=np.ones(3))
+    written = on_terminal("inspect", str(tmp_path / "x.npz"), columns=columns, NO_COLOR="1")
+    assert re.search(r"\ntensor +conv\ntype +float32\nshape +1x9x9x40\n", click.unstyle(written))
+    out = str(tmp_path / "y.npz")
+    written += on_terminal(
+        "repack", str(tmp_path / "x.npz"), out, "--to", "htp:R4Crouton", "--dry-run", columns=columns
+    )
+    assert "Warning: " in written
+    assert max(map(len, click.unstyle(written).splitlines())) <= columns
+
+
+WRONG = {
+    "show": ("4:", 3),
+    "at": ("4:1 9", 3),
+    "draw": ("nChw16c", 3),
+    "translate": ("4: --to cute", 3),
+    "compare": ("4:1 4:", 3),
+    "infer": ("nothing.npy", 3),
+    "explain": ("4:", 3),
+    "compose": ("(6,2):(1,7) (3,2):(2,3)", 4),
+    "divide": ("8:1 (2,", 3),
+    "product": ("4:1 4:", 3),
+    "invert": ("4:", 3),
+    "complement": ("4:", 3),
+    "coalesce": ("4:", 3),
+    "inspect": ("nothing.npy", 3),
+    "repack": ("nothing.npy out.npy --to nchw", 3),
+    "verify": ("nothing.npy out.npy", 3),
+}
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_command_fails_alike(name: str) -> None:
+    """With an exit code, one message, a hint, and nothing where an answer would be."""
+    assert "No such option" in refused(name, "--nonsense", code=2)
+    if name not in ("catalog", "demo"):
+        assert "Missing argument" in refused(name, code=2)
+        arguments, code = WRONG[name]
+        lines = refused(name, *arguments.split(" "), code=code).splitlines()
+        assert re.match(r"[A-Z]\w+ \[RL\d{3}\]: ", lines[0])
+        assert lines[-1].startswith("Hint: ")
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_errors_in_json_have_one_form(name: str) -> None:
+    arguments, code = WRONG.get(name, ("--nonsense", 2))
+    found = json.loads(run(name, *arguments.split(" "), "--json").stdout)
+    assert set(found) == {"relayout", "error"}
+    error = found["error"]
+    assert (found["relayout"], error["exit_code"]) == (1, code)
+    for key in ("code", "message", "hint"):
+        assert error[key]
+        assert isinstance(error[key], str)
+
+
 # ---- terminals, speed, completion ------------------------------------------------------------------------
 
 

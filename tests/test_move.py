@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import signal
 import subprocess
 import sys
 from contextlib import nullcontext
@@ -178,6 +179,40 @@ def test_an_answer_that_cannot_be_written_is_told(folder: Path) -> None:
         done = subprocess.run(words, cwd=folder, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 3
     assert "the answer cannot be written to stdout: No space left on device." in done.stderr
+
+
+SLOW = """
+import os, signal, sys, time
+from relayout.cli import main, move
+from relayout.files import pieces, work
+signal.signal(signal.SIGINT, signal.default_int_handler)
+move.PLAIN_SECONDS = 0
+work.SMALL = pieces.SMALL = 1024
+write = os.pwrite
+os.pwrite = lambda *args: (time.sleep(0.02), write(*args))[1]
+main()
+"""
+
+
+def test_an_interrupt_leaves_what_resume_continues(folder: Path) -> None:
+    run("repack", "x.npy", "want.npy", "--to", "htp:R4Crouton")
+    words = [sys.executable, "-c", SLOW, "repack", "x.npy", "y.npy", "--to", "htp:R4Crouton", "--jobs", "1"]
+    with subprocess.Popen(words, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as p:
+        assert p.stderr is not None
+        for line in p.stderr:
+            if not line.startswith("repack: 0 bytes"):
+                break
+        p.send_signal(signal.SIGINT)
+        out, err = p.communicate(timeout=20)
+    assert (p.returncode, out) == (130, "")
+    assert "y.npy.part is unfinished: --resume continues it." in err
+    assert "Traceback" not in err
+    assert not (folder / "y.npy").exists()
+    done = subprocess.run([*words, "--resume"], cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0
+    assert "of it before" in done.stdout
+    assert (folder / "y.npy").read_bytes() == (folder / "want.npy").read_bytes()
+    assert not list(folder.glob("*.part*"))
 
 
 # ---- tensors that a layout cannot take -------------------------------------------------------------------

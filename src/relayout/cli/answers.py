@@ -72,7 +72,7 @@ def warnings_on_stderr() -> Iterator[None]:
     import warnings
 
     def warned(message: Warning | str, *_: Any, **__: Any) -> None:
-        told(f"Warning: {visible(str(message))}", "yellow")
+        told(folded(f"Warning: {message}", width_of(sys.stderr)), "yellow")
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", UserWarning)
@@ -154,10 +154,10 @@ def _on_terminal(blocks: Sequence[str | Fields | Table]) -> str:
 
     written = StringIO()
     console = Console(file=written, force_terminal=True, highlight=False, width=width_of(sys.stdout))
-    for block in blocks:
+    for block in _reshaped(blocks, console.width):
         if isinstance(block, str):
             for line in block.split("\n"):
-                console.print(Text.from_ansi(_folded(line, console.width)))
+                console.print(Text.from_ansi(line if "\x1b" in line else folded(line, console.width)))
             continue
         titles, rows = block if isinstance(block, Table) else (("", ""), block.pairs)
         headed = isinstance(block, Table)
@@ -175,12 +175,27 @@ def _on_terminal(blocks: Sequence[str | Fields | Table]) -> str:
 _LEAST_WIDTH = 16
 """What a last column needs; where less is left for it, all columns are folded."""
 
+_READABLE = 10
+"""What columns need on average to be a table."""
 
-def _folded(line: str, width: int) -> str:
-    """A line too long for the terminal, folded between words, what follows indented; others, and pictures, as is."""
+
+def _reshaped(blocks: Sequence[str | Fields | Table], width: int) -> Iterator[str | Fields | Table]:
+    """The same without tables of too many columns: their rows are lists."""
+    for block in blocks:
+        if not isinstance(block, Table) or len(block.titles) * _READABLE <= width:
+            yield block
+            continue
+        for row in block.rows:
+            yield Fields(list(zip(block.titles, row)))
+            yield ""
+
+
+def folded(text: str, width: int | None) -> str:
+    """A text for a terminal of that width: lines too long for it are cut between words, what follows is indented."""
     from textwrap import fill
 
-    return line if len(line) <= width or "\x1b" in line else fill(line, width, subsequent_indent="  ")
+    lines = [visible(line) for line in text.split("\n")]
+    return "\n".join([x if width is None or len(x) <= width else fill(x, width, subsequent_indent="  ") for x in lines])
 
 
 # ---- for programs ----------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import click
 
 from ..errors import BadFile, Cancelled, LayoutError, LimitExceeded, NotExpressible, ParseError
-from .answers import SCHEMA, as_json, document, printed, told, visible, width_of
+from .answers import SCHEMA, as_json, document, folded, printed, told, width_of
 
 USAGE, BAD_INPUT, NOT_EXPRESSIBLE, LIMIT, BUG, INTERRUPTED = 2, 3, 4, 5, 70, 130
 _TOLD = ("text", "position", "counterexample", "candidates", "missing", "limit", "file", "tensor")
@@ -87,19 +87,14 @@ def _print_json(error: dict[str, Any], status: int) -> int:
 def _print(message: str, caret: str, hint: str, status: int) -> int:
     """The message, the text with its caret, and the way out, on stderr; folded to a terminal's width."""
     width = width_of(sys.stderr)
-    told(_folded(message, width), "red")
+    told(folded(message, width), "red")
     lines = caret.splitlines()[1:]
     start = 0 if width is None or not lines else max(0, len(lines[-1]) + 12 - width)
     for line in lines:
         told(line[start:][:width])
     if hint:
-        told(_folded(f"Hint: {hint}", width), "yellow")
+        told(folded(f"Hint: {hint}", width), "yellow")
     return status
-
-
-def _folded(text: str, width: int | None) -> str:
-    lines = [visible(line) for line in text.split("\n")]
-    return "\n".join(lines if width is None else [click.wrap_text(x, width, subsequent_indent="  ") for x in lines])
 
 
 def told_as_bug(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> NoReturn:

@@ -6,7 +6,7 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -193,9 +193,17 @@ def progress_on_stderr(what: str, quiet: bool = False) -> Iterator[Callable[[int
         )
 
         columns = (TextColumn(what), BarColumn(), DownloadColumn(True), TransferSpeedColumn(), TimeRemainingColumn())
-        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-            task = bar.add_task(what, total=None)
-            yield lambda done, total: bar.update(task, completed=done, total=total)
+        bar = Progress(*columns, console=Console(stderr=True), transient=True)
+        with ExitStack() as shown:
+
+            def draw(done: int, total: int) -> None:
+                """The bar appears with the first bytes, when all warnings are told."""
+                if not bar.tasks:
+                    shown.enter_context(bar)
+                    bar.add_task(what, total=total)
+                bar.update(bar.tasks[0].id, completed=done, total=total)
+
+            yield draw
     else:
         last = [time.monotonic()]
 

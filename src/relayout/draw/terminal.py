@@ -1,0 +1,265 @@
+"""Scenes as lines of text: plain ASCII but for the dots of padding, or in the colours of a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from textwrap import wrap
+from typing import NamedTuple
+
+from .colours import LIGHT
+from .scene import PADDING, PLAIN, STEPS, Axis, Grid, Meaning, Pane, Scale, Scene
+
+PAGE = 100
+"""How wide a text is that is not for a terminal; a grid that is wider stays whole."""
+
+_GAP = 3
+_NARROWEST = 40
+"""Titles above narrow grids are folded no earlier."""
+
+
+class Span(NamedTuple):
+    """A piece of a line; the look is the parameters of the escape that switches it on."""
+
+    text: str
+    look: str = ""
+
+
+Line = list[Span]
+Block = list[Line]
+
+
+def render(scene: Scene, width: int | None = None, colours: int = 0) -> str:
+    """The picture in ``width`` columns; ``colours`` is how many the terminal has: 0, 16, 256 or 2**24."""
+    pen = _Pen(colours)
+    blocks = [_pane(pane, pen, width, titled=len(scene.panes) > 1) for pane in scene.panes]
+    lines = _beside(blocks, [pane.joint for pane in scene.panes], width or PAGE)
+    foot = [*_legend(scene.legend, pen), *_notes(scene, width or PAGE)]
+    if foot:
+        lines += [[], *foot]
+    return "\n".join([_written(line) for line in lines])
+
+
+def _written(line: Line) -> str:
+    parts = []
+    for look, run in groupby(line, key=lambda span: span.look):
+        text = "".join([span.text for span in run])
+        parts.append(f"\x1b[{look}m{text}\x1b[0m" if look else text)
+    return "".join(parts).rstrip(" ")
+
+
+def _length(line: Line) -> int:
+    return sum([len(span.text) for span in line])
+
+
+# ---- colours ---------------------------------------------------------------------------------------------
+
+_BRIGHT = (106, 103, 102, 105, 47, 101, 46, 107)
+_BRIGHT_RAMP = (103, 103, 103, 102, 102, 102, 106, 106, 106, 46, 46, 46)
+
+
+class _Pen:
+    """How things look in the colours that there are; in none they all look alike."""
+
+    def __init__(self, colours: int) -> None:
+        self.colours = colours
+        self.faint = "2" if colours else ""
+        self.strong = "1" if colours else ""
+
+    def cell(self, scale: Scale, tint: int, marked: bool = False) -> str:
+        """Dark text on a light tint, whatever the terminal's own colours are; a mark swaps the two."""
+        if not self.colours:
+            return ""
+        mark = ["1", "7"] if marked else []
+        if tint == PADDING:
+            return ";".join(["2", *mark])
+        return ";".join([*mark, *([] if tint == PLAIN else self._tint(scale, tint))])
+
+    def _tint(self, scale: Scale, tint: int) -> list[str]:
+        if self.colours <= 16:
+            return ["30", str((_BRIGHT if scale == "categories" else _BRIGHT_RAMP)[tint])]
+        red, green, blue = bytes.fromhex(LIGHT.tint(scale, tint)[1:])
+        if self.colours > 256:
+            return ["38;2;0;0;0", f"48;2;{red};{green};{blue}"]
+        return ["38;5;16", f"48;5;{_nearest(red, green, blue)}"]
+
+
+_LEVELS = (0, 95, 135, 175, 215, 255)
+
+
+def _nearest(*colour: int) -> int:
+    """The colour of xterm's cube of 6 x 6 x 6 that is the most like this one."""
+    red, green, blue = [min(range(6), key=lambda k: abs(_LEVELS[k] - part)) for part in colour]
+    return 16 + 36 * red + 6 * green + blue
+
+
+# ---- panes -----------------------------------------------------------------------------------------------
+
+
+def _pane(pane: Pane, pen: _Pen, width: int | None, titled: bool) -> Block:
+    """A pane's title over its grids, which stand beside each other where they fit."""
+    table = _Table(pane, pen)
+    panels = list(table.panels(width))
+    blocks = []
+    for grid in pane.grids:
+        stacked: Block = [[Span(grid.caption)]] if grid.caption else []
+        for k, (first, last) in enumerate(panels):
+            stacked += [*([[]] if k else []), *table.lines(grid, first, last)]
+        blocks.append(stacked)
+    inside = _beside(blocks, [""] * len(blocks), width or PAGE)
+    if not titled or not pane.title:
+        return inside
+    room = max([_NARROWEST, *map(_length, inside)])
+    return [*[[Span(line, pen.strong)] for line in wrap(pane.title, min(room, width or PAGE))], *inside]
+
+
+def _beside(blocks: Sequence[Block], joints: Sequence[str], width: int) -> Block:
+    """The blocks in rows as wide as fits, with the sign of each before it."""
+    rows: list[list[Block]] = []
+    used = 0
+    for block, joint in zip(blocks, joints):
+        parts = [_sign(joint, block), block] if joint else [block]
+        wide = sum([_width(part) for part in parts]) + _GAP * len(parts)
+        if rows and used + wide - _GAP <= width:
+            rows[-1] += parts
+            used += wide
+        else:
+            rows.append(parts)
+            used = wide
+    lines: Block = []
+    for row in rows:
+        lines += [[]] if lines else []
+        widths = [_width(block) for block in row]
+        for k in range(max(map(len, row))):
+            line: Line = []
+            for block, wide in zip(row, widths):
+                part = block[k] if k < len(block) else []
+                line += [*part, Span(" " * (wide - _length(part) + _GAP))]
+            lines.append(line)
+    return lines
+
+
+def _width(block: Block) -> int:
+    return max(map(_length, block), default=0)
+
+
+def _sign(joint: str, block: Block) -> Block:
+    """The sign before a block, at half its height."""
+    return [*[[] for _ in range(len(block) // 2)], [Span(joint)]]
+
+
+# ---- one grid --------------------------------------------------------------------------------------------
+
+
+class _Table:
+    """How all grids of a pane are set: the widths of its columns and labels, and the signs of its rules."""
+
+    def __init__(self, pane: Pane, pen: _Pen) -> None:
+        self.pane, self.pen = pane, pen
+        texts = {_joined(text) for grid in pane.grids for text in grid.texts}
+        self.cell = max(map(len, (*texts, *pane.columns.labels)), default=1)
+        self.brackets = not pen.colours and any(grid.marked for grid in pane.grids)
+        self.corner = "".join([axis.name and f"{axis.name}{arrow}" for axis, arrow in _arrows(pane)])
+        self.label = max(map(len, (self.corner, *pane.rows.labels, " ")))
+        self.after = " " if pen.colours or self.brackets else ""
+        self.signs = ("", "│", "┃") if pen.colours else ("", " |", " ||")
+
+    def panels(self, width: int | None) -> Iterator[tuple[int, int]]:
+        """Ranges of columns that fit beside each other; they end where a block ends, if one fits."""
+        first, count = 0, self.pane.columns.count
+        while first < count:
+            last = count if width is None else self._fitting(first, width)
+            yield first, last
+            first = last
+
+    def _fitting(self, first: int, width: int) -> int:
+        room, whole = width - self.label - 2, first
+        for column in range(first, self.pane.columns.count):
+            room -= len(self._sign(column, first)) + self.cell + 1 + len(self.after)
+            if room < 0 and column > first:
+                return whole if whole > first else column
+            if self._weight(self.pane.columns, column + 1, first):
+                whole = column + 1
+        return self.pane.columns.count
+
+    def lines(self, grid: Grid, first: int, last: int) -> Iterator[Line]:
+        """The columns from ``first`` to before ``last`` under their labels."""
+        rows, columns = self.pane.rows, self.pane.columns
+        head = [self._padded(label) for label in columns.labels[first:last]]
+        yield self._line(f"{self.corner:>{self.label}}  ", [Span(text, self.pen.faint) for text in head], first)
+        for row in range(rows.count):
+            weight = 1 if row == 0 else self._weight(rows, row, 0)
+            if weight:
+                yield [Span(self._rule(weight, first, last), self.pen.faint)]
+            cells = [self._cell(grid, row * columns.count + column) for column in range(first, last)]
+            yield self._line(f"{rows.labels[row]:>{self.label}} {'│' if self.pen.colours else '|'}", cells, first)
+
+    def _line(self, label: str, cells: list[Span], first: int) -> Line:
+        line = [Span(label, self.pen.faint)]
+        for k, cell in enumerate(cells):
+            line += [Span(self._sign(first + k, first), self.pen.faint), cell]
+        return line
+
+    def _rule(self, weight: int, first: int, last: int) -> str:
+        stroke = ("─", "━")[weight - 1] if self.pen.colours else "-="[weight - 1]
+        crossed = f"{stroke * (self.label + 1)}{self._crossing(weight, 1)[-1]}"
+        for column in range(first, last):
+            crossing = self._crossing(weight, self._weight(self.pane.columns, column, first))
+            crossed += crossing + stroke * (self.cell + 1 + len(self.after))
+        return crossed
+
+    def _crossing(self, weight: int, other: int) -> str:
+        """What stands in a rule where the rule of a column meets it."""
+        if self.pen.colours:
+            return ("", "┼┿"[weight - 1], "╂╋"[weight - 1])[other]
+        return self.signs[other].replace("|", "+").replace(" ", "-="[weight - 1])
+
+    def _sign(self, column: int, first: int) -> str:
+        return self.signs[self._weight(self.pane.columns, column, first)]
+
+    @staticmethod
+    def _weight(axis: Axis, k: int, first: int) -> int:
+        """The weight of the rule before line ``k`` of a panel that starts at line ``first``."""
+        return min(axis.rules[k], 2) if first < k < axis.count else 0
+
+    def _cell(self, grid: Grid, k: int) -> Span:
+        tint, marked = grid.tints[k], k in grid.marked
+        written = self._padded(_joined(grid.texts[k]), marked and self.brackets)
+        if tint == PADDING:
+            written = written.replace(" ", "·")
+        return Span(written, self.pen.cell(self.pane.scale, tint, marked))
+
+    def _padded(self, text: str, in_brackets: bool = False) -> str:
+        """A text with the room around it, which brackets take."""
+        return f"{'[' + text:>{self.cell + 1}}]" if in_brackets else f" {text:>{self.cell}}{self.after}"
+
+
+def _joined(text: str) -> str:
+    return text.replace("\n", "")
+
+
+def _arrows(pane: Pane) -> Iterator[tuple[Axis, str]]:
+    yield pane.rows, "↓"
+    yield pane.columns, "→"
+
+
+# ---- below the panes -------------------------------------------------------------------------------------
+
+
+def _legend(legend: Sequence[Meaning], pen: _Pen) -> Iterator[Line]:
+    """What the tints mean that can be seen."""
+    for tint, words in legend:
+        if tint == PADDING:
+            yield [Span("··· ", pen.faint), Span(words)]
+        elif pen.colours and tint is None:
+            yield [*[Span(" ", pen.cell("ramp", step)) for step in range(STEPS)], Span(f" {words}")]
+        elif pen.colours and tint is not None:
+            yield [Span("   ", pen.cell("categories", tint)), Span(f" {words}")]
+
+
+def _notes(scene: Scene, width: int) -> Iterator[Line]:
+    notes = list(scene.notes)
+    if any(grid.path for pane in scene.panes for grid in pane.grids):
+        notes.append("The path is drawn in SVG, HTML and TikZ only.")
+    for note in notes:
+        yield from [[Span(line)] for line in wrap(note, width, subsequent_indent="  ")]

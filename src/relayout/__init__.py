@@ -48,6 +48,7 @@ from .compare import Comparison
 from .composed import ComposedLayout
 from .composition import composition
 from .dialects import parse, render
+from .draw.make import draw
 from .draw.text import format_layout, print_layout
 from .errors import (
     BadFile,
@@ -152,6 +153,7 @@ __all__ = [
     "dice",
     "domain_offset",
     "downcast",
+    "draw",
     "empty",
     "expects",
     "explain",

@@ -1,4 +1,4 @@
-"""``Drawing``: a picture that is rendered when somebody asks for it, in as many forms as there are places to show it."""
+"""``Drawing``: a picture, rendered when somebody asks for it, in a form for every place that shows one."""
 
 from __future__ import annotations
 

@@ -27,7 +27,8 @@ Scale = Literal["categories", "ramp"]
 Kind = Literal["logical", "memory", "threads"]
 
 
-class Axis(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Axis:
     """What runs down or across a pane.
 
     Line ``k`` is the logical coordinate ``first + k * step`` of dimension ``dim``, which is None where there is nothing

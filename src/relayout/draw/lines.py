@@ -1,0 +1,78 @@
+"""The lines of a picture along one dimension: which positions are drawn, and where blocks begin."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ..composed import ComposedLayout
+from ..layout import Layout
+from ..modes import Mode, coalesced, digit_sum
+from ..nested import product
+from .scene import Axis
+
+
+class Lines(NamedTuple):
+    """The drawn positions ``start, start + step, ...`` of the box of one dimension.
+
+    ``levels`` are the sizes of its blocks, smallest first. A position outside ``[origin, origin + extent)`` is padding.
+    """
+
+    dim: int
+    mode: Mode
+    levels: tuple[int, ...]
+    start: int
+    stop: int
+    step: int = 1
+
+    @property
+    def positions(self) -> range:
+        return range(self.start, self.stop, self.step)
+
+    @property
+    def block(self) -> int:
+        """The size of the largest blocks; 0 where there are none."""
+        return self.levels[-1] if self.levels else 0
+
+    def holds(self, position: int) -> bool:
+        """Whether a line has an element of the window."""
+        return position + self.step > self.mode.origin and position < self.mode.origin + self.mode.extent
+
+    def block_of(self, position: int) -> int:
+        return position // self.block if self.block else 0
+
+    def value(self, position: int) -> Any:
+        """What the position adds to the offset."""
+        return digit_sum(self.mode.sizes, self.mode.strides, position)
+
+    def chunked(self, step: int) -> Lines:
+        """The same with one line for every ``step`` positions."""
+        return self._replace(start=self.start - self.start % step, step=step)
+
+    def axis(self, name: str) -> Axis:
+        places = self.positions
+        labels = [str(p - self.mode.origin) if self.holds(p) or p > self.mode.origin else "" for p in places]
+        rules = [self._weight(p) for p in (*places, self.stop)]
+        return Axis(self.dim, name, tuple(labels), tuple(rules), self.start - self.mode.origin, self.step)
+
+    def _weight(self, position: int) -> int:
+        """How many kinds of blocks begin here."""
+        return sum(1 for level in self.levels if level > self.step and position % level == 0)
+
+
+def lines(layout: Layout | ComposedLayout, dim: int, padded: bool) -> Lines:
+    """All of one dimension; where it is ``padded`` to whole blocks, with what the window leaves of them."""
+    base = layout
+    while isinstance(base, ComposedLayout):
+        base = base.inner
+    mode = base._mode(dim)
+    sizes, _ = coalesced(mode.sizes, mode.strides)
+    levels = [product(tuple(sizes[: k + 1])) for k in range(len(sizes) - 1)]
+    start, stop = mode.origin, mode.origin + mode.extent
+    if padded and levels and mode.extent:
+        start -= start % levels[-1]
+        stop += -stop % levels[-1]
+    return Lines(dim, mode, tuple(levels), start, stop)
+
+
+NOTHING = Axis(None, "", ("",), (0, 0))
+"""The axis of a picture that has one line only, along no dimension."""

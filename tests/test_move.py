@@ -8,8 +8,10 @@ import os
 import signal
 import subprocess
 import sys
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -213,6 +215,197 @@ def test_an_interrupt_leaves_what_resume_continues(folder: Path) -> None:
     assert "of it before" in done.stdout
     assert (folder / "y.npy").read_bytes() == (folder / "want.npy").read_bytes()
     assert not list(folder.glob("*.part*"))
+
+
+# ---- disks and permissions -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def public(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder that everybody may enter, with a tensor in it and all modules loaded."""
+    with TemporaryDirectory() as name:
+        Path(name).chmod(0o777)
+        monkeypatch.chdir(name)
+        np.save("x.npy", np.arange(3240, dtype=np.uint8).reshape(1, 9, 9, 40))
+        for _ in range(2):
+            run("repack", "x.npy", "warm.npz", "--to", "htp:R4Crouton", "--verify", "--force")
+        for arguments in (("inspect", "nothing.npy"), ("infer", "x.npy"), ("verify", "x.npy", "x.npy")):
+            run(*arguments)
+        Path("warm.npz").unlink()
+        yield Path(name)
+        for path in Path(name).rglob("*"):
+            path.chmod(0o777)
+
+
+def powerless(*arguments: str) -> tuple[int, str]:
+    """The exit code and the error of a process without rights of its own."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        with suppress(BaseException):
+            if os.geteuid() == 0:
+                os.setegid(65534)
+                os.seteuid(65534)
+            done = run(*arguments)
+            os.write(writing, json.dumps([done.exit_code, done.stderr]).encode())
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as pipe:
+        code, told = json.loads(pipe.read())
+    os.waitpid(child, 0)
+    return code, told
+
+
+def in_folder(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_source_that_may_not_be_read(public: Path) -> None:
+    before = in_folder(public)
+    Path("x.npy").chmod(0)
+    for arguments in (("inspect", "x.npy"), ("repack", "x.npy", "y.npy", "--to", "nchw"), ("verify", "x.npy", "x.npy")):
+        code, told = powerless(*arguments)
+        assert (code, told.splitlines()[0]) == (3, "BadFile [RL011]: x.npy: it cannot be opened: Permission denied.")
+    code, told = powerless("infer", "x.npy")
+    assert code == 3
+    assert "Permission denied" in told
+    Path("x.npy").chmod(0o600)
+    assert in_folder(public) == before
+
+
+@pytest.mark.parametrize("mode", [0o555, 0o644])
+@pytest.mark.parametrize("out", ["locked/y.npy", "locked/y.zarr", "locked/y.safetensors.index.json"])
+def test_a_folder_that_may_not_be_written(public: Path, out: str, mode: int) -> None:
+    Path("locked").mkdir()
+    Path("locked").chmod(mode)
+    before = in_folder(public)
+    code, told = powerless("repack", "x.npy", out, "--to", "htp:R4Crouton")
+    assert code == 3
+    assert "Permission denied" in told
+    assert f"{out} was not begun." in told
+    assert in_folder(public) == before
+
+
+def test_a_folder_that_may_not_be_entered(public: Path) -> None:
+    Path("locked").mkdir()
+    Path("x.npy").rename("locked/x.npy")
+    Path("locked").chmod(0)
+    for name in ("locked/x.npy", "locked"):
+        code, told = powerless("inspect", name)
+        assert (code, told.splitlines()[0]) == (3, f"BadFile [RL011]: {name}: it cannot be read: Permission denied.")
+
+
+def test_an_unfinished_file_of_somebody_else(public: Path) -> None:
+    Path("y.npy.part.journal").write_text("")
+    Path("y.npy.part.journal").chmod(0o444)
+    before = in_folder(public)
+    code, told = powerless("repack", "x.npy", "y.npy", "--to", "nchw", "--force")
+    assert code == 3
+    assert "y.npy.part.journal: Permission denied. y.npy was not begun." in told
+    assert in_folder(public) == before
+
+
+FULL = """
+mount -t tmpfs -o size=1m none "$1" 2>/dev/null || exit 99
+head -c 900000 /dev/zero > "$1/other"
+"$2" -m relayout repack x.npy "$1/$3" --to htp:R4Crouton --max-memory 128MiB
+code=$?
+ls -A "$1"
+exit $code
+"""
+
+
+@pytest.mark.parametrize("out", ["y.npy", "y.npz", "y.safetensors", "y.safetensors.index.json", "y.zarr", "y.bin"])
+def test_a_disk_that_is_really_full(folder: Path, out: str) -> None:
+    np.save("x.npy", np.arange(300 * 300, dtype=np.uint8).reshape(1, 300, 300, 1))
+    before = Path("x.npy").read_bytes()
+    (folder / "disk").mkdir()
+    words = ["unshare", "-rm", "bash", "-c", FULL, "", str(folder / "disk"), sys.executable, out]
+    try:
+        done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        pytest.skip("nothing can be mounted here")
+    if done.returncode in (1, 99):
+        pytest.skip("nothing can be mounted here")
+    assert done.returncode == 3
+    assert f"No space left on device. Nothing is left of {folder / 'disk' / out}." in done.stderr
+    assert done.stdout == "other\n"
+    assert Path("x.npy").read_bytes() == before
+
+
+def test_a_file_larger_than_may_be_written(folder: Path) -> None:
+    words = ["bash", "-c", 'ulimit -f 8; "$@"', "", sys.executable, "-m", "relayout"]
+    words += ["repack", "x.npy", "y.npy", "--to", "htp:R4Crouton"]
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 3
+    assert "File too large. Nothing is left of y.npy." in done.stderr
+    assert [path.name for path in folder.iterdir()] == ["x.npy"]
+
+
+CUT = """
+import os
+from relayout.cli import main, move
+from relayout.files import pieces, work
+work.SMALL = pieces.SMALL = 1024
+move.PLAIN_SECONDS = 0
+write = os.pwrite
+os.pwrite = lambda *args: (os.truncate("x.npy", 1000), write(*args))[1]
+main()
+"""
+
+
+def test_a_source_that_is_cut_off_while_it_is_read(folder: Path) -> None:
+    words = [sys.executable, "-c", CUT, "repack", "x.npy", "y.npy", "--to", "htp:R4Crouton", "--jobs", "1"]
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 3
+    assert "x.npy" in done.stderr
+    assert "y.npy.part is unfinished" in done.stderr or "Nothing is left of y.npy." in done.stderr
+    assert not Path("y.npy").exists()
+
+
+def test_a_source_in_the_folder_that_is_written(folder: Path) -> None:
+    run("repack", "x.npy", "z.zarr", "--to", "htp:R4Crouton")
+    Path("x.npy").rename("z.zarr/x.npy")
+    before = in_folder(folder)
+    done = run("repack", "z.zarr/x.npy", "z.zarr", "--to", "nchw", "--force")
+    assert (done.exit_code, "one in the other" in done.stderr) == (3, True)
+    done = run("repack", "z.zarr", "z.zarr/again.zarr", "--to", "nchw", "--only", "x")
+    assert (done.exit_code, "one in the other" in done.stderr) == (3, True)
+    done = run("repack", "z.zarr", "z.zarr", "--to", "nchw", "--only", "x", "--force")
+    assert (done.exit_code, "is the source" in done.stderr) == (3, True)
+    assert in_folder(folder) == before
+
+
+@pytest.mark.parametrize("link", [os.symlink, os.link])
+def test_links_to_the_source(folder: Path, link: Callable[[str, str], None]) -> None:
+    link("x.npy", "y.npy")
+    before = in_folder(folder)
+    for force in ((), ("--force",)):
+        done = run("repack", "x.npy", "y.npy", "--to", "nchw", *force)
+        assert (done.exit_code, "is the source" in done.stderr) == (3, True)
+    assert in_folder(folder) == before
+
+
+@pytest.mark.usefixtures("folder")
+def test_links_to_other_files_are_replaced_and_not_followed() -> None:
+    Path("other.npy").write_bytes(b"other")
+    Path("y.npy").symlink_to("other.npy")
+    assert "exists" in run("repack", "x.npy", "y.npy", "--to", "nchw").stderr
+    assert run("repack", "x.npy", "y.npy", "--to", "nchw", "--force").exit_code == 0
+    assert Path("other.npy").read_bytes() == b"other"
+    assert not Path("y.npy").is_symlink()
+
+
+@pytest.mark.usefixtures("folder")
+def test_what_is_no_kind_of_file() -> None:
+    Path("plain").mkdir()
+    for arguments in (("inspect", "plain"), ("repack", "x.npy", "plain", "--to", "nchw")):
+        done = run(*arguments)
+        assert (done.exit_code, "plain: it is a folder, and no Zarr" in done.stderr) == (3, True)
+    hint = run("repack", "x.npy", "y.what", "--to", "nchw").stderr.splitlines()[-1]
+    assert ".zarr" in hint
+    assert ".gguf" not in hint
+    assert run("inspect", "-").exit_code == 3
 
 
 # ---- tensors that a layout cannot take -------------------------------------------------------------------

@@ -35,7 +35,9 @@ def guarded(run: Callable[..., Any], args: Sequence[str] | None, *rest: Any, **o
     except LayoutError as error:
         code = _tell_layout_error(error, in_json)
     except OSError as error:
-        code = _tell_layout_error(BadFile(f"{error}.", hint="look at the file and the disk"), in_json)
+        name = f"{error.filename}: " if error.filename else ""
+        what = f"{name}{error.strerror or error}."
+        code = _tell_layout_error(BadFile(what, hint="look at the permissions and the disk"), in_json)
     except SystemExit:
         code = 0  # so click leaves when nobody reads its help
     except (MemoryError, RecursionError) as error:

@@ -23,7 +23,8 @@ from .arguments import as_sizes
 PLAIN_SECONDS = 2.0
 """How often progress is told in lines, where there is no terminal."""
 
-file_argument = click.Path(path_type=str)
+file_argument = click.Path(path_type=str, readable=False)
+"""What cannot be read is found when it is read."""
 
 
 @click.command(cls=Command)

@@ -141,12 +141,12 @@ def _storage(verdict: Comparison) -> list[int | None]:
 
 
 @click.command(cls=Command)
-@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, allow_dash=False), metavar="FILE...")
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, readable=False), metavar="FILE...")
 @click.option(
     "--like",
     "references",
     multiple=True,
-    type=click.Path(path_type=Path),
+    type=click.Path(path_type=Path, readable=False),
     metavar="REF",
     help="The tensor that the file was made from; once for each file.",
 )

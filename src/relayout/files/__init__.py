@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Container, Mapping, Sequence
     from os import PathLike
 
     from .entry import Destination, Planned, Source
@@ -45,7 +45,7 @@ _SUFFIXES = {
 }
 
 
-def kind_of(path: str | PathLike[str]) -> str:
+def kind_of(path: str | PathLike[str], among: Container[str] = _READERS) -> str:
     """The kind of file that a name means: ``"safetensors"``, ``"npy"`` and so on."""
     from pathlib import Path
 
@@ -57,7 +57,10 @@ def kind_of(path: str | PathLike[str]) -> str:
             return kind
     if (where / "zarr.json").is_file():
         return "zarr"
-    raise bad(where, "its name does not tell what kind of file it is.", f"end it with one of {', '.join(_SUFFIXES)}")
+    if where.is_dir():
+        raise bad(where, "it is a folder, and no Zarr, and has no index of shards.", "name a file in it")
+    suffixes = ", ".join([suffix for suffix, kind in _SUFFIXES.items() if kind in among])
+    raise bad(where, "its name does not tell what kind of file it is.", f"end it with one of {suffixes}")
 
 
 def open_source(path: str | PathLike[str], **raw: Any) -> Source:
@@ -71,16 +74,16 @@ def open_source(path: str | PathLike[str], **raw: Any) -> Source:
 
     where = Path(path)
     given = {key: value for key, value in raw.items() if value is not None}
-    indexes = sorted(where.glob("*.safetensors.index.json")) if where.is_dir() else []
-    if len(indexes) == 1:
-        where = indexes[0]
-    kind = "raw" if given else kind_of(where)
-    module, function = _READERS[kind]
-    read = getattr(import_module(f".{module}", __name__), function)
     try:
+        indexes = sorted(where.glob("*.safetensors.index.json")) if where.is_dir() else []
+        if len(indexes) == 1:
+            where = indexes[0]
+        module, function = _READERS["raw" if given else kind_of(where)]
+        read = getattr(import_module(f".{module}", __name__), function)
         found: Source = read(where, **given)
     except OSError as error:
-        raise bad(where, f"it cannot be read: {error}.", "look at the file and the disk") from None
+        what = f"it cannot be read: {error.strerror or error}."
+        raise bad(where, what, "look at the permissions and the disk") from None
     return found
 
 
@@ -96,7 +99,7 @@ def plan_destination(
     from .entry import bad
 
     where = Path(path)
-    kind = kind or kind_of(where)
+    kind = kind or kind_of(where, _PLANNERS)
     if kind not in _PLANNERS:
         raise bad(where, f"{kind} files are read, not written.", f"write one of {', '.join(_PLANNERS)}")
     module, function = _PLANNERS[kind]

@@ -95,7 +95,7 @@ def repack_file(
     opened, usual = _opened(path, usual, src_dtype)
     found = read_rules(usual, rules, only, except_)
     changes = changes_of(opened, found)
-    final = plan_destination(out, kind_of(out), [change.planned for change in changes], opened.metadata)
+    final = plan_destination(out, None, [change.planned for change in changes], opened.metadata)
     rows = tuple([_row(change, sum([s.size for s in final.entries[change.entry.name]])) for change in changes])
     report = Report(path, out, rows, sum([row.bytes_after for row in rows]))
     workers = _jobs(jobs)

@@ -38,8 +38,8 @@ class Run:
     def go(self, resume: bool, force: bool, verify: bool, progress: Progress | None) -> int:
         """Run to the end; returns the bytes that were there already."""
         staging, head = self.staging, self._head()
-        journaled = self._may_begin(resume, force)
         try:
+            journaled = self._may_begin(resume, force)
             journal = Journal(staging.journal)
         except OSError as error:
             raise _told(error, f"{staging.path} was not begun.") from None
@@ -54,9 +54,7 @@ class Run:
     def _may_begin(self, resume: bool, force: bool) -> bool:
         """Refuse to write over the source, over files that are there, and over another run's; is there a journal?"""
         staging = self.staging
-        for file in staging.final.files:
-            if file.exists() and any(file.samefile(own) for own in self.files):
-                raise BadFile(f"{file} is the source.", hint="write to another file, then rename it", file=file)
+        self._check_apart()
         journaled = staging.journal.exists()
         if force or (resume and journaled):
             return journaled
@@ -70,6 +68,21 @@ class Run:
                 file=staging.part,
             )
         return False
+
+    def _check_apart(self) -> None:
+        """Refuse a destination that is the source, has it in its folder, or is in its folder."""
+        paths = [self.source.path, *self.files]
+        own = {(x.st_dev, x.st_ino) for x in [path.stat() for path in paths]}
+        for file in (self.staging.path, *self.staging.final.files):
+            if file.exists() and (file.stat().st_dev, file.stat().st_ino) in own:
+                raise BadFile(f"{file} is the source.", hint="write to another file, then rename it", file=file)
+        out, whole = self.staging.path.resolve(), self.source.path.resolve()
+        if any(out in path.resolve().parents for path in paths) or (whole.is_dir() and whole in out.parents):
+            raise BadFile(
+                f"{self.staging.path} and the source are one in the other.",
+                hint="write to another folder",
+                file=self.staging.path,
+            )
 
     def _check_unfinished(self, journal: Journal, force: bool) -> None:
         if not force:

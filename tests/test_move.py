@@ -376,6 +376,17 @@ def test_a_source_in_the_folder_that_is_written(folder: Path) -> None:
     assert in_folder(folder) == before
 
 
+@pytest.mark.parametrize("out", ["y.npy", "y.zarr", "y.safetensors"])
+def test_a_folder_of_other_things_is_never_replaced(folder: Path, out: str) -> None:
+    Path(out).mkdir()
+    (Path(out) / "thesis.tex").write_text("years of work")
+    before = in_folder(folder)
+    for force in ((), ("--force",)):
+        done = run("repack", "x.npy", out, "--to", "nchw", *force)
+        assert (done.exit_code, "is a folder, and no Zarr" in done.stderr) == (3, True)
+    assert in_folder(folder) == before
+
+
 @pytest.mark.parametrize("link", [os.symlink, os.link])
 def test_links_to_the_source(folder: Path, link: Callable[[str, str], None]) -> None:
     link("x.npy", "y.npy")

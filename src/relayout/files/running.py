@@ -70,19 +70,19 @@ class Run:
         return False
 
     def _check_apart(self) -> None:
-        """Refuse a destination that is the source, has it in its folder, or is in its folder."""
+        """Refuse a destination that is the source, has it in its folder, is in its folder, or is a foreign folder."""
         paths = [self.source.path, *self.files]
         own = {(x.st_dev, x.st_ino) for x in [path.stat() for path in paths]}
         for file in (self.staging.path, *self.staging.final.files):
             if file.exists() and (file.stat().st_dev, file.stat().st_ino) in own:
                 raise BadFile(f"{file} is the source.", hint="write to another file, then rename it", file=file)
-        out, whole = self.staging.path.resolve(), self.source.path.resolve()
-        if any(out in path.resolve().parents for path in paths) or (whole.is_dir() and whole in out.parents):
-            raise BadFile(
-                f"{self.staging.path} and the source are one in the other.",
-                hint="write to another folder",
-                file=self.staging.path,
-            )
+        path, source = self.staging.path, self.source.path
+        folders = [folder.resolve() for folder in {path.parent for path in paths}]
+        around = any(path.resolve() in (folder, *folder.parents) for folder in folders)
+        if around or (source.is_dir() and source.resolve() in path.resolve().parents):
+            raise BadFile(f"{path} and the source are one in the other.", hint="write to another folder", file=path)
+        if path.is_dir() and not (self.staging.is_folder and (path / "zarr.json").is_file()):
+            raise BadFile(f"{path} is a folder, and no Zarr.", hint="choose another name", file=path)
 
     def _check_unfinished(self, journal: Journal, force: bool) -> None:
         if not force:

@@ -32,7 +32,7 @@ Block = list[Line]
 def render(scene: Scene, width: int | None = None, colours: int = 0) -> str:
     """The picture in ``width`` columns; ``colours`` is how many the terminal has: 0, 16, 256 or 2**24."""
     pen = _Pen(colours)
-    blocks = [_pane(pane, pen, width, titled=len(scene.panes) > 1) for pane in scene.panes]
+    blocks = [_pane(pane, pen, width) for pane in scene.panes]
     lines = _beside(blocks, [pane.joint for pane in scene.panes], width or PAGE)
     foot = [*_legend(scene.legend, pen), *_notes(scene, width or PAGE)]
     if foot:
@@ -96,7 +96,7 @@ def _nearest(*colour: int) -> int:
 # ---- panes -----------------------------------------------------------------------------------------------
 
 
-def _pane(pane: Pane, pen: _Pen, width: int | None, titled: bool) -> Block:
+def _pane(pane: Pane, pen: _Pen, width: int | None) -> Block:
     """A pane's title over its grids, which stand beside each other where they fit."""
     table = _Table(pane, pen)
     panels = list(table.panels(width))
@@ -107,8 +107,6 @@ def _pane(pane: Pane, pen: _Pen, width: int | None, titled: bool) -> Block:
             stacked += [*([[]] if k else []), *table.lines(grid, first, last)]
         blocks.append(stacked)
     inside = _beside(blocks, [""] * len(blocks), width or PAGE)
-    if not titled or not pane.title:
-        return inside
     room = max([_NARROWEST, *map(_length, inside)])
     return [*[[Span(line, pen.strong)] for line in wrap(pane.title, min(room, width or PAGE))], *inside]
 

@@ -75,7 +75,7 @@ def css() -> str:
 .rl .rule3{{stroke-width:3.5;stroke-linecap:square}}
 .rl .path{{stroke-width:3.5;opacity:.3;stroke-linejoin:round;stroke-linecap:round}}
 .rl .end{{opacity:.45}}
-.rl .mark{{stroke-width:2.5}}
+.rl .mark{{stroke-width:2.5;stroke-linecap:square}}
 """
     dark = _paint(DARK)
     return (

@@ -13,7 +13,7 @@ from ..errors import ShapeError, shown
 from ..layout import Layout
 from ..nested import product
 from .lines import NOTHING, lines
-from .scene import PADDING, PLAIN, STEPS, Axis, Grid, Pane, Scale
+from .scene import CATEGORIES, PADDING, PLAIN, STEPS, Axis, Grid, Pane, Scale
 
 Tint = Callable[["Cell"], int]
 
@@ -265,7 +265,7 @@ def text_of(what: str | None, drawn: Logical) -> Callable[[Cell], str]:
     return forms[chosen]
 
 
-COLORS = ("block", "memory", "coordinate", "value", "none")
+COLORS = ("block", "memory", "coordinate", "row", "column", "value", "none")
 
 
 def tint_of(what: str | None, drawn: Logical, beside_memory: bool = False) -> tuple[Tint, Scale, str]:
@@ -282,6 +282,9 @@ def tint_of(what: str | None, drawn: Logical, beside_memory: bool = False) -> tu
     if chosen == "block":
         across = drawn.across
         return (lambda cell: _block_tint(cell.blocks, across)), "categories", ""
+    if chosen in ("row", "column"):
+        dim = drawn.down if chosen == "row" else drawn.across
+        return (lambda cell: 0 if dim is None else cell.coordinate[dim] % CATEGORIES), "categories", ""
     value = drawn.subject.value
     if chosen == "value" and value is None:
         raise ShapeError("a layout has no values to colour by.", hint="draw a tensor or an array", got=chosen)

@@ -85,6 +85,7 @@ def render(scene: Scene) -> str:
     """The whole picture as one document."""
     drawn = [_pane_block(pane) for pane in scene.panes]
     joints = [pane.joint for pane in scene.panes]
+    middle = _LINE * max([len(block.title) for block in drawn], default=0) + 44
     hatch = f"rl-{crc32(repr(scene.panes).encode()):08x}"
     body: list[str] = []
     x = y = _MARGIN
@@ -95,7 +96,7 @@ def render(scene: Scene) -> str:
             if x + block.width > _WIDTH and not joint:
                 x, y = _MARGIN, deepest + _GAP
         if joint:
-            body.append(f'<text class="joint" x="{x + 4}" y="{y + block.height // 2 + 7}">{escape(joint)}</text>')
+            body.append(f'<text class="joint" x="{x + 4}" y="{y + middle}">{escape(joint)}</text>')
             x += 26
         body += [_moved(x, y, part) for part in block.parts(pane, hatch)]
         x += block.width
@@ -142,9 +143,9 @@ def _pane_block(pane: Pane) -> _Block:
     captions = max([round(len(grid.caption) * _SMALL) for grid in pane.grids], default=0)
     step = (max(width, captions) + _GAP // 2, height + (_LINE if captions else 0) + _GAP // 2)
     count = max(len(pane.grids), 1)
-    across = max(1, min(count, (_WIDTH - 2 * _MARGIN) // step[0], _squarest(count, *step)))
+    across = max(1, min((_WIDTH - 2 * _MARGIN) // step[0], count if count <= 4 else _squarest(count, *step)))
     wide = across * step[0] - _GAP // 2
-    title = wrap(pane.title, max(round(wide / _CHARACTER), 36), break_long_words=True) if pane.title else []
+    title = wrap(pane.title, max(round(wide / _CHARACTER), 48), break_long_words=True) if pane.title else []
     written = max([round(len(line) * _CHARACTER) for line in title], default=0)
     down = -(-count // across)
     tall = down * step[1] - _GAP // 2 + _LINE * len(title) + (6 if title else 0)
@@ -171,9 +172,7 @@ def _grid(pane: Pane, grid: Grid, hatch: str) -> Iterator[str]:
     if grid.path:
         yield from _order(place, grid.path)
     if grid.marked:
-        cells = [_cell(place, k) for k in sorted(grid.marked)]
-        box = f"h{place.width - 2}v{place.height - 2}h{2 - place.width}z"
-        yield f'<path class="mark" d="{"".join([f"M{x + 1} {y + 1}{box}" for x, y in cells])}"/>'
+        yield f'<path class="mark" d="{"".join(_outline(place, grid.marked))}"/>'
     yield from _texts(grid, place)
     yield from _labels(pane, place)
 
@@ -219,6 +218,20 @@ def _rules(pane: Pane, place: Geometry) -> Iterator[str]:
             weights.setdefault(min(weight, 3), []).append(path)
     for weight, paths in sorted(weights.items()):
         yield f'<path class="rule{weight}" d="{"".join(paths)}"/>'
+
+
+def _outline(place: Geometry, cells: frozenset[int]) -> Iterator[str]:
+    """The edges between these cells and all others."""
+    for k in sorted(cells):
+        (row, column), (x, y) = divmod(k, place.columns), _cell(place, k)
+        if row == 0 or k - place.columns not in cells:
+            yield f"M{x} {y}h{place.width}"
+        if row == place.rows - 1 or k + place.columns not in cells:
+            yield f"M{x} {y + place.height}h{place.width}"
+        if column == 0 or k - 1 not in cells:
+            yield f"M{x} {y}v{place.height}"
+        if column == place.columns - 1 or k + 1 not in cells:
+            yield f"M{x + place.width} {y}v{place.height}"
 
 
 def _order(place: Geometry, path: Sequence[int]) -> Iterator[str]:

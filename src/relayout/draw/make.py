@@ -40,9 +40,9 @@ def draw(
     Two dimensions run, ``rows`` down and ``columns`` across (by number or name; the last two by default); there is one
     grid for each coordinate of the others, or for those that ``at`` says. ``cells`` is what is written into a cell:
     ``offset``, ``coordinate``, ``block``, ``value`` or ``none``. ``color`` is what its colour tells: ``block``,
-    ``memory`` (the order of addresses), ``coordinate``, ``row``, ``column``, ``value`` or ``none``. ``view`` is ``logical``, ``memory`` (the
-    addresses in order, ``width`` in a line) or ``both``. ``path`` draws the order of memory as a line through the
-    cells, and ``mark`` outlines a coordinate, or each of a list.
+    ``memory`` (the order of addresses), ``coordinate`` (the order of elements), ``row``, ``column``, ``value`` or
+    ``none``. ``view`` is ``logical``, ``memory`` (the addresses in order, ``width`` in a line) or ``both``. ``path``
+    draws the order of memory as a line through the cells, and ``mark`` outlines a coordinate, or each of a list.
 
     >>> print(draw("((2,2),(2,2)):((1,4),(2,8))"))
     (((2, 2), (2, 2)):((1, 4), (2, 8)))

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import relayout as rl
-from relayout.files import changes, open_source, pieces, running, work
+from relayout.files import changes, open_source, pieces, room, running, runs, tiles, work
 from relayout.files.journal import Journal
 from relayout.files.rules import Rule, read_rules
 from relayout.files.sizes import as_bytes, as_words
@@ -55,16 +55,18 @@ def noise(shape: tuple[int, ...], dtype: str, seed: int = 0) -> np.ndarray[Any, 
 @pytest.fixture
 def cut_small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Many blocks, pieces and journal lines for little data."""
-    monkeypatch.setattr(pieces, "SMALL", 4096)
+    monkeypatch.setattr(tiles, "SMALL", 4096)
     monkeypatch.setattr(work, "SMALL", 4096)
+    monkeypatch.setattr(room, "LEAST", 1)
     monkeypatch.setattr(pieces, "LEAST", 1)
-    monkeypatch.setattr(pieces, "LONG_RUN", 64)
+    monkeypatch.setattr(tiles, "CALL", 64)
+    monkeypatch.setattr(runs, "CALL", 64)
     monkeypatch.setattr(running, "BATCH", 1)
 
 
 def little(data: int, jobs: int = 1) -> int:
     """So much memory that there is room for so many bytes of data."""
-    return pieces.OWN + jobs * data
+    return room.OWN + jobs * data
 
 
 # ---- the same as in memory -------------------------------------------------------------------------------

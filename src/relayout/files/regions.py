@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..errors import BadFile
 from .entry import Segment
@@ -22,6 +24,10 @@ UNSUPPORTED = (errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS)
 
 AT_ONCE = 1 << 20
 """Longer writes wait longer for what the disk is busy with."""
+
+
+SYNC_FILE_RANGE_WRITE = 2
+"""Begins to write, and does not wait."""
 
 
 class Files:
@@ -47,31 +53,38 @@ class Files:
                 self._open[path] = os.open(path, self._flags, 0o666)
             return self._open[path]
 
-    def read(self, segments: Sequence[Segment], low: int, out: NDArray[np.uint8]) -> None:
-        """Fill ``out`` with the bytes of a tensor from ``low`` on."""
-        for path, start, first, last in spans(segments, low, low + out.size):
-            view, number = out[first:last].data, self.number(path)
-            while view:
-                count = os.preadv(number, [view], start)
-                if not count:
+    def read(self, segments: Sequence[Segment], starts: Sequence[int], out: NDArray[np.uint8]) -> None:
+        """Fill ``out`` with runs of a tensor, one after another and all of one length, from these bytes of it on."""
+        for path, number, place, view in self._parts(segments, starts, out.data):
+            count = os.preadv(number, [view], place)
+            while count < len(view):
+                more = os.preadv(number, [view[count:]], place + count)
+                if not more:
                     raise BadFile(
-                        f"{path} ends at byte {start}, and was longer when it was opened.",
+                        f"{path} ends at byte {place + count}, and was longer when it was opened.",
                         hint="do not change a file while it is read",
                         file=path,
                     )
-                start, view = start + count, view[count:]
+                count += more
 
-    def write(self, segments: Sequence[Segment], low: int, data: NDArray[np.uint8]) -> None:
-        """Put ``data`` at the bytes of a tensor from ``low`` on."""
-        for path, start, first, last in spans(segments, low, low + data.size):
-            self.put(path, start, data[first:last].data)
+    def write(self, segments: Sequence[Segment], starts: Sequence[int], data: NDArray[np.uint8]) -> None:
+        """Put runs of one length, one after another in ``data``, at these bytes of a tensor."""
+        for _, number, place, view in self._parts(segments, starts, data.data):
+            _put(number, place, view)
 
-    def put(self, path: Path, start: int, data: Any) -> None:
+    def put(self, path: Path, start: int, data: bytes) -> None:
         """Write bytes at a place of a file."""
-        view, number = memoryview(data), self.number(path)
-        while view:
-            count = os.pwrite(number, view[:AT_ONCE], start)
-            start, view = start + count, view[count:]
+        _put(self.number(path), start, memoryview(data))
+
+    def _parts(
+        self, segments: Sequence[Segment], starts: Sequence[int], data: memoryview
+    ) -> Iterator[tuple[Path, int, int, memoryview]]:
+        """Where in which files runs of a tensor are, and where in memory."""
+        length = len(data) // len(starts)
+        for k, start in enumerate(starts):
+            run = data[k * length : (k + 1) * length]
+            for path, place, first, last in spans(segments, start, start + length):
+                yield path, self.number(path), place, run[first:last]
 
     def make(self, path: Path, size: int) -> None:
         """A file of that size, for which there is room on the disk."""
@@ -84,12 +97,40 @@ class Files:
                 if error.errno not in UNSUPPORTED:
                     raise
 
+    def begin_sync(self) -> None:
+        """Let what was written go to the disk meanwhile, where the system can be told to."""
+        start = _start_writing()
+        if start is not None:
+            for number in self._numbers():
+                start(number, 0, 0, SYNC_FILE_RANGE_WRITE)
+
     def sync(self) -> None:
         """Wait until all that was written is on the disk."""
-        with self._lock:
-            numbers = list(self._open.values())
-        for number in numbers:
+        for number in self._numbers():
             getattr(os, "fdatasync", os.fsync)(number)
+
+    def _numbers(self) -> list[int]:
+        with self._lock:
+            return list(self._open.values())
+
+
+def _put(number: int, start: int, view: memoryview) -> None:
+    while view:
+        count = os.pwrite(number, view[:AT_ONCE], start)
+        start, view = start + count, view[count:]
+
+
+@cache
+def _start_writing() -> Callable[[int, int, int, int], int] | None:
+    """Linux's ``sync_file_range``; of the whole file if the length is 0."""
+    if not sys.platform.startswith("linux"):
+        return None
+    import ctypes
+
+    found = getattr(ctypes.CDLL(None), "sync_file_range", None)
+    if found is not None:
+        found.argtypes = ctypes.c_int, ctypes.c_int64, ctypes.c_int64, ctypes.c_uint
+    return found
 
 
 def spans(segments: Sequence[Segment], low: int, high: int) -> Iterator[tuple[Path, int, int, int]]:

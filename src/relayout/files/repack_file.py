@@ -84,7 +84,7 @@ def repack_file(
     rename. Nothing is overwritten without ``force``. ``progress(done, total)`` may return False to stop.
     """
     from .changes import changes_of
-    from .pieces import Room
+    from .room import Room
     from .rules import Rule, read_rules
     from .running import Run
     from .sizes import as_bytes

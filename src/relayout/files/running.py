@@ -15,8 +15,8 @@ from ..repack.plan import Progress
 from .changes import Change
 from .entry import Source
 from .journal import Journal
-from .pieces import Buffers, Room
 from .regions import Files
+from .room import Buffers, Room
 from .sealing import seal
 from .staging import Staging
 from .verifying import verify_change
@@ -127,7 +127,7 @@ class Run:
         identity = self._identity()
         with Files() as sources, Files(flags) as targets:
             self.staging.make(targets)
-            worker = Worker(sources, targets, self.room, Buffers())
+            worker = Worker(sources, targets, Buffers())
             resumed = self._units_done(worker, journal, progress)
             seal(self.staging.destination)
             targets.sync()

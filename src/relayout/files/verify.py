@@ -51,8 +51,8 @@ def verify(
     both records have tell it as well. Two files of one tensor each are compared whatever its names.
     """
     from .changes import held
-    from .pieces import Room
     from .regions import Files
+    from .room import Room
     from .rules import Rule, read_rules
     from .sizes import as_bytes
     from .verifying import compare_entries

@@ -10,8 +10,10 @@ from ..memory import Memory
 from ..repack.plan import make_plan
 from .changes import Change, Held
 from .entry import Entry, Segment
-from .pieces import Buffers, Loader, Room
+from .pieces import Loader
 from .regions import Files
+from .room import Buffers, Room
+from .tiles import tilings
 from .verify import Verification
 
 if TYPE_CHECKING:
@@ -46,18 +48,22 @@ def compare_entries(files: Files, a: tuple[Entry, Held], b: tuple[Entry, Held], 
     rows, kind = Layout.row_major(shape), y.means.element
     zero = bytes(kind.bits if kind.bits < 8 else kind.bytes)
     plans = [make_plan(side.layout, rows, side.means, y.means, zero, 1) for side in (x, y)]
-    room = Room(room.source, room.target // 2)
-    most = max([room.block_bytes(plan) for plan in plans])
+    tiled = tilings(plans, Room(room.source, room.target // 2))
     buffers = Buffers()
-    loaders = [Loader(files, entry, room, buffers) for entry in (one, two)]
-    for first, second in zip(plans[0].blocks(most), plans[1].blocks(most)):
-        left, right = loaders[0].load(first, "first"), loaders[1].load(second, "second")
+    loaders = [Loader(files, entry, buffers) for entry in (one, two)]
+    found: Verification | None = None
+    for first, second in zip(*tiled):
+        if found is not None and first.index > (found.coordinate or ()):
+            continue
+        left = loaders[0].load(tiled[0], first, "first").data
+        right = loaders[1].load(tiled[1], second, "second").data
         differing = _first_difference(left, right)
         if differing is not None:
             at = differing * 8 // kind.bits
-            values = _value(left, at, y.means), _value(right, at, y.means)
-            return Verification(1, 0, name, _coordinate(first.target_range[0] + at, shape), values)
-    return None
+            coordinate = tuple([n + k for n, k in zip(first.index, _coordinate(at, first.shape))])
+            if found is None or coordinate < (found.coordinate or ()):
+                found = Verification(1, 0, name, coordinate, (_value(left, at, y.means), _value(right, at, y.means)))
+    return found
 
 
 def _first_difference(a: NDArray[np.uint8], b: NDArray[np.uint8]) -> int | None:

@@ -11,22 +11,21 @@ from ..repack.places import box_range
 from ..repack.program import carrier
 from .changes import Change
 from .entry import Segment
-from .pieces import SMALL, Buffers, Loader, Room
+from .pieces import Loader, Made
 from .regions import Files
+from .room import Buffers, Room
+from .tiles import SMALL, Tiling, tilings
 
 
 class Unit(NamedTuple):
-    """Bytes ``low`` to ``high`` of a new tensor: a block of its plan; or copied, or fill in front of all blocks."""
+    """A part of a new tensor: a block of its plan, or the bytes ``low`` to ``low + size``, copied or filled."""
 
     change: Change
     segments: tuple[Segment, ...]
     low: int
-    high: int
+    size: int
+    tiling: Tiling | None = None
     block: Block | None = None
-
-    @property
-    def size(self) -> int:
-        return self.high - self.low
 
 
 def units(change: Change, segments: tuple[Segment, ...], room: Room) -> Iterator[Unit]:
@@ -40,15 +39,16 @@ def units(change: Change, segments: tuple[Segment, ...], room: Room) -> Iterator
     first = box_range(plan.target)[0] * bits // 8
     if first and plan.fill is not None and any(plan.fill):
         yield from _chunks(change, segments, first, room)
-    for block in plan.blocks(room.block_bytes(plan)):
-        low, high = block.target_range
-        yield Unit(change, segments, low * bits // 8, -(-high * bits // 8), block)
+    (tiling,) = tilings([plan], room)
+    for block in tiling:
+        places = block.target.padded_size if tiling.finest else block.target_range[1] - block.target_range[0]
+        yield Unit(change, segments, 0, -(-places * bits // 8), tiling, block)
 
 
 def _chunks(change: Change, segments: tuple[Segment, ...], size: int, room: Room) -> Iterator[Unit]:
     step = min(SMALL, room.target)
     for low in range(0, size, step):
-        yield Unit(change, segments, low, min(low + step, size))
+        yield Unit(change, segments, low, min(step, size - low))
 
 
 class Worker(NamedTuple):
@@ -56,19 +56,18 @@ class Worker(NamedTuple):
 
     sources: Files
     targets: Files
-    room: Room
     buffers: Buffers
 
     def do(self, unit: Unit) -> None:
         """Read, rearrange, write."""
-        loader = Loader(self.sources, unit.change.entry, self.room, self.buffers)
+        loader = Loader(self.sources, unit.change.entry, self.buffers)
         plan = unit.change.plan
-        if unit.block is not None:
-            data = loader.load(unit.block)
+        if unit.tiling is not None and unit.block is not None:
+            made = loader.load(unit.tiling, unit.block)
         elif plan is None:
-            data = loader.copied(unit.low, unit.size)
+            made = loader.copied(unit.low, unit.size)
         else:
             kind = plan.dst_element.element
-            data = self.buffers.get("target", unit.size)
-            fill_range(data.view(carrier(kind)), (0, unit.size * 8 // kind.bits), kind, plan.fill or b"")
-        self.targets.write(unit.segments, unit.low, data)
+            made = Made([unit.low], self.buffers.get("target", unit.size))
+            fill_range(made.data.view(carrier(kind)), (0, unit.size * 8 // kind.bits), kind, plan.fill or b"")
+        self.targets.write(unit.segments, made.starts, made.data)

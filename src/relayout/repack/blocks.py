@@ -58,16 +58,28 @@ def blocks(plan: Plan, most: int) -> Iterator[Block]:
 
     A part that cannot be cut may be larger.
     """
-    filled = plan.fill is not None
-    unit = _unit(plan.target, plan.dst_element.element.bits)
-    cuts, reaches = _cuts(plan.target, unit, filled)
+    cuts, reaches = cuts_of(plan)
+    return parts(plan, cuts, in_order(cuts, reaches, most))
+
+
+def in_order(cuts: Sequence[Digit], reaches: Sequence[int], most: int) -> list[int]:
+    """How many values of each digit, down to the last that is cut, a part of at most so many elements in a row has."""
     level = next((k for k, reach in enumerate(reaches) if reach <= most), len(cuts) - 1)
     counts = [1] * (level + 1)
     if cuts:
         counts[level] = max((most - reaches[level]) // abs(cuts[level].stride) + 1, 1)
-    for values in _combinations([range(0, cut.size, count) for cut, count in zip(cuts, counts)]):
-        found = _block(plan, [(cut, at, min(n, cut.size - at)) for cut, at, n in zip(cuts, values, counts)])
-        if product(found.shape) or (filled and found.target.padded_size):
+    return counts
+
+
+def parts(plan: Plan, cuts: Sequence[Digit], counts: Sequence[int]) -> Iterator[Block]:
+    """The parts that have so many values of each of the leading digits, and all of the others.
+
+    Of a digit above one that is cut, in the same dimension, they have one value.
+    """
+    cut = [(digit, count) for digit, count in zip(cuts, counts) if count < digit.size]
+    for values in _combinations([range(0, digit.size, count) for digit, count in cut]):
+        found = part(plan, [(digit, at, min(n, digit.size - at)) for (digit, n), at in zip(cut, values)])
+        if product(found.shape) or (plan.fill is not None and found.target.padded_size):
             yield found
 
 
@@ -81,12 +93,14 @@ def _combinations(ranges: Sequence[range]) -> Iterator[tuple[int, ...]]:
             yield first, *rest
 
 
-def _cuts(target: Layout, unit: int, filled: bool) -> tuple[list[Digit], list[int]]:
+def cuts_of(plan: Plan) -> tuple[list[Digit], list[int]]:
     """The digits, slowest first, that cut coordinates and memory alike, and how far one step of each reaches.
 
     Each is the highest that is left of its dimension, and a step of it passes all that faster ones reach; with a fill
     by nothing, since gaps would belong to no part.
     """
+    target, filled = plan.target, plan.fill is not None
+    unit = _unit(target, plan.dst_element.element.bits)
     digits = sorted(_digits(target), key=lambda digit: (-abs(digit.stride), -digit.place))
     left = list(target.padded_shape)
     cuts: list[Digit] = []
@@ -119,12 +133,12 @@ def _unit(layout: Layout, bits: int) -> int:
     return whole if layout.swizzle is None else lcm(whole, layout.swizzle.period)
 
 
-def _block(plan: Plan, ranges: list[tuple[Digit, int, int]]) -> Block:
+def part(plan: Plan, ranges: list[tuple[Digit, int, int]]) -> Block:
     """The part where each digit runs over a range of its values; lower digits of one dimension come last."""
     source, target = plan.source, plan.target
     modes = [target._mode(d) for d in range(target.rank)]
     offset = target.offset
-    index = [0] * target.rank
+    index = [0] * len(modes)
     for digit, first, count in ranges:
         sizes, strides, origin, extent = modes[digit.dim]
         inner = 0
@@ -138,7 +152,7 @@ def _block(plan: Plan, ranges: list[tuple[Digit, int, int]]) -> Block:
         skipped = low - origin if low < high else 0
         index[digit.dim] += skipped
         source = source.narrow(digit.dim, skipped, window[1])
-    part = Layout(
+    target = Layout(
         tuple([_single(mode.sizes) for mode in modes]),
         tuple([_single(mode.strides) for mode in modes]),
         offset=offset,
@@ -146,14 +160,14 @@ def _block(plan: Plan, ranges: list[tuple[Digit, int, int]]) -> Block:
         origin=tuple([mode.origin for mode in modes]),
         swizzle=target.swizzle,
     )
-    written = element_range(part) if plan.fill is None else box_range(part)
+    written = element_range(target) if plan.fill is None else box_range(target)
     return Block(
         tuple(index),
-        part.extents,
+        target.extents,
         source,
-        part,
+        target,
         _from_unit(element_range(source), _unit(source, plan.element.element.bits)),
-        _from_unit(written, _unit(part, plan.dst_element.element.bits)),
+        _from_unit(written, _unit(target, plan.dst_element.element.bits)),
         plan,
     )
 

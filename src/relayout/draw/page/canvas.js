@@ -1,0 +1,239 @@
+// A grid on a canvas as large as what is in sight: only cells in sight are painted, and labels stay in sight.
+
+/**
+ * @typedef {import("./picture.js").Pane} Pane
+ * @typedef {import("./picture.js").Grid} Grid
+ * @typedef {{left: number, top: number, width: number, height: number}} Box
+ * @typedef {{tints: string[], paper: string, text: string, out: string, label: string, line: string, rule: string,
+ *   path: string, hatch: string, mark: string, font: string}} Colours
+ * @typedef {{pen: CanvasRenderingContext2D, x: (column: number) => number, y: (row: number) => number, wide: number,
+ *   high: number, seen: {left: number, right: number, top: number, bottom: number}, scale: number, ratio: number}} Frame
+ */
+
+const SVG = "http://www.w3.org/2000/svg";
+const LEAST_FONT = 6;
+const PADDING = -2;
+
+/**
+ * The colours of this moment, light or dark, taken from the style sheet.
+ * @param {Element} near
+ * @param {Pane} pane
+ * @returns {Colours}
+ */
+function coloursOf(near, pane) {
+  const probe = document.createElementNS(SVG, "svg");
+  probe.setAttribute("class", "rl");
+  near.append(probe);
+  const style = (/** @type {string} */ tag, /** @type {string} */ name) => {
+    const element = document.createElementNS(SVG, tag);
+    element.setAttribute("class", name);
+    probe.append(element);
+    return getComputedStyle(element);
+  };
+  const ramp = pane.scale === "ramp";
+  const tints = Array.from({ length: ramp ? 12 : 8 }, (_, k) => style("rect", `${ramp ? "r" : "c"}${k}`).fill);
+  const found = {
+    tints,
+    paper: style("rect", "bg").fill,
+    text: style("text", "").fill,
+    out: style("text", "out").fill,
+    label: style("text", "label").fill,
+    line: style("path", "line").stroke,
+    rule: style("path", "rule1").stroke,
+    path: style("path", "path").stroke,
+    hatch: style("path", "hatch").stroke,
+    mark: style("path", "mark").stroke,
+    font: style("text", "").fontFamily,
+  };
+  probe.remove();
+  return found;
+}
+
+export class Painter {
+  /**
+   * @param {HTMLCanvasElement} canvas
+   * @param {Pane} pane
+   * @param {Grid} grid
+   */
+  constructor(canvas, pane, grid) {
+    this.canvas = canvas;
+    this.pane = pane;
+    this.grid = grid;
+    this.longest = grid.texts.reduce((a, b) => (b.length > a.length ? b : a), "");
+    this.colours = this.#read();
+  }
+
+  /** Take the colours anew, after light became dark or dark light. */
+  recolour() {
+    this.colours = this.#read();
+  }
+
+  #read() {
+    return coloursOf(/** @type {Element} */ (this.canvas.parentElement), this.pane);
+  }
+
+  /**
+   * Paint the part of the picture that starts at (left, top), its cells at a scale; labels keep their size.
+   * @param {number} scale
+   * @param {Box} view
+   */
+  paint(scale, view) {
+    const { geometry, rows, columns } = this.pane;
+    const ratio = devicePixelRatio || 1;
+    this.canvas.width = Math.max(1, Math.round(view.width * ratio));
+    this.canvas.height = Math.max(1, Math.round(view.height * ratio));
+    const pen = /** @type {CanvasRenderingContext2D} */ (this.canvas.getContext("2d"));
+    pen.scale(ratio, ratio);
+    const snap = (/** @type {number} */ x) => Math.round(x * ratio) / ratio;
+    const wide = geometry.width * scale;
+    const high = geometry.height * scale;
+    const x = (/** @type {number} */ column) => snap(geometry.left + column * wide - view.left);
+    const y = (/** @type {number} */ row) => snap(geometry.top + row * high - view.top);
+    const seen = {
+      left: clamp(Math.floor((view.left - geometry.left) / wide), 0, columns.count),
+      right: clamp(Math.ceil((view.left + view.width - geometry.left) / wide), 0, columns.count),
+      top: clamp(Math.floor((view.top - geometry.top) / high), 0, rows.count),
+      bottom: clamp(Math.ceil((view.top + view.height - geometry.top) / high), 0, rows.count),
+    };
+    const frame = { pen, x, y, wide, high, seen, scale, ratio };
+    this.#cells(frame);
+    this.#rules(frame);
+    this.#path(frame);
+    this.#labels(frame, view);
+  }
+
+  /** @param {Frame} frame */
+  #cells({ pen, x, y, wide, high, seen, scale }) {
+    const { grid, pane, colours } = this;
+    const hatch = hatched(pen, colours, scale);
+    const lines = this.longest.split("\n");
+    const font = Math.min(12 * scale, high / (lines.length + 0.5));
+    pen.font = `${font}px ${colours.font}`;
+    pen.textAlign = "center";
+    pen.textBaseline = "middle";
+    const legible = font >= LEAST_FONT && Math.max(...lines.map((line) => pen.measureText(line).width)) < wide;
+    for (let r = seen.top; r < seen.bottom; r++) {
+      for (let c = seen.left; c < seen.right; c++) {
+        const k = r * pane.columns.count + c;
+        const tint = grid.tints[k];
+        pen.fillStyle = tint === PADDING ? hatch : (colours.tints[tint] ?? colours.paper);
+        pen.fillRect(x(c), y(r), x(c + 1) - x(c), y(r + 1) - y(r));
+        if (!legible || !grid.texts[k]) continue;
+        pen.fillStyle = tint === PADDING ? colours.out : colours.text;
+        const words = grid.texts[k].split("\n");
+        words.forEach((word, i) => {
+          pen.fillText(word, x(c) + wide / 2, y(r) + high / 2 + (i - (words.length - 1) / 2) * font * 1.15 + 0.5);
+        });
+      }
+    }
+  }
+
+  /** @param {Frame} frame */
+  #rules({ pen, x, y, wide, high, seen, ratio }) {
+    const { colours, pane } = this;
+    const { rows, columns } = pane;
+    const line = (/** @type {number} */ weight, /** @type {number} */ room) => {
+      pen.strokeStyle = weight ? colours.rule : colours.line;
+      pen.lineWidth = Math.max(1 / ratio, Math.min([0, 1.25, 2.25, 3.5][Math.min(weight, 3)], room / 5));
+      return weight > 0 || Math.min(wide, high) >= 5;
+    };
+    const middle = 0.5 / ratio;
+    for (let c = seen.left; c <= seen.right; c++) {
+      const edge = c === 0 || c === columns.count ? 1 : 0;
+      if (line(columns.rules[c] || edge, wide)) stroke(pen, x(c) + middle, y(seen.top), x(c) + middle, y(seen.bottom));
+    }
+    for (let r = seen.top; r <= seen.bottom; r++) {
+      const edge = r === 0 || r === rows.count ? 1 : 0;
+      if (line(rows.rules[r] || edge, high)) stroke(pen, x(seen.left), y(r) + middle, x(seen.right), y(r) + middle);
+    }
+  }
+
+  /** @param {Frame} frame */
+  #path({ pen, x, y, wide, high }) {
+    const { path } = this.grid;
+    const across = this.pane.columns.count;
+    const middle = (/** @type {number} */ k) =>
+      /** @type {[number, number]} */ ([x(k % across) + wide / 2, y(Math.floor(k / across)) + high / 2]);
+    pen.strokeStyle = this.colours.path;
+    pen.lineWidth = clamp(wide / 20, 0.5, 1.5);
+    pen.beginPath();
+    for (const k of path) pen.lineTo(...middle(k));
+    pen.stroke();
+    pen.strokeStyle = this.colours.mark;
+    for (const k of this.grid.marked) pen.strokeRect(x(k % across) + 1, y(Math.floor(k / across)) + 1, wide - 2, high - 2);
+  }
+
+  /**
+   * @param {Frame} frame
+   * @param {Box} view
+   */
+  #labels({ pen, x, y, wide, high, seen }, view) {
+    const { geometry, rows, columns } = this.pane;
+    const { colours } = this;
+    const band = { width: geometry.left, height: geometry.top };
+    const font = 10;
+    pen.font = `${font}px ${colours.font}`;
+    pen.fillStyle = colours.paper;
+    pen.fillRect(0, 0, view.width, band.height);
+    pen.fillRect(0, 0, band.width, view.height);
+    pen.fillStyle = colours.label;
+    const skip = (/** @type {string[]} */ labels, /** @type {number} */ room, /** @type {boolean} */ flat) => {
+      const needed = flat ? Math.max(...labels.map((s) => s.length)) * font * 0.65 + 6 : font * 1.1;
+      return Math.max(1, 2 ** Math.ceil(Math.log2(needed / room)));
+    };
+    pen.textAlign = "center";
+    const every = skip(columns.labels, wide, true);
+    for (let c = seen.left; c < seen.right; c++) {
+      const middle = x(c) + wide / 2;
+      if (c % every === 0 && middle > band.width) pen.fillText(columns.labels[c], middle, band.height - font * 0.75);
+    }
+    pen.textAlign = "right";
+    const each = skip(rows.labels, high, false);
+    for (let r = seen.top; r < seen.bottom; r++) {
+      const middle = y(r) + high / 2;
+      if (r % each === 0 && middle > band.height + 1) pen.fillText(rows.labels[r], band.width - 5, middle);
+    }
+    const corner = [rows.name && `${rows.name}\u2193`, columns.name && `${columns.name}\u2192`].join("");
+    if (band.height > font) pen.fillText(corner, Math.max(band.width - 5, pen.measureText(corner).width), band.height - font * 0.75);
+  }
+}
+
+/**
+ * @param {CanvasRenderingContext2D} pen
+ * @param {Colours} colours
+ * @param {number} scale
+ */
+function hatched(pen, colours, scale) {
+  const size = Math.max(4, Math.round(7 * scale));
+  const tile = document.createElement("canvas");
+  tile.width = tile.height = size;
+  const brush = /** @type {CanvasRenderingContext2D} */ (tile.getContext("2d"));
+  brush.fillStyle = colours.paper;
+  brush.fillRect(0, 0, size, size);
+  brush.strokeStyle = colours.hatch;
+  for (const shift of [-size, 0, size]) stroke(brush, shift, size, shift + size, 0);
+  return /** @type {CanvasPattern} */ (pen.createPattern(tile, "repeat"));
+}
+
+/**
+ * @param {CanvasRenderingContext2D} pen
+ * @param {number} a
+ * @param {number} b
+ * @param {number} c
+ * @param {number} d
+ */
+function stroke(pen, a, b, c, d) {
+  pen.beginPath();
+  pen.moveTo(a, b);
+  pen.lineTo(c, d);
+  pen.stroke();
+}
+
+/**
+ * @param {number} n
+ * @param {number} low
+ * @param {number} high
+ */
+export function clamp(n, low, high) {
+  return Math.min(Math.max(n, low), high);
+}

@@ -1,0 +1,105 @@
+// Which of a pane's grids are in sight: all of them if they are few, one at a time behind sliders if they are many.
+
+import { nameOf } from "./readout.js";
+
+/**
+ * @typedef {import("./picture.js").Pane} Pane
+ */
+
+const FEW = 6;
+
+export class Slices {
+  /**
+   * @param {HTMLElement} figure
+   * @param {Pane} pane
+   * @param {(k: number) => void} changed called after another grid came into sight
+   */
+  constructor(figure, pane, changed) {
+    this.boxes = /** @type {HTMLElement[]} */ ([...figure.querySelectorAll(".grid")]);
+    this.pane = pane;
+    this.changed = changed;
+    this.many = pane.grids.length > FEW;
+    this.shown = 0;
+    /** @type {{dim: number, values: number[], input: HTMLInputElement, output: HTMLOutputElement}[]} */
+    this.sliders = [];
+    if (!this.many) return;
+    const bar = document.createElement("div");
+    bar.className = "sliders";
+    for (const [dim, name] of pane.names.entries()) {
+      const values = [...new Set(pane.grids.map((grid) => grid.fixed[dim]))];
+      if (values.length > 1) bar.append(this.#slider(dim, name, /** @type {number[]} */ (values)));
+    }
+    /** @type {HTMLElement} */ (figure.querySelector(".grids")).before(bar);
+    this.show(0);
+  }
+
+  /**
+   * @param {number} dim
+   * @param {string} name
+   * @param {number[]} values
+   */
+  #slider(dim, name, values) {
+    const label = document.createElement("label");
+    const input = Object.assign(document.createElement("input"), { type: "range", min: "0", value: "0", step: "1" });
+    input.max = `${values.length - 1}`;
+    input.setAttribute("aria-label", `slice along ${name}`);
+    const output = document.createElement("output");
+    const title = document.createElement("span");
+    title.textContent = nameOf(name);
+    label.append(title, input, output);
+    this.sliders.push({ dim, values, input, output });
+    input.addEventListener("input", () => this.#slid(dim));
+    return label;
+  }
+
+  /**
+   * Show the grid that the sliders say; where there is none, the nearest along the slider that moved.
+   * @param {number} dim
+   */
+  #slid(dim) {
+    const wanted = this.sliders.map((slider) => slider.values[Number(slider.input.value)]);
+    const moved = this.sliders.findIndex((slider) => slider.dim === dim);
+    const distance = (/** @type {(number | null)[]} */ fixed) =>
+      this.sliders.reduce((sum, slider, k) => {
+        return sum + Math.abs(Number(fixed[slider.dim]) - wanted[k]) * (k === moved ? 1e6 : 1);
+      }, 0);
+    let best = 0;
+    this.pane.grids.forEach((grid, k) => {
+      if (distance(grid.fixed) < distance(this.pane.grids[best].fixed)) best = k;
+    });
+    this.show(best);
+  }
+
+  /**
+   * Bring the grid of a coordinate into sight, where there is one.
+   * @param {(number | null)[]} fixed
+   */
+  follow(fixed) {
+    const found = this.pane.grids.findIndex((grid) => grid.fixed.every((x, d) => x === fixed[d]));
+    if (found >= 0 && found !== this.shown) this.show(found);
+  }
+
+  /**
+   * Whether a grid is in sight.
+   * @param {number} k
+   */
+  sees(k) {
+    return !this.many || k === this.shown;
+  }
+
+  /**
+   * Bring a grid into sight.
+   * @param {number} k
+   */
+  show(k) {
+    if (!this.many) return;
+    this.shown = k;
+    this.boxes.forEach((box, i) => box.toggleAttribute("hidden", i !== k));
+    for (const { dim, values, input, output } of this.sliders) {
+      const value = Number(this.pane.grids[k].fixed[dim]);
+      input.value = `${values.indexOf(value)}`;
+      output.textContent = `${value}`;
+    }
+    this.changed(k);
+  }
+}

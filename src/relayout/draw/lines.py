@@ -48,6 +48,11 @@ class Lines(NamedTuple):
         """The same with one line for every ``step`` positions."""
         return self._replace(start=self.start - self.start % step, step=step)
 
+    def cropped(self, part: range) -> Lines:
+        """Only the lines of these coordinates."""
+        origin = self.mode.origin
+        return self._replace(start=origin + part.start, stop=origin + part.stop, step=part.step)
+
     def axis(self, name: str) -> Axis:
         places = self.positions
         labels = [str(p - self.mode.origin) if self.holds(p) or p > self.mode.origin else "" for p in places]
@@ -55,8 +60,9 @@ class Lines(NamedTuple):
         return Axis(self.dim, name, tuple(labels), tuple(rules), self.start - self.mode.origin, self.step)
 
     def _weight(self, position: int) -> int:
-        """How many kinds of blocks begin here."""
-        return sum(1 for level in self.levels if level > self.step and position % level == 0)
+        """How many kinds of blocks begin here, or after the line before."""
+        before = position - self.step
+        return sum(1 for level in self.levels if level > self.step and position // level != before // level)
 
 
 def lines(layout: Layout | ComposedLayout, dim: int, padded: bool) -> Lines:
@@ -68,9 +74,10 @@ def lines(layout: Layout | ComposedLayout, dim: int, padded: bool) -> Lines:
     sizes, _ = coalesced(mode.sizes, mode.strides)
     levels = [product(tuple(sizes[: k + 1])) for k in range(len(sizes) - 1)]
     start, stop = mode.origin, mode.origin + mode.extent
-    if padded and levels and mode.extent:
-        start -= start % levels[-1]
-        stop += -stop % levels[-1]
+    if padded and mode.extent:
+        block = levels[-1] if levels else product(mode.sizes)
+        start -= start % block
+        stop += -stop % block
     return Lines(dim, mode, tuple(levels), start, stop)
 
 

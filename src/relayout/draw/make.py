@@ -23,6 +23,7 @@ def draw(
     rows: int | str | None = None,
     columns: int | str | None = None,
     at: Mapping[int | str, int] | None = None,
+    part: Any = None,
     cells: str | None = None,
     color: str | None = None,
     view: str = "logical",
@@ -38,16 +39,17 @@ def draw(
     positions of a tile of that shape.
 
     Two dimensions run, ``rows`` down and ``columns`` across (by number or name; the last two by default); there is one
-    grid for each coordinate of the others, or for those that ``at`` says. ``cells`` is what is written into a cell:
+    grid for each coordinate of the others, or for those that ``at`` says; ``part`` is a key as numpy
+    reads it, as in ``(0, ..., slice(8))``, of what is drawn. ``cells`` is what is written into a cell:
     ``offset``, ``coordinate``, ``block``, ``value`` or ``none``. ``color`` is what its colour tells: ``block``,
     ``memory`` (the order of addresses), ``coordinate`` (the order of elements), ``row``, ``column``, ``value`` or
     ``none``. ``view`` is ``logical``, ``memory`` (the addresses in order, ``width`` in a line) or ``both``. ``path``
     draws the order of memory as a line through the cells, and ``mark`` outlines a coordinate, or each of a list.
 
     >>> print(draw("((2,2),(2,2)):((1,4),(2,8))"))
-    (((2, 2), (2, 2)):((1, 4), (2, 8)))
+    ((2,2),(2,2)):((1,4),(2,8))
          0  1 |  2  3
-    --+--------------
+    --+-------+------
     0 |  0  2 |  8 10
     1 |  1  3 |  9 11
     --+-------+------
@@ -73,7 +75,7 @@ def draw(
     subjects = subjects_of(both, shape, axes, dtype)
     if tile is not None:
         return Drawing(lambda limit: threads_scene(subjects[0], tile, limit))
-    look = look_at(subjects, rows, columns, at, mark, cells=cells, color=color, path=path, width=width)
+    look = look_at(subjects, rows, columns, at, part, mark, cells=cells, color=color, path=path, width=width)
     if isinstance(x, Comparison):
         return Drawing(lambda limit: difference_scene(x, subjects, look, limit))
     return Drawing(lambda limit: layouts_scene(subjects, look, view, limit))

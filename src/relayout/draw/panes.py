@@ -43,6 +43,7 @@ class Look:
     rows: int | None = None
     columns: int | None = None
     at: dict[int, int] | None = None
+    part: dict[int, range] | None = None
     cells: str | None = None
     color: str | None = None
     path: bool = False
@@ -58,6 +59,8 @@ class Logical:
         layout = subject.layout
         plain = isinstance(layout, Layout) and not layout.has_basis
         self.lines = [lines(layout, d, plain) for d in range(layout.rank)]
+        for d, part in (look.part or {}).items():
+            self.lines[d] = self.lines[d].cropped(part)
         self.down, self.across = self._chosen()
         self._fit(limit)
         self.names = tuple(subject.names) or tuple([str(d) for d in range(layout.rank)])
@@ -105,10 +108,10 @@ class Logical:
 
     def _slices(self, limit: int) -> list[tuple[int | None, ...]]:
         """The coordinates of the dimensions that do not run, as many as there is room for."""
-        at = self.look.at or {}
+        at, part = self.look.at or {}, self.look.part or {}
         ranges: list[Sequence[int | None]] = []
         for d, n in enumerate(self.subject.layout.extents):
-            ranges.append((None,) if d in (self.down, self.across) else (at[d],) if d in at else range(n))
+            ranges.append((None,) if d in (self.down, self.across) else (at[d],) if d in at else part.get(d, range(n)))
         count = product(tuple([len(r) for r in ranges]))
         room = max(1, limit // max(product(self.shape), 1))
         if count > room:
@@ -344,7 +347,7 @@ def memory_pane(subject: Subject, tint: Tint, scale: Scale, look: Look, limit: i
     down = Axis(None, "", tuple([str(low + r * columns) for r in range(rows)]), (0,) * (rows + 1), low, columns)
     across = Axis(None, "", tuple([f"+{c}" for c in range(columns)]), (0,) * (columns + 1))
     grid = Grid((), texts, tints, keys, "", frozenset(chosen))
-    return Pane("memory", "memory", down, across, [grid], scale, layout, tuple(subject.names))
+    return Pane(f"memory of {subject.title}", "memory", down, across, [grid], scale, layout, tuple(subject.names))
 
 
 def _elements(layout: Layout) -> Iterator[Cell]:

@@ -10,6 +10,8 @@ from ..composed import ComposedLayout
 from ..dialects import Shapeless, with_shape
 from ..errors import ShapeError, shown
 from ..format import Format
+from ..indexing import completed, slice_ends
+from ..inttuple import as_int
 from ..layout import Layout
 from ..tensor_data import is_tensor
 from .panes import Look, Subject, marked
@@ -60,12 +62,15 @@ def look_at(
     rows: int | str | None,
     columns: int | str | None,
     at: Mapping[Any, int] | None,
+    part: Any,
     mark: Any,
     **rest: Any,
 ) -> Look:
     """How the subjects are drawn, with every dimension by number and every coordinate checked."""
     first = subjects[0]
     fixed = {_dimension(d, first): n for d, n in (at or {}).items()}
+    points, ranges = _keys(part, first.layout.extents)
+    fixed |= points
     down, across = [None if d is None else _dimension(d, first) for d in (rows, columns)]
     if (down is not None and (down == across or down in fixed)) or across in fixed:
         raise ShapeError("a dimension runs down, across, or stands still.", hint="name each dimension once", at=at)
@@ -78,9 +83,32 @@ def look_at(
                     hint=f"its extents are {x.layout.extents}",
                     at=at,
                 )
+        for d, r in ranges.items():
+            if not (d < x.layout.rank and r.stop <= x.layout.extents[d]):
+                raise ShapeError(
+                    f"{x.title} has no coordinates {r.start}:{r.stop} in dimension {d}.",
+                    hint=f"its extents are {x.layout.extents}",
+                    part=part,
+                )
         for c in marks:
             marked(x.layout, c)
-    return Look(down, across, fixed, mark=marks, **rest)
+    return Look(down, across, fixed, ranges, mark=marks, **rest)
+
+
+def _keys(part: Any, extents: Sequence[int]) -> tuple[dict[int, int], dict[int, range]]:
+    """A key as numpy reads it: coordinates of dimensions that stand still, and ranges of those drawn in part."""
+    points: dict[int, int] = {}
+    ranges: dict[int, range] = {}
+    keys = () if part is None else part if isinstance(part, tuple) else (part,)
+    for d, (key, n) in enumerate(zip(completed(keys, len(extents)), extents)):
+        if not isinstance(key, slice):
+            k = as_int(key, "a coordinate")
+            points[d] = k + n if -n <= k < 0 else k
+        elif (found := range(*slice_ends(key, n))) != range(n):
+            if found.step < 0:
+                raise ShapeError("a part is drawn upwards.", hint="give a step of 1 or more", part=part)
+            ranges[d] = found
+    return points, ranges
 
 
 def _dimension(d: int | str, subject: Subject) -> int:

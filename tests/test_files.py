@@ -301,6 +301,45 @@ def test_their_zarr_is_read_chunks_and_all(
     assert same(file["x"], x)
 
 
+@pytest.mark.parametrize("chunks", [(2, 8), (3, 3), (6, 8)])
+@pytest.mark.parametrize(
+    ("dtype", "fill"),
+    [
+        ("uint8", 7),
+        ("int16", -5),
+        ("uint64", 2**64 - 1),
+        ("bool", True),
+        ("float16", 1.5),
+        ("float32", float("nan")),
+        ("float64", float("-inf")),
+        ("complex64", 1 + 2j),
+        ("complex128", complex(float("nan"), 1)),
+    ],
+)
+def test_chunks_that_were_left_out_hold_the_fill_value(tmp_path: Path, dtype: str, fill: Any, chunks: Any) -> None:
+    zarr = pytest.importorskip("zarr")
+    group = zarr.open_group(tmp_path / "x.zarr", mode="w", zarr_format=3)
+    for name in ("some", "none"):
+        made = {"shape": (6, 8), "chunks": chunks, "dtype": dtype, "compressors": None, "fill_value": fill}
+        group.create_array(name, **made)
+    group["some"][0:2, 0:3] = 1
+    assert not list((tmp_path / "x.zarr" / "none").glob("c*"))
+    rl.repack_file(tmp_path / "x.zarr", tmp_path / "y.npz", to="format:1 0")
+    with np.load(tmp_path / "y.npz") as found:
+        for name in ("some", "none"):
+            theirs = group[name][:]
+            assert rl.open(tmp_path / "x.zarr")[name].numpy().tobytes() == theirs.tobytes()
+            assert found[name].tobytes() == theirs.T.tobytes()
+
+
+def test_fill_values_by_their_bits(tmp_path: Path) -> None:
+    path = store(tmp_path / "x.zarr", {"x": np.arange(4, dtype=np.float32)})
+    (path / "x" / "c" / "0").unlink()
+    node = json.loads((path / "x" / "zarr.json").read_text())
+    (path / "x" / "zarr.json").write_text(json.dumps({**node, "fill_value": "0x7fc00001"}))
+    assert rl.open(path)["x"].raw.view(np.uint32).tolist() == [0x7FC00001] * 4
+
+
 def test_chunks_of_blocks_are_a_crouton(tmp_path: Path) -> None:
     zarr = pytest.importorskip("zarr")
     made = zarr.create_array(
@@ -371,8 +410,36 @@ def test_block_sizes_are_ggufs_own() -> None:
     gguf = pytest.importorskip("gguf")
     from relayout.files.gguf import _BLOCKS
 
-    theirs = {int(kind): sizes for kind, sizes in gguf.GGML_QUANT_SIZES.items()}
+    theirs = {int(kind): (kind.name, *sizes) for kind, sizes in gguf.GGML_QUANT_SIZES.items()}
     assert {kind: theirs[kind] for kind in _BLOCKS} == _BLOCKS
+
+
+def test_gguf_is_repacked(tmp_path: Path) -> None:
+    gguf = pytest.importorskip("gguf")
+    path = tmp_path / "x.gguf"
+    writer = gguf.GGUFWriter(path, "llama")
+    writer.add_string("general.name", "ä")
+    conv = np.arange(1 * 9 * 9 * 40, dtype=np.float32).reshape(1, 9, 9, 40)
+    kind = gguf.GGMLQuantizationType.Q8_0
+    blocks = gguf.quants.quantize(np.linspace(-1, 1, 256, dtype=np.float32).reshape(1, 2, 2, 64), kind)
+    writer.add_tensor("conv", conv)
+    writer.add_tensor("blocks", blocks, raw_dtype=kind)
+    writer.add_tensor("bias", np.ones(3, np.float32))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    before = path.read_bytes()
+    out = tmp_path / "y.safetensors"
+    with pytest.warns(UserWarning, match=r"'blocks' \(blocks of Q8_0, seen as their bytes\)"):
+        rl.repack_file(path, out, to="onednn:nchw", axes="nhwc", verify=True)
+    assert path.read_bytes() == before
+    assert rl.verify(path, out)
+    found = rl.open(out)
+    assert found["conv"].raw.tobytes() == conv.transpose(0, 3, 1, 2).tobytes()
+    assert found["blocks"].raw.tobytes() == blocks.tobytes()
+    assert found.metadata["general.name"] == "ä"
+    assert json.loads(found.metadata["gguf.types"]) == {"blocks": "Q8_0"}
 
 
 ONNX = ["FLOAT", "UINT8", "INT8", "UINT16", "INT16", "INT32", "INT64", "BOOL", "FLOAT16", "DOUBLE", "UINT32", "UINT64"]
@@ -412,6 +479,29 @@ def test_onnx_external_data_are_mapped(tmp_path: Path) -> None:
     for name, x in arrays.items():
         assert same(file[name], x)
     assert {s.file.name for e in file.source.values() for s in e.segments} == {"m.data"}
+
+
+@pytest.mark.parametrize("external", [True, False])
+def test_onnx_is_repacked(tmp_path: Path, external: bool) -> None:
+    onnx = pytest.importorskip("onnx")
+    conv = np.arange(8 * 3 * 4 * 4, dtype=np.float32).reshape(8, 3, 4, 4)
+    arrays = {"conv": conv, "bias": np.arange(5.0), "one": np.array(3.0)}
+    made = [onnx.numpy_helper.from_array(x, name) for name, x in arrays.items()]
+    made.append(onnx.helper.make_tensor("typed", onnx.TensorProto.INT64, (1, 1, 2, 3), list(range(6))))
+    model = model_of(onnx, made)
+    onnx.save(model, tmp_path / "m.onnx", save_as_external_data=external, location="m.data", size_threshold=0)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    out = tmp_path / "out.npz"
+    with pytest.warns(UserWarning, match="'bias' .rank 1"):
+        rl.repack_file(tmp_path / "m.onnx", out, to="nhwc", axes="nchw", verify=True)
+    with np.load(out) as found:
+        assert found["conv"].tobytes() == conv.transpose(0, 2, 3, 1).tobytes()
+        assert found["typed"].tobytes() == np.arange(6).reshape(1, 1, 2, 3).transpose(0, 2, 3, 1).tobytes()
+        assert np.array_equal(found["bias"], arrays["bias"])
+        assert found["one"] == 3
+    assert rl.verify(tmp_path / "m.onnx", out)
+    assert rl.open(out).metadata == {"author": "a"}
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.name.startswith("m.")} == before
 
 
 def test_onnx_records_travel_in_metadata_props(tmp_path: Path) -> None:

@@ -403,7 +403,6 @@ ZARR: list[Callable[[dict[str, Any]], Any]] = [
     lambda node: changed(node, attributes={"relayout": {"version": 2}}),
     lambda node: changed(node, shape=[HUGE]),
     lambda node: changed(node, shape=[HUGE, HUGE, 0]),
-    lambda node: changed(node, shape=[6, 4]),
     lambda node: changed(node, shape=None),
     lambda node: changed(node, data_type="int16"),
     lambda node: changed(node, data_type={"name": "struct"}),
@@ -440,7 +439,6 @@ def test_links_and_depth_in_zarr(tmp_path: Path) -> None:
     path = store(tmp_path / "x.zarr", {"x": np.arange(3)})
     chunk = path / "x" / "c" / "0"
     chunk.rename(tmp_path / "away")
-    refused(path, "missing", tensor="x")
     chunk.symlink_to(tmp_path / "away")
     refused(path, "link")
     chunk.unlink()
@@ -456,6 +454,37 @@ def test_links_and_depth_in_zarr(tmp_path: Path) -> None:
     (path / "x" / "zarr.json").symlink_to(tmp_path / "zarr.json")
     refused(path, "link")
     refused(store(tmp_path / "deep.zarr", {"/".join("x" * 20): np.arange(3)}), "deep")
+
+
+@pytest.mark.parametrize("fill", [None, "x", "0xffffff", "0x", "NaN", 1 << 40, 1.5, [1], [0, 0], {"a": 1}, True])
+def test_fill_values_that_are_none(tmp_path: Path, fill: Any) -> None:
+    path = store(tmp_path / "x.zarr", {"x": np.arange(3, dtype=np.int16)})
+    (path / "x" / "c" / "0").unlink()
+    file = path / "x" / "zarr.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), "fill_value": fill}))
+    if fill is True:
+        assert rl.open(path)["x"].numpy().tolist() == [1, 1, 1]
+    else:
+        refused(path, "fill value", tensor="x")
+
+
+def test_chunks_left_out_do_not_fill_the_memory(tmp_path: Path) -> None:
+    names = [f"x{k}" for k in range(9)]
+    path = store(tmp_path / "x.zarr", {name: np.zeros(4 << 20, np.uint8) for name in names})
+    for name in names:
+        (path / name / "c" / "0").unlink()
+    refused(path, "1 of its chunks were left out", tensor="x8")
+    file = path / "x0" / "zarr.json"
+    node = json.loads(file.read_text()) | {"shape": [1 << 40]}
+    node["chunk_grid"]["configuration"]["chunk_shape"] = [1 << 40]
+    file.write_text(json.dumps(node))
+    refused(path, "were left out", tensor="x0")
+
+
+def test_a_zarr_of_version_2_is_told(tmp_path: Path) -> None:
+    (tmp_path / "x.zarr").mkdir()
+    (tmp_path / "x.zarr" / ".zgroup").write_text('{"zarr_format": 2}')
+    refused(tmp_path / "x.zarr", "Zarr v2")
 
 
 def test_a_record_of_an_array_that_was_chunked_anew(tmp_path: Path) -> None:

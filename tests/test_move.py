@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -186,10 +187,8 @@ def test_an_answer_that_cannot_be_written_is_told(folder: Path) -> None:
 SLOW = """
 import os, signal, sys, time
 from relayout.cli import main, move
-from relayout.files import pieces, work
 signal.signal(signal.SIGINT, signal.default_int_handler)
 move.PLAIN_SECONDS = 0
-work.SMALL = pieces.SMALL = 1024
 write = os.pwrite
 os.pwrite = lambda *args: (time.sleep(0.02), write(*args))[1]
 main()
@@ -197,8 +196,9 @@ main()
 
 
 def test_an_interrupt_leaves_what_resume_continues(folder: Path) -> None:
-    run("repack", "x.npy", "want.npy", "--to", "htp:R4Crouton")
-    words = [sys.executable, "-c", SLOW, "repack", "x.npy", "y.npy", "--to", "htp:R4Crouton", "--jobs", "1"]
+    np.savez("x.npz", **{f"x{k}": np.full((1, 9, 9, 40), k, np.uint8) for k in range(20)})
+    run("repack", "x.npz", "want.npz", "--to", "htp:R4Crouton")
+    words = [sys.executable, "-c", SLOW, "repack", "x.npz", "y.npz", "--to", "htp:R4Crouton", "--jobs", "1"]
     with subprocess.Popen(words, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as p:
         assert p.stderr is not None
         for line in p.stderr:
@@ -207,13 +207,13 @@ def test_an_interrupt_leaves_what_resume_continues(folder: Path) -> None:
         p.send_signal(signal.SIGINT)
         out, err = p.communicate(timeout=20)
     assert (p.returncode, out) == (130, "")
-    assert "y.npy.part is unfinished: --resume continues it." in err
+    assert "y.npz.part is unfinished: --resume continues it." in err
     assert "Traceback" not in err
-    assert not (folder / "y.npy").exists()
+    assert not (folder / "y.npz").exists()
     done = subprocess.run([*words, "--resume"], cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0
     assert "of it before" in done.stdout
-    assert (folder / "y.npy").read_bytes() == (folder / "want.npy").read_bytes()
+    assert (folder / "y.npz").read_bytes() == (folder / "want.npz").read_bytes()
     assert not list(folder.glob("*.part*"))
 
 
@@ -344,23 +344,24 @@ def test_a_file_larger_than_may_be_written(folder: Path) -> None:
 
 CUT = """
 import os
-from relayout.cli import main, move
-from relayout.files import pieces, work
-work.SMALL = pieces.SMALL = 1024
-move.PLAIN_SECONDS = 0
+from relayout.cli import main
 write = os.pwrite
-os.pwrite = lambda *args: (os.truncate("x.npy", 1000), write(*args))[1]
+os.pwrite = lambda *args: (os.truncate("x.npz", 30000), write(*args))[1]
 main()
 """
 
 
 def test_a_source_that_is_cut_off_while_it_is_read(folder: Path) -> None:
-    words = [sys.executable, "-c", CUT, "repack", "x.npy", "y.npy", "--to", "htp:R4Crouton", "--jobs", "1"]
+    np.savez("x.npz", **{f"x{k}": np.full((1, 9, 9, 40), k, np.uint8) for k in range(20)})
+    words = [sys.executable, "-c", CUT, "repack", "x.npz", "y.npz", "--to", "htp:R4Crouton", "--jobs", "1"]
     done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 3
-    assert "x.npy" in done.stderr
-    assert "y.npy.part is unfinished" in done.stderr or "Nothing is left of y.npy." in done.stderr
-    assert not Path("y.npy").exists()
+    assert re.search(r"x\.npz ends at byte 30000, and was longer when it was opened\.", done.stderr)
+    assert ("y.npz.part is unfinished" in done.stderr) == Path("y.npz.part").exists()
+    assert ("Nothing is left of y.npz." in done.stderr) == (not Path("y.npz.part").exists())
+    assert not Path("y.npz").exists()
+    assert run("repack", "x.npz", "y.npz", "--to", "htp:R4Crouton", "--resume").exit_code == 3
+    assert not Path("y.npz").exists()
 
 
 def test_a_source_in_the_folder_that_is_written(folder: Path) -> None:

@@ -43,6 +43,7 @@ def inspect(file: str, dtype: str | None, shape: tuple[int, ...] | None, src: st
                 {
                     "name": name,
                     "dtype": entry.interface.element.name,
+                    "packing": entry.packing,
                     "shape": list(layout.extents),
                     "stored": list(entry.shape),
                     "bytes": entry.size,
@@ -53,7 +54,7 @@ def inspect(file: str, dtype: str | None, shape: tuple[int, ...] | None, src: st
     rows = [
         [
             x["name"],
-            x["dtype"],
+            x["dtype"] if x["packing"] is None else f"{x['dtype']} ({x['packing']})",
             _shape(x["shape"]),
             _shape(x["stored"]),
             as_words(x["bytes"]),

@@ -133,6 +133,8 @@ def _change(entry: Entry, rule: Rule, named: bool) -> Change:
 
 def _misfit(entry: Entry, rule: Rule) -> str | None:
     """Why a layout that was asked for cannot take the tensor, by its shape or the width of its elements."""
+    if entry.packing is not None:
+        return f"blocks of {entry.packing}, seen as their bytes"
     shape = entry.layout.extents
     asked = [rule.to] if rule.shape is not None or entry.record is not None else [rule.src, rule.to]
     for x in asked:

@@ -29,7 +29,8 @@ class Entry(NamedTuple):
     """One tensor of a file, as stored: a row-major array of ``shape``, whose bytes are the segments in order.
 
     ``record`` tells which logical tensor that array holds; without one it is the array itself. ``inline`` has the bytes
-    where the file keeps them in another form, and there are no segments then.
+    where the file keeps them in another form, and there are no segments then. ``packing`` names the quantised type of
+    whose blocks these are the bytes.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Entry(NamedTuple):
     segments: tuple[Segment, ...]
     record: Record | None = None
     inline: bytes | None = None
+    packing: str | None = None
 
     @property
     def size(self) -> int:

@@ -16,37 +16,41 @@ LIMIT = 32 << 20
 """No header is longer; vocabularies take some MB."""
 
 MAX_DIMS = 8
+
+PACKINGS = "gguf.types"
+"""The key of the metadata that keeps the types of quantised tensors, by name."""
+
 _HINT = "write the file again with a current gguf or llama.cpp"
 _SCALARS = dict(enumerate(["B", "b", "H", "h", "I", "i", "f", "?", "_", "_", "Q", "q", "d"]))
 _STRING, _ARRAY = 8, 9
 
 _PLAIN = {0: "float32", 1: "float16", 24: "int8", 25: "int16", 26: "int32", 27: "int64", 28: "float64", 30: "bfloat16"}
-# Types of blocks: elements and bytes of one. A row of them is exposed as its bytes.
+# Types of blocks: their name, and the elements and bytes of one. A row of them is exposed as its bytes.
 _BLOCKS = {
-    2: (32, 18),  # Q4_0
-    3: (32, 20),  # Q4_1
-    6: (32, 22),  # Q5_0
-    7: (32, 24),  # Q5_1
-    8: (32, 34),  # Q8_0
-    9: (32, 40),  # Q8_1
-    10: (256, 84),  # Q2_K
-    11: (256, 110),  # Q3_K
-    12: (256, 144),  # Q4_K
-    13: (256, 176),  # Q5_K
-    14: (256, 210),  # Q6_K
-    15: (256, 292),  # Q8_K
-    16: (256, 66),  # IQ2_XXS
-    17: (256, 74),  # IQ2_XS
-    18: (256, 98),  # IQ3_XXS
-    19: (256, 50),  # IQ1_S
-    20: (32, 18),  # IQ4_NL
-    21: (256, 110),  # IQ3_S
-    22: (256, 82),  # IQ2_S
-    23: (256, 136),  # IQ4_XS
-    29: (256, 56),  # IQ1_M
-    34: (256, 54),  # TQ1_0
-    35: (256, 66),  # TQ2_0
-    39: (32, 17),  # MXFP4
+    2: ("Q4_0", 32, 18),
+    3: ("Q4_1", 32, 20),
+    6: ("Q5_0", 32, 22),
+    7: ("Q5_1", 32, 24),
+    8: ("Q8_0", 32, 34),
+    9: ("Q8_1", 32, 40),
+    10: ("Q2_K", 256, 84),
+    11: ("Q3_K", 256, 110),
+    12: ("Q4_K", 256, 144),
+    13: ("Q5_K", 256, 176),
+    14: ("Q6_K", 256, 210),
+    15: ("Q8_K", 256, 292),
+    16: ("IQ2_XXS", 256, 66),
+    17: ("IQ2_XS", 256, 74),
+    18: ("IQ3_XXS", 256, 98),
+    19: ("IQ1_S", 256, 50),
+    20: ("IQ4_NL", 32, 18),
+    21: ("IQ3_S", 256, 110),
+    22: ("IQ2_S", 256, 82),
+    23: ("IQ4_XS", 256, 136),
+    29: ("IQ1_M", 256, 56),
+    34: ("TQ1_0", 256, 54),
+    35: ("TQ2_0", 256, 66),
+    39: ("MXFP4", 32, 17),
 }
 
 
@@ -119,8 +123,12 @@ def read(path: Path) -> Source:
             if name in entries or offset % alignment:
                 raise bad(path, "it is there twice, or not aligned.", _HINT, name)
             element, stored = _stored(kind, shape, path, name)
-            entries[name] = one_segment(file, first + offset, bytes_of(element, stored), name, element, stored)
+            entry = one_segment(file, first + offset, bytes_of(element, stored), name, element, stored)
+            entries[name] = entry._replace(packing=_BLOCKS[kind][0] if kind in _BLOCKS else None)
     check_apart(entries.values(), path)
+    packed = {name: entry.packing for name, entry in entries.items() if entry.packing is not None}
+    if packed:
+        metadata.setdefault(PACKINGS, packed)
     entries = with_told(entries, metadata.pop("relayout", None), path)
     return Source(path, "gguf", entries, metadata)
 
@@ -139,7 +147,7 @@ def _stored(kind: int, shape: tuple[int, ...], path: Path, name: str) -> tuple[E
         return element, checked_shape(shape, element, path, name)
     if kind not in _BLOCKS:
         raise bad(path, f"its type has the number {kind}, which is not known.", _HINT, name)
-    elements, size = _BLOCKS[kind]
+    _, elements, size = _BLOCKS[kind]
     if not shape or shape[-1] % elements:
         raise bad(path, f"its rows of {shown(shape[-1:])} are no whole blocks of {elements}.", _HINT, name)
     element = ELEMENTS["uint8"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import stat
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from ..elements import ELEMENTS, Element
-from ..errors import shown
+from ..errors import LayoutError, shown
 from ..layout import Layout
 from ..nested import product
 from .entry import Destination, Entry, Planned, Segment, Source, bad, bytes_of
 from .npy import as_numpy
-from .reading import WHOLE, Opened, checked_shape, read_text, strict_json, told_record
+from .reading import HEADER_LIMIT, WHOLE, Opened, checked_shape, read_text, strict_json, told_record
 from .record import Record
 
 MAX_CHUNKS = 1 << 20
@@ -37,14 +38,16 @@ def read(path: Path) -> Source:
     told = _node(path)
     if told["node_type"] == "array":
         name = path.stem
-        entry, own = _array(path, name, told)
+        entry, own = _array(path, name, told, HEADER_LIMIT)
         return Source(path, "zarr", {name: entry}, own)
     entries: dict[str, Entry] = {}
     arrays: dict[str, Any] = {}
+    room = HEADER_LIMIT
     for folder, name, node in _below(path, "", 0):
         if len(entries) >= MAX_ARRAYS:
             raise bad(path, f"it has more than {MAX_ARRAYS} arrays.", "open a group of it")
-        entries[name], own = _array(folder, name, node)
+        entries[name], own = _array(folder, name, node, room)
+        room -= len(entries[name].inline or b"")
         if own:
             arrays[name] = own
     metadata = dict(told.get("attributes", {}))
@@ -55,6 +58,8 @@ def _node(folder: Path) -> dict[str, Any]:
     file = folder / "zarr.json"
     if file.is_symlink():
         raise bad(file, "it is a link.", "copy the files themselves")
+    if any((folder / name).exists() for name in (".zgroup", ".zarray")) and not file.exists():
+        raise bad(folder, "it is Zarr v2.", _HINT)
     told = strict_json(read_text(file), file, "it")
     if not isinstance(told, dict) or told.get("zarr_format") != 3 or told.get("node_type") not in ("array", "group"):
         raise bad(file, "it describes no array or group of Zarr v3.", _HINT)
@@ -79,8 +84,11 @@ def _below(folder: Path, prefix: str, depth: int) -> Iterator[tuple[Path, str, d
                 yield from _below(inner, f"{prefix}{name}/", depth + 1)
 
 
-def _array(folder: Path, name: str, told: dict[str, Any]) -> tuple[Entry, dict[str, Any]]:
-    """An array and its foreign attributes. Chunks that are no slabs, or are transposed, are a layout of blocks."""
+def _array(folder: Path, name: str, told: dict[str, Any], room: int) -> tuple[Entry, dict[str, Any]]:
+    """An array and its foreign attributes. Chunks that are no slabs, or are transposed, are a layout of blocks.
+
+    Where chunks were left out, all are put together in ``room`` bytes of memory.
+    """
     file = folder / "zarr.json"
     kind = _element_of(told, file, name)
     shape = checked_shape(told.get("shape"), kind, file, name)
@@ -93,19 +101,31 @@ def _array(folder: Path, name: str, told: dict[str, Any]) -> tuple[Entry, dict[s
         raise bad(file, f"it has {product(counts)} chunks, and the limit is {MAX_CHUNKS}.", "use larger chunks", name)
     key = _keys(told, file, name)
     size = bytes_of(kind, chunk)
-    segments = tuple([_chunk(folder, key(at), size, name) for at in cartesian(*[range(n) for n in counts])])
+    chunks = [_chunk(folder, key(at), size, name) for at in cartesian(*[range(n) for n in counts])]
+    segments = tuple([chunk for chunk in chunks if chunk is not None])
+    inline = None
+    if len(segments) < len(chunks):
+        if len(chunks) * size > room:
+            missing = len(chunks) - len(segments)
+            what = (
+                f"{missing} of its chunks were left out, and with them it has {len(chunks) * size} bytes, over {room}."
+            )
+            raise bad(file, what, "write all chunks: config={'write_empty_chunks': True}", name)
+        fill = _fill(told.get("fill_value"), kind, file, name) * (size // kind.bytes)
+        inline = b"".join([fill if chunk is None else read_text(chunk.file) for chunk in chunks])
+        segments = ()
     attributes = dict(told.get("attributes", {}))
     recorded = attributes.pop("relayout", None)
     record = None if recorded is None else told_record(recorded, file, name)
     if order == sorted(order) and _slabs(shape, chunk):
-        return Entry(name, kind, shape, segments, record), attributes
+        return Entry(name, kind, shape, segments, record, inline), attributes
     if record is not None:
         raise bad(file, "its chunks were cut anew, and its relayout record is of the array as it was.", _HINT, name)
     stored = tuple([chunk[d] for d in order])
     stride: Any = Layout.row_major((*counts, *stored)).stride
     inner = [stride[len(counts) + order.index(d)] for d in range(len(shape))]
     blocks = Layout(tuple(zip(chunk, counts)), tuple(zip(inner, stride)), extents=shape)
-    return Entry(name, kind, (*counts, *stored), segments, Record.of(blocks, shape)), attributes
+    return Entry(name, kind, (*counts, *stored), segments, Record.of(blocks, shape), inline), attributes
 
 
 def _slabs(shape: tuple[int, ...], chunk: tuple[int, ...]) -> bool:
@@ -158,20 +178,37 @@ def _keys(told: dict[str, Any], file: Path, name: str) -> Any:
     return lambda at: separator.join(["c", *map(str, at)])
 
 
-def _chunk(folder: Path, key: str, size: int, name: str) -> Segment:
+def _chunk(folder: Path, key: str, size: int, name: str) -> Segment | None:
+    """The file of a chunk, or None if it was left out because it holds only the fill value."""
     path = folder / key
     try:
         found = os.lstat(path)
-    except OSError:
-        raise bad(
-            folder, f"the chunk {key} is missing.", "write all chunks: config={'write_empty_chunks': True}", name
-        ) from None
+    except (FileNotFoundError, NotADirectoryError):
+        return None
     if not stat.S_ISREG(found.st_mode) or not path.parent.resolve().is_relative_to(folder.resolve()):
         raise bad(folder, f"the chunk {key} is a link, or no file.", "copy the files themselves", name)
     with Opened(path) as file:
         if file.size != size:
             raise bad(folder, f"the chunk {key} has {file.size} bytes, not {size}.", WHOLE, name)
     return Segment(path, 0, size)
+
+
+def _fill(value: Any, kind: Element, file: Path, name: str) -> bytes:
+    """The bytes of one element that has the fill value: a number, a word for one, two of them, or its bits in hex."""
+    from ..interface import Plain
+    from ..repack.plan import stored_bytes
+
+    parts = value if isinstance(value, list) and kind.complex and len(value) == 2 else [value]
+    words = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+    numbers = [words.get(x, x) if isinstance(x, str) and not kind.integral else x for x in parts]
+    try:
+        if isinstance(value, str) and value.startswith("0x"):
+            return int(value, 16).to_bytes(kind.bytes, "little")
+        if all(isinstance(x, int | float) for x in numbers):
+            return stored_bytes(Plain(kind), complex(*numbers) if kind.complex else numbers[0])
+    except (LayoutError, ValueError, OverflowError):
+        pass
+    raise bad(file, f"its fill value {shown(value)} is none of {kind.name}.", _HINT, name)
 
 
 # ---- writing ---------------------------------------------------------------------------------------------

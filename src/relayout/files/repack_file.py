@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import BadFile, ShapeError
 from . import kind_of, open_source, plan_destination
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ..repack.plan import Progress
     from .changes import Change
     from .entry import Source
@@ -83,6 +84,8 @@ def repack_file(
     bits, and a changed source or option is refused. With ``verify`` every element is read again and compared before the
     rename. Nothing is overwritten without ``force``. ``progress(done, total)`` may return False to stop.
     """
+    from pathlib import Path
+
     from .changes import changes_of
     from .room import Room
     from .rules import Rule, read_rules

@@ -5,14 +5,17 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import closing
 from hashlib import sha256
+from queue import SimpleQueue
+from threading import Thread
 from typing import Any
 
 from .. import __version__
 from ..errors import BadFile, Cancelled, LayoutError, LayoutMismatch
 from ..repack.plan import Progress
 from .changes import Change
+from .crew import done_by
 from .entry import Source
 from .journal import Journal
 from .regions import Files
@@ -24,6 +27,9 @@ from .work import Unit, Worker, units
 
 BATCH = 128 << 20
 """After so many bytes they are forced to the disk, and the journal notes it."""
+
+STREAM = 16 << 20
+"""After so many bytes they begin to go to the disk, so that little is left when it is waited for."""
 
 
 class Run:
@@ -141,37 +147,25 @@ class Run:
         return resumed
 
     def _units_done(self, worker: Worker, journal: Journal, progress: Progress | None) -> int:
-        running: dict[Future[None], tuple[int, Unit]] = {}
         noted = Noted(worker.targets, journal)
-        done = resumed = 0
+        written = resumed = 0
 
-        def collect(most: int) -> int:
-            """Wait until at most so many are running; the bytes of those that are done."""
-            size = 0
-            while len(running) > most:
-                for future in wait(running, return_when=FIRST_COMPLETED).done:
-                    number, unit = running.pop(future)
-                    future.result()
+        def todo() -> Iterator[tuple[int, Unit]]:
+            nonlocal resumed
+            for number, unit in enumerate(self._units()):
+                if number in journal.finished:
+                    resumed += unit.size
+                else:
+                    yield number, unit
+
+        try:
+            with closing(done_by(self.jobs, lambda item: worker.do(item[1]), todo())) as finished:
+                for number, unit in finished:
                     noted.add(number, unit.size)
-                    size += unit.size
-            return size
-
-        with ThreadPoolExecutor(self.jobs) as pool:
-            try:
-                for number, unit in enumerate(self._units()):
-                    if number in journal.finished:
-                        resumed += unit.size
-                        done += unit.size
-                        continue
-                    running[pool.submit(worker.do, unit)] = number, unit
-                    done += collect(2 * self.jobs)
-                    self._tell(progress, done)
-                done += collect(0)
-                self._tell(progress, done)
-            finally:
-                for future in running:
-                    future.cancel()
-                noted.end()
+                    written += unit.size
+                    self._tell(progress, resumed + written)
+        finally:
+            noted.end()
         return resumed
 
     def _tell(self, progress: Progress | None, done: int) -> None:
@@ -217,41 +211,49 @@ class Run:
 
 
 class Noted:
-    """Units that are done, forced to the disk in batches before the journal notes them, while others are made."""
+    """Units that are written, forced to the disk in batches before the journal notes them, while others are made."""
 
     def __init__(self, targets: Files, journal: Journal) -> None:
         self.targets, self.journal = targets, journal
-        self.numbers: list[int] = []
-        self.size = 0
-        self.thread = ThreadPoolExecutor(1)
-        self.noting: Future[None] | None = None
+        self._written: SimpleQueue[tuple[int, int] | None] = SimpleQueue()
+        self._error: OSError | None = None
+        self._thread = Thread(target=self._note)
+        self._thread.start()
 
     def add(self, number: int, size: int) -> None:
-        """A unit is written."""
-        self.numbers.append(number)
-        self.size += size
-        if self.size >= BATCH and (self.noting is None or self.noting.done()):
-            self._begin()
+        """A unit of so many bytes is written."""
+        if self._error is not None:
+            raise self._error
+        self._written.put((number, size))
 
     def end(self) -> None:
         """Wait until all are noted."""
+        self._written.put(None)
+        self._thread.join()
+        if self._error is not None:
+            raise self._error
+
+    def _note(self) -> None:
+        numbers: list[int] = []
+        size = begun = 0
         try:
-            self._begin()
-            if self.noting is not None:
-                self.noting.result()
-        finally:
-            self.thread.shutdown()
+            for number, more in iter(self._written.get, None):
+                numbers.append(number)
+                size += more
+                if size - begun >= STREAM:
+                    self.targets.begin_sync()
+                    begun = size
+                if size >= BATCH:
+                    self._force(numbers)
+                    numbers, size, begun = [], 0, 0
+            self._force(numbers)
+        except OSError as error:
+            self._error = error
 
-    def _begin(self) -> None:
-        if self.noting is not None:
-            self.noting.result()
-        if self.numbers:
-            self.noting = self.thread.submit(self._note, self.numbers)
-            self.numbers, self.size = [], 0
-
-    def _note(self, numbers: list[int]) -> None:
-        self.targets.sync()
-        self.journal.add(numbers)
+    def _force(self, numbers: list[int]) -> None:
+        if numbers:
+            self.targets.sync()
+            self.journal.add(numbers)
 
 
 def _hash(x: Any) -> str:

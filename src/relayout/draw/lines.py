@@ -29,6 +29,16 @@ class Lines(NamedTuple):
         return range(self.start, self.stop, self.step)
 
     @property
+    def length(self) -> int:
+        """How many positions are drawn; ``len`` has no answer for more than a machine word."""
+        return max(0, -((self.start - self.stop) // self.step))
+
+    @property
+    def blocked(self) -> bool:
+        """Whether the drawn positions are in more than one block."""
+        return self.length > 0 and self.block_of(self.start) != self.block_of(self.positions[-1])
+
+    @property
     def block(self) -> int:
         """The size of the largest blocks; 0 where there are none."""
         return self.levels[-1] if self.levels else 0

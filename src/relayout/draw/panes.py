@@ -62,16 +62,20 @@ class Logical:
         for d, part in (look.part or {}).items():
             self.lines[d] = self.lines[d].cropped(part)
         self.down, self.across = self._chosen()
-        self._fit(limit)
+        empty = any(line.length == 0 for line in self.lines)
+        if empty:
+            self.notes.append("There are no elements.")
+        else:
+            self._fit(limit)
         self.names = tuple(subject.names) or tuple([str(d) for d in range(layout.rank)])
-        self.slices = self._slices(limit)
+        self.slices = [] if empty else self._slices(limit)
         self.grids = [self._cells(fixed) for fixed in self.slices]
 
     notes: list[str]
 
     @property
     def shape(self) -> tuple[int, int]:
-        down, across = [1 if d is None else len(self.lines[d].positions) for d in (self.down, self.across)]
+        down, across = [1 if d is None else self.lines[d].length for d in (self.down, self.across)]
         return down, across
 
     @property
@@ -82,7 +86,7 @@ class Logical:
         """The dimensions that run down and across: by default the last two that have more than one coordinate."""
         free = [d for d in range(len(self.lines)) if d not in (self.look.at or {})]
         chosen = [self.look.rows, self.look.columns]
-        ordered = sorted(free, key=lambda d: (len(self.lines[d].positions) > 1, d))
+        ordered = sorted(free, key=lambda d: (self.lines[d].length > 1, d))
         for k in (1, 0):
             left = [d for d in ordered if d not in chosen]
             if chosen[k] is None and left:
@@ -95,7 +99,7 @@ class Logical:
         shown_dims = [d for d in (self.down, self.across) if d is not None]
         steps = dict.fromkeys(shown_dims, 1)
         while product(self.shape) > limit:
-            longest = max(shown_dims, key=lambda d: len(self.lines[d].positions))
+            longest = max(shown_dims, key=lambda d: self.lines[d].length)
             line = self.lines[longest]
             steps[longest] = line.block if steps[longest] < line.block else 2 * steps[longest]
             self.lines[longest] = line.chunked(steps[longest])
@@ -109,11 +113,18 @@ class Logical:
     def _slices(self, limit: int) -> list[tuple[int | None, ...]]:
         """The coordinates of the dimensions that do not run, as many as there is room for."""
         at, part = self.look.at or {}, self.look.part or {}
-        ranges: list[Sequence[int | None]] = []
-        for d, n in enumerate(self.subject.layout.extents):
-            ranges.append((None,) if d in (self.down, self.across) else (at[d],) if d in at else part.get(d, range(n)))
-        count = product(tuple([len(r) for r in ranges]))
         room = max(1, limit // max(product(self.shape), 1))
+        ranges: list[Sequence[int | None]] = []
+        count = 1
+        for d, line in enumerate(self.lines):
+            if d in (self.down, self.across):
+                ranges.append((None,))
+            elif d in at:
+                ranges.append((at[d],))
+            else:
+                inside = part.get(d, range(line.mode.extent))
+                count *= max(0, -((inside.start - inside.stop) // inside.step))
+                ranges.append(inside[:room])
         if count > room:
             self.notes.append(f"{room} of {count} slices; say at={{dimension: coordinate}} to see others.")
         return list(islice(cartesian(*ranges), room))
@@ -199,7 +210,11 @@ class Logical:
         )
 
     def _axis(self, d: int | None) -> Axis:
-        return NOTHING if d is None else self.lines[d].axis(self.subject.names[d] if self.subject.names else "")
+        return (
+            NOTHING
+            if d is None or not self.grids
+            else self.lines[d].axis(self.subject.names[d] if self.subject.names else "")
+        )
 
     def _caption(self, fixed: tuple[int | None, ...]) -> str:
         if all(x is None for x in fixed) or product(self.subject.layout.extents) == product(self.shape):
@@ -273,7 +288,7 @@ COLORS = ("block", "memory", "coordinate", "row", "column", "value", "none")
 
 def tint_of(what: str | None, drawn: Logical, beside_memory: bool = False) -> tuple[Tint, Scale, str]:
     """The tint of a cell, its scale, and what a ramp goes along."""
-    has_blocks = any(len({line.block_of(p) for p in line.positions}) > 1 for line in drawn.lines if line.block)
+    has_blocks = any(line.blocked for line in drawn.lines)
     plain = "coordinate" if beside_memory else "memory"
     chosen = what or ("block" if has_blocks else plain if _numeric(drawn) else "none")
     if chosen not in COLORS:

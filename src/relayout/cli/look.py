@@ -49,15 +49,20 @@ def show(text: str, shape: Any, axes: str | None, dtype: str | None) -> Answer:
     """
     found = subject(text, shape, axes, dtype)
     bits = None if dtype is None else element(dtype).bits
-    facts = _facts_of_layout(found, bits) if isinstance(found, Layout) else _facts_of_format(found)
+    facts = facts_of_layout(found, bits) if isinstance(found, Layout) else _facts_of_format(found)
     words = explain(text, shape, axes=axes, dtype=dtype)
     facts["names"] = [] if isinstance(found, Layout) and not found.size else formats.find(found, bits)
-    told = [(label.replace("_", " "), _written(label, x)) for label, x in facts.items() if _worth(label, x)]
     result = {**facts, "kind": type(found).__name__.lower(), "layout": found, "explanation": words.splitlines()}
-    return Answer(result, [Fields(told), "", in_options(words)])
+    return Answer(result, [Fields(told(facts)), "", in_options(words)])
 
 
-def _facts_of_layout(x: Layout, bits: int | None) -> dict[str, Any]:
+def told(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    """The facts that there are, in words."""
+    return [(label.replace("_", " "), _written(label, x)) for label, x in facts.items() if _worth(label, x)]
+
+
+def facts_of_layout(x: Layout, bits: int | None) -> dict[str, Any]:
+    """What is known of a layout; None where that is not decided, or is nothing to speak of."""
     own = _decided(x.is_injective)
     room = _decided(lambda: x.storage_size)
     padding = room - x.size if own and room is not None else None

@@ -20,7 +20,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import relayout as rl
-from relayout.cli import COMMANDS, answers, failures, look
+from relayout.cli import COMMANDS, answers, draw, failures, look
 from relayout.cli import relayout as group
 from relayout.cli.arguments import integers, tiler
 from relayout.errors import error_classes
@@ -154,6 +154,7 @@ def test_at_says_no_where_nothing_lies() -> None:
 
 def test_draw_sets_blocks_apart() -> None:
     assert told("draw", TILED).splitlines() == [
+        TILED,
         "     0  1 |  2  3",
         "--+-------+------",
         "0 |  0  3 | 12 15",
@@ -341,7 +342,22 @@ def test_every_command_has_help_and_json(name: str) -> None:
 
 
 def test_demo_in_json() -> None:
-    assert "the same function" in result("demo")["lines"]
+    here = Path.cwd()
+    lines = result("demo")["lines"]
+    assert "the same function" in lines
+    assert max(map(len, lines)) <= 80
+    assert "\x1b" not in "".join(lines)
+    assert Path.cwd() == here
+
+
+def test_demo_repacks_a_file() -> None:
+    lines = result("demo")["lines"]
+    commands = {line.split()[2] for line in lines if line.startswith("$ relayout ")}
+    assert commands >= {"draw", "translate", "compare", "inspect", "repack", "verify"}
+    written = 64 * 64 * 64 + 50 * 4
+    assert f"packed.safetensors: 2 tensors (1 copied unchanged), {written / 1024:.1f} KiB" in lines
+    assert f"the same: 2 tensors, {64 * 60 * 50 + 50 * 4} bytes" in lines
+    assert "<Tensor 1x64x60x50 uint8, htp:R4Crouton, axes nhwc>" in lines
 
 
 def test_the_console_examples_print_what_they_say() -> None:
@@ -594,7 +610,7 @@ def test_errors_in_json_have_one_form(name: str) -> None:
 
 def test_colours_and_folding_by_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NO_COLOR", raising=False)
-    for module in (answers, failures, look):
+    for module in (answers, draw, failures):
         monkeypatch.setattr(module, "width_of", lambda stream: 60)
     for arguments in (("show", *CROUTON), ("catalog", "crouton"), ("draw", *CROUTON, "--part", "0,:,:,0")):
         written = told(*arguments, color=True)

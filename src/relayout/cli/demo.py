@@ -1,17 +1,24 @@
-"""``relayout demo``: lines of Python, run for real. Each step prints the code, then what it gives."""
+"""``relayout demo``: lines of Python and commands, run for real. Each prints itself, then what it gives."""
 
 from __future__ import annotations
 
+import os
+import shlex
 import time
 import timeit
-from contextlib import redirect_stdout
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from io import StringIO
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from textwrap import fill
 from typing import Any
 
 import click
 
 import relayout as rl
+
+WIDTH = 80
 
 STEPS = [
     (
@@ -78,6 +85,32 @@ STEPS = [
         ],
     ),
     (
+        "The same in a terminal: pictures, translations, and answers for scripts",
+        [
+            "$ relayout draw htp:R4Crouton2 --shape 1,16,16,64 --part 0,0,:6,:8",
+            "$ relayout translate 'bf16[16,256]{1,0:T(8,128)(2,1)}' --to onednn",
+            "$ relayout compare nChw8c cudnn:NHWC --shape 1,16,4,4",
+        ],
+    ),
+    (
+        "A checkpoint: what is in it, and what would a repack write?",
+        [
+            "conv = random.integers(256, size=(1, 64, 60, 50), dtype=np.uint8)",
+            'np.savez("model.npz", conv=conv, bias=np.ones(50, np.float32))',
+            "$ relayout inspect model.npz",
+            "$ relayout repack model.npz packed.safetensors --to htp:R4Crouton --dry-run",
+        ],
+    ),
+    (
+        "Now for real, in bounded memory; the layout travels with the data",
+        [
+            "$ relayout repack model.npz packed.safetensors --to htp:R4Crouton --verify",
+            "$ relayout inspect packed.safetensors",
+            "$ relayout verify model.npz packed.safetensors",
+            'rl.open("packed.safetensors")["conv"]',
+        ],
+    ),
+    (
         "Which layout is this? Send an arange through somebody's converter",
         [
             "x = np.arange(6 * 10, dtype=np.int16).reshape(6, 10)",
@@ -106,19 +139,40 @@ STEPS = [
 
 
 def run() -> None:
-    """Run all steps."""
+    """Run all steps, in a folder of their own."""
     import numpy as np
 
     names: dict[str, Any] = {"rl": rl, "np": np, "time": time, "timeit": timeit}
     started = time.perf_counter()
-    for title, lines in STEPS:
-        click.secho(f"\n# {title}", fg="cyan")
-        for line in lines:
-            click.secho(f">>> {line}", bold=True)
-            _evaluate(line, names)
+    with in_scratch_folder():
+        for title, lines in STEPS:
+            click.secho(f"\n# {title}", fg="cyan")
+            for line in lines:
+                command = line.startswith("$ ")
+                click.secho(line if command else f">>> {line}", bold=True)
+                if command:
+                    _command(line)
+                else:
+                    _evaluate(line, names)
     engine = "native" if rl.native_available() else "pure Python"
     click.secho(f"\n# {len(STEPS)} steps in {time.perf_counter() - started:.2f} s, {engine} core.", fg="cyan")
     click.secho("# Next: docs/concepts.md, five minutes.", fg="cyan")
+
+
+@contextmanager
+def in_scratch_folder() -> Iterator[None]:
+    """A folder that is left and removed at the end; commands in it see a terminal of the demo's width."""
+    before, columns = Path.cwd(), os.environ.get("COLUMNS")
+    with TemporaryDirectory() as folder:
+        os.chdir(folder)
+        os.environ["COLUMNS"] = str(WIDTH)
+        try:
+            yield
+        finally:
+            os.chdir(before)
+            del os.environ["COLUMNS"]
+            if columns is not None:
+                os.environ["COLUMNS"] = columns
 
 
 def _evaluate(line: str, names: dict[str, Any]) -> None:
@@ -128,7 +182,27 @@ def _evaluate(line: str, names: dict[str, Any]) -> None:
         with redirect_stdout(printed):
             exec(compile(line, "<demo>", "single"), names)
         for text in printed.getvalue().splitlines():
-            click.echo(fill(text, 80, subsequent_indent="        ") if len(text) > 80 else text)
+            click.echo(fill(text, WIDTH, subsequent_indent="        ") if len(text) > WIDTH else text)
     except rl.LayoutError as error:
         for part in (f"{type(error).__name__} [{error.code}]: {error.message}", f"Hint: {error.hint}"):
             click.secho(click.wrap_text(part, subsequent_indent="  "), fg="yellow")
+
+
+class Screen(StringIO):
+    """Collects what a terminal would show."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def _command(line: str) -> None:
+    """Run a command as a terminal would; what it tells on stderr comes first."""
+    from . import relayout
+
+    shown, told = Screen(), StringIO()
+    with redirect_stdout(shown), redirect_stderr(told), suppress(SystemExit):
+        relayout.main(shlex.split(line)[2:])
+    for text in told.getvalue().splitlines():
+        click.secho(click.wrap_text(text, WIDTH, subsequent_indent="  "), fg="yellow")
+    for text in shown.getvalue().splitlines():
+        click.echo(text)

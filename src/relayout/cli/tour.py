@@ -14,7 +14,7 @@ from .demo import run
 @click.command(cls=Command)
 @click.pass_context
 def demo(ctx: click.Context) -> Answer:
-    """Show what relayout does, on built-in data: lines of Python, run for real."""
+    """Show what relayout does, on built-in data: lines of Python and commands, run for real."""
     if not ctx.meta[IN_JSON]:
         with unread_is_fine():
             run()

@@ -18,7 +18,7 @@ COMMANDS = {
     "Look": {
         "show": ("look", "What a layout is: shapes, strides, room, padding, names."),
         "at": ("look", "The offset of a coordinate, the coordinates of an offset."),
-        "draw": ("look", "A picture of offsets, with the blocks set apart."),
+        "draw": ("draw", "A picture of offsets, with the blocks set apart."),
         "catalog": ("look", "Search the named formats."),
     },
     "Reason": {

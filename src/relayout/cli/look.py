@@ -1,9 +1,7 @@
-"""The commands that look: ``show``, ``at``, ``draw`` and ``catalog``."""
+"""The commands that look: ``show``, ``at`` and ``catalog``."""
 
 from __future__ import annotations
 
-import re
-import sys
 from collections.abc import Callable, Iterator
 from fnmatch import fnmatchcase
 from typing import Any, TypeVar
@@ -11,17 +9,15 @@ from typing import Any, TypeVar
 import click
 
 from .. import catalog as formats
-from ..draw.text import format_layout
 from ..elements import element
-from ..errors import LayoutError, ParseError
+from ..errors import LayoutError
 from ..explain import explain
 from ..format import Format, format_of
 from ..layout import Layout
 from ..nested import product
-from .answers import Answer, Command, Fields, Table, width_of
+from .answers import Answer, Command, Fields, Table
 from .arguments import axes_option, dtype_option, integers, layout, shape_option, subject, text_argument
 from .failures import in_options
-from .picture import picture
 
 T = TypeVar("T")
 
@@ -204,67 +200,6 @@ def _in_blocks(x: Layout, coordinate: Any, fmt: Format | None, halves: Any) -> d
         "inside": tuple([c % b for c, b in zip(whole, fmt.block_shape)]),
         "inside_number": inner(coordinate),
     }
-
-
-# ---- draw ------------------------------------------------------------------------------------------------
-
-
-@click.command(cls=Command)
-@text_argument()
-@click.option("--part", help="What to draw of it, as in 0,:8,:8,0.")
-@click.option("--rows", type=int, help="The dimension that runs down.")
-@click.option("--columns", type=int, help="The dimension that runs across.")
-@click.option(
-    "--style",
-    type=click.Choice(["blocks", "mojo", "cute"]),
-    default="blocks",
-    help="blocks sets blocks apart; mojo and cute print as those libraries do.",
-)
-@shape_option()
-@axes_option()
-@dtype_option()
-def draw(
-    text: str,
-    part: str | None,
-    rows: int | None,
-    columns: int | None,
-    style: str,
-    shape: Any,
-    axes: str | None,
-    dtype: str | None,
-) -> Answer:
-    """A picture: the offset of every coordinate, with the blocks set apart.
-
-    Two dimensions are drawn, by default the last two that are longer than 1; there is one grid for each coordinate of
-    the others.
-    """
-    x = layout(text, shape, axes, dtype)
-    if part is not None:
-        x = x.view[_part(part)]
-    width = width_of(sys.stdout)
-    lines = list(picture(x, rows, columns, width)) if style == "blocks" else format_layout(x, style).splitlines()
-    plain = [click.unstyle(line) for line in lines]
-    return Answer({"layout": x, "lines": plain}, ["\n".join(lines)])
-
-
-def _part(text: str) -> tuple[Any, ...]:
-    """The index that the text writes as numpy does: integers, ``start:stop:step`` and ``...``."""
-    found: list[Any] = []
-    position = 0
-    for word in text.split(","):
-        entry = word.strip()
-        if entry == "...":
-            found.append(...)
-        elif re.fullmatch(r"-?\d{1,300}", entry):
-            found.append(int(entry))
-        elif re.fullmatch(r"(-?\d{1,300})?:(-?\d{1,300})?(:(-?\d{1,300})?)?", entry):
-            found.append(slice(*[int(n) if n else None for n in entry.split(":")]))
-        else:
-            raise ParseError(
-                "this is not a part.", text=text, position=position, hint="write it as in 0,:8,2:10:2 or ...,0"
-            )
-        position += len(word) + 1
-    return tuple(found)
 
 
 # ---- catalog ---------------------------------------------------------------------------------------------

@@ -126,7 +126,7 @@ class Logical:
                 count *= max(0, -((inside.start - inside.stop) // inside.step))
                 ranges.append(inside[:room])
         if count > room:
-            self.notes.append(f"{room} of {count} slices; say at={{dimension: coordinate}} to see others.")
+            self.notes.append(f"{room} of {count} slices are drawn; `at` names others.")
         return list(islice(cartesian(*ranges), room))
 
     def _cells(self, fixed: tuple[int | None, ...]) -> list[Cell]:

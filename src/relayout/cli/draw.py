@@ -1,0 +1,167 @@
+"""The command that draws: ``draw``."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from .. import algebra
+from ..align import compare
+from ..composition import composition
+from ..draw.drawing import Drawing
+from ..draw.make import VIEWS
+from ..draw.make import draw as drawn
+from ..draw.text import format_layout
+from ..errors import ParseError
+from ..files.sizes import as_words
+from .answers import Answer, Command, told, width_of
+from .arguments import as_sizes, axes_option, dtype_option, integers, layout, shape_option, text_argument, tiler
+
+CELLS = ("offset", "coordinate", "block", "none")
+COLORS = ("block", "memory", "coordinate", "row", "column", "none")
+OPERATIONS = {
+    "compose": composition,
+    "divide": algebra.logical_divide,
+    "product": algebra.logical_product,
+    "blocked": algebra.blocked_product,
+    "raked": algebra.raked_product,
+}
+"""The operations that ``--op`` names; TEXT and OTHER are their operands."""
+
+
+def _dimension(ctx: click.Context, param: click.Parameter, value: str | None) -> int | str | None:
+    """A dimension by its number or its name."""
+    return int(value) if value is not None and re.fullmatch(r"-?\d{1,9}", value) else value
+
+
+def _fixed(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[Any, int]:
+    """Coordinates of dimensions: ``h=0``, or several as in ``n=0,h=1``."""
+    found: dict[Any, int] = {}
+    for pair in ",".join(values).split(",") if values else ():
+        dim, sign, coordinate = pair.strip().partition("=")
+        if not sign or not re.fullmatch(r"\d{1,300}", coordinate.strip()):
+            raise click.BadParameter(f"{pair!r} fixes no dimension: write it as in h=0 or 1=0.", ctx, param)
+        found[_dimension(ctx, param, dim.strip())] = int(coordinate)
+    return found
+
+
+EXAMPLES = """\b
+Examples:
+  relayout draw htp:R4Crouton --shape 1,9,9,40 --at n=0,c=0 -o crouton.svg
+  relayout draw '(4,8):(8,1)' --view both --color coordinate
+  relayout draw '(4,8):(8,1)' '(4,8):(1,4)' --difference
+  relayout draw '(6,8):(8,1)' 3,2 --op divide
+  relayout draw '((4,8),2):((16,1),8)' --tile 8,8
+  relayout draw '(8,8):(8,1)' 'Sw<3,0,3> o 0 o (8,8):(8,1)' --html > both.html"""
+
+
+@click.command(cls=Command, epilog=EXAMPLES)
+@text_argument()
+@click.argument("others", nargs=-1, metavar="[OTHER]...")
+@click.option("-o", "--output", metavar="FILE", help="Write the picture to a file: .svg, .html, .tex, .txt or .ans.")
+@click.option("--html", "in_html", is_flag=True, help="Print a page with everything in it, which answers to the mouse.")
+@click.option("--part", help="What to draw of it, as in 0,:8,:8,0.")
+@click.option("--rows", callback=_dimension, metavar="DIM", help="The dimension that runs down, by number or name.")
+@click.option("--columns", callback=_dimension, metavar="DIM", help="The dimension that runs across.")
+@click.option("--at", callback=_fixed, multiple=True, metavar="DIM=N", help="The coordinates of others, as in n=0,c=3.")
+@click.option("--cells", type=click.Choice(CELLS), help="What is written into a cell.")
+@click.option("--color", type=click.Choice(COLORS), help="What the colour of a cell tells.")
+@click.option("--view", type=click.Choice(VIEWS), default="logical", help="Elements by coordinate, address, or both.")
+@click.option("--width", type=click.IntRange(1, 4096), help="How many addresses there are in a line of memory.")
+@click.option("--path", is_flag=True, help="Draw the order of memory as a line (in files).")
+@click.option("--mark", multiple=True, metavar="COORDINATE", help="Outline an element, as in 1,2.")
+@click.option("--tile", callback=as_sizes, metavar="SIZES", help="TEXT is (thread, value): who holds what of a tile?")
+@click.option("--op", type=click.Choice(list(OPERATIONS)), help="Draw an operation on TEXT and OTHER.")
+@click.option("--difference", is_flag=True, help="Colour what TEXT and OTHER place differently.")
+@click.option(
+    "--style",
+    type=click.Choice(["blocks", "mojo", "cute"]),
+    default="blocks",
+    help="blocks sets blocks apart; mojo and cute print as those libraries do.",
+)
+@shape_option()
+@axes_option()
+@dtype_option()
+def draw(
+    text: str,
+    others: tuple[str, ...],
+    output: str | None,
+    in_html: bool,
+    part: str | None,
+    mark: tuple[str, ...],
+    op: str | None,
+    difference: bool,
+    style: str,
+    shape: Any,
+    axes: str | None,
+    dtype: str | None,
+    **look: Any,
+) -> Answer:
+    """A picture: the offset of every coordinate, with the blocks set apart and padding hatched.
+
+    TEXT is a layout in any notation or a name of the catalog; several stand side by side. Two dimensions are drawn, by
+    default the last two that are longer than 1; there is one grid for each coordinate of the others.
+    """
+    key = None if part is None else _part(part)
+    if style != "blocks":
+        x = layout(text, shape, axes, dtype)
+        lines = format_layout(x if key is None else x.view[key], style)
+        return Answer({"layout": x, "lines": lines.splitlines(), "file": None}, [lines])
+    if (op or difference) and len(others) != 1:
+        raise click.UsageError("this is drawn for a TEXT and one OTHER.", click.get_current_context())
+    words = {"shape": shape, "axes": axes, "dtype": dtype}
+    look |= {"part": key, "mark": [integers(c, "a coordinate") for c in mark]}
+    if op:
+        picture = drawn(OPERATIONS[op], layout(text, **words), tiler(others[0]))
+    elif difference:
+        picture = drawn(compare(text, others[0], **words), **look)
+    else:
+        picture = drawn(text, *others, **words, **look)
+    return _answer(picture, output, in_html)
+
+
+def _answer(picture: Drawing, output: str | None, in_html: bool) -> Answer:
+    """The picture where it belongs: in a file, or on stdout as a page or as text."""
+    scene = picture.scene()
+    result = {"layout": scene.panes[0].layout, "lines": picture.text().splitlines(), "file": output}
+    if output is not None:
+        picture.save(output)
+        told(f"{output}: {as_words(Path(output).stat().st_size)}")
+        return Answer(result, [])
+    if in_html:
+        return Answer({**result, "html": picture.html()}, [picture.html()])
+    width = width_of(sys.stdout)
+    return Answer(result, [picture.text() if width is None else picture.ansi(width, _colours())])
+
+
+def _colours() -> int:
+    """How many colours the terminal has."""
+    from rich.console import Console
+
+    found = {"standard": 16, "windows": 16, "256": 256, "truecolor": 1 << 24}
+    return 0 if os.environ.get("NO_COLOR") else found.get(Console(force_terminal=True).color_system or "", 0)
+
+
+def _part(text: str) -> tuple[Any, ...]:
+    """The index that the text writes as numpy does: integers, ``start:stop:step`` and ``...``."""
+    found: list[Any] = []
+    position = 0
+    for word in text.split(","):
+        entry = word.strip()
+        if entry == "...":
+            found.append(...)
+        elif re.fullmatch(r"-?\d{1,300}", entry):
+            found.append(int(entry))
+        elif re.fullmatch(r"(-?\d{1,300})?:(-?\d{1,300})?(:(-?\d{1,300})?)?", entry):
+            found.append(slice(*[int(n) if n else None for n in entry.split(":")]))
+        else:
+            raise ParseError(
+                "this is not a part.", text=text, position=position, hint="write it as in 0,:8,2:10:2 or ...,0"
+            )
+        position += len(word) + 1
+    return tuple(found)

@@ -46,6 +46,11 @@ class Comparison(NamedTuple):
         """Whether both need a buffer of the same size."""
         return self.a.storage_size == self.b.storage_size
 
+    def _repr_svg_(self) -> str | None:
+        from .draw.notebook import svg_of
+
+        return svg_of(self)
+
     def __str__(self) -> str:
         if self.domains is not None:
             return f"different domains: {self.domains[0]} and {self.domains[1]}"

@@ -103,5 +103,10 @@ class ComposedLayout(Immutable):
     def __repr__(self) -> str:
         return f"ComposedLayout({self.outer!r}, {self.inner!r}{f', {self.offset}' if self.offset else ''})"
 
+    def _repr_svg_(self) -> str | None:
+        from .draw.notebook import svg_of
+
+        return svg_of(self)
+
     def __str__(self) -> str:
         return f"{self.outer} o {self.offset} o {self.inner}"

@@ -293,6 +293,11 @@ class Format(Immutable):
         words = "".join([f", {name}={value!r}" for name, value in self._words().items()])
         return f"Format({self.rank}, {self.pairs!r}{words})"
 
+    def _repr_svg_(self) -> str | None:
+        from .draw.notebook import svg_of
+
+        return svg_of(self)
+
     def __str__(self) -> str:
         """The order of the rests, a slash, the blocks, then words: ``0 1 2 3 / 1,8 2,8 3,32 axes nhwc fill 31``."""
         parts = [" ".join(map(str, self.order)) or "scalar"]

@@ -437,6 +437,11 @@ class Layout(Views, Immutable):
             words.append(f"swizzle={self.swizzle!r}")
         return f"Layout({', '.join(words)})"
 
+    def _repr_svg_(self) -> str | None:
+        from .draw.notebook import svg_of
+
+        return svg_of(self)
+
     def __str__(self) -> str:
         return self.to("mojo")
 

@@ -369,6 +369,11 @@ class LinearLayout(Immutable):
     def __repr__(self) -> str:
         return f"LinearLayout({self.bases}, {self.out_dims})"
 
+    def _repr_svg_(self) -> str | None:
+        from .draw.notebook import svg_of
+
+        return svg_of(self)
+
     def __str__(self) -> str:
         """Triton's printed form."""
         outs = f"[{', '.join(f'{name} (size {size})' for name, size in self.out_dims.items())}]"

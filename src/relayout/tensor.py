@@ -184,6 +184,11 @@ class Tensor(TensorData, TensorViews):
         layout = Layout.row_major(self._table.shape).with_offset(k * self._table.elements)
         return self._like(layout, self.interface, None)
 
+    def _repr_svg_(self) -> str | None:
+        from .draw.notebook import svg_of
+
+        return svg_of(self)
+
     def __repr__(self) -> str:
         words = [f"{'x'.join(map(str, self.shape)) or 'scalar'} {self.dtype}"]
         if not isinstance(self.interface, Plain):

@@ -54,7 +54,7 @@ def linear_scene(linear: LinearLayout, limit: int) -> Scene:
         )
     rows, columns = sizes if len(sizes) == 2 else (1, sizes[0])
     _bounded(rows * columns, limit)
-    _bounded(product(tuple(linear.in_dims.values())), 1 << 16)
+    _bounded(product(tuple(linear.in_dims.values())), 16 * limit)
     owners: dict[int, list[Owner]] = {}
     for place, owner in _linear_places(linear):
         owners.setdefault(place[0] * columns + place[1] if len(place) == 2 else place[0], []).append(owner)

@@ -20,6 +20,7 @@ COMMANDS = {
         "at": ("look", "The offset of a coordinate, the coordinates of an offset."),
         "draw": ("draw", "A picture of offsets, with the blocks set apart."),
         "catalog": ("look", "Search the named formats."),
+        "explore": ("explore", "All of this in a browser, as you type."),
     },
     "Reason": {
         "translate": ("reason", "A layout in another notation, or in all of them."),

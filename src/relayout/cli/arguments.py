@@ -25,10 +25,10 @@ _STRANGE = re.compile(r"[^\d\s(),_-]|\d{4000}|(?<=\w)_|_(?=\w)")
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
-def text_argument(name: str = "text") -> Decorator:
+def text_argument(name: str = "text", required: bool = True) -> Decorator:
     """The text of a layout; ``-`` is standard input. The shell completes names of the catalog and of notations."""
 
-    def given(ctx: click.Context, param: click.Parameter, value: str) -> str:
+    def given(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
         if value != "-":
             return value
         return sys.stdin.buffer.read(1 << 20).decode(errors="backslashreplace").strip()
@@ -36,7 +36,7 @@ def text_argument(name: str = "text") -> Decorator:
     def completed(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
         return _beginning([*catalog.names(), *[f"{dialect}:" for dialect in BUILT_IN]], incomplete)
 
-    return click.argument(name, callback=given, shell_complete=completed)
+    return click.argument(name, callback=given, shell_complete=completed, required=required)
 
 
 def as_sizes(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int, ...] | None:

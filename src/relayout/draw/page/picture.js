@@ -14,7 +14,7 @@ import { Stage } from "./stage.js";
  *   layout: import("./digits.js").Layout | null}} Pane
  * @typedef {{panes: Pane[]}} Data
  * @typedef {{pane: number, grid: number, cell: number}} Spot
- * @typedef {{pinned?: (spot: Spot | null) => void}} Hooks
+ * @typedef {{pinned?: (spot: Spot | null) => void, sliced?: (grid: number) => void}} Hooks
  */
 
 const LEAST_SCALE = 0.62;
@@ -182,6 +182,7 @@ export class Picture {
     this.slices.forEach((slices, other) => {
       if (other !== p && `${this.panes[other].names}` === `${names}`) slices.follow(grids[g].fixed);
     });
+    if (p === 0 && this.slices.length) this.hooks.sliced?.(g);
   }
 
   // ---- telling --------------------------------------------------------------------------------------------

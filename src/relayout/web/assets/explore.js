@@ -1,0 +1,160 @@
+// The explorer: fields make a state, the state is in the address and goes to the server, and a picture comes back.
+
+import { copied } from "../picture/copy.js";
+import { Picture } from "../picture/picture.js";
+import { themeButton } from "../picture/theme.js";
+import { ask } from "./ask.js";
+import { offerCatalog } from "./catalog.js";
+import { blame, forgive } from "./errors.js";
+import { showFacts } from "./facts.js";
+import { Fields, element } from "./fields.js";
+import { asked, hashOf, stateOf } from "./link.js";
+import { showSliders } from "./sliders.js";
+import { showVerdict } from "./verdict.js";
+
+/** @typedef {import("./link.js").State} State */
+
+const PAUSE = 130;
+const FORMS = /** @type {const} */ (["text", "svg", "html", "tikz", "python"]);
+const NAMES = { text: "text", svg: "SVG", html: "HTML", tikz: "TikZ", python: "Python" };
+
+/** @type {State} */ let state = {};
+/** @type {Picture | null} */ let picture = null;
+let timer = 0;
+
+const offers = await ask("start");
+const fields = new Fields(offers, (name, value) => {
+  change({ [name]: value, ...(name === "a" || name === "shape" || name === "do" ? { at: "" } : {}), pin: "", slice: "" });
+});
+
+/**
+ * Change the state and draw it, after a pause in typing.
+ * @param {State} part
+ */
+function change(part, pause = PAUSE) {
+  state = { ...state, ...part };
+  remember();
+  fields.fill(state);
+  clearTimeout(timer);
+  timer = setTimeout(draw, pause);
+}
+
+/** Put the state into the address. */
+function remember() {
+  history.replaceState(null, "", hashOf(state));
+}
+
+async function draw() {
+  const answer = await ask("view", { state: asked(state) });
+  if (!answer) return;
+  const stale = Boolean(answer.error);
+  element("picture").classList.toggle("stale", stale && picture !== null);
+  if (stale) {
+    blame(answer.error);
+    return;
+  }
+  forgive();
+  show(answer);
+  const found = await ask("facts", { state: asked(state) });
+  if (found && !found.error) showFacts(element("facts"), found.facts);
+}
+
+/** @param {any} answer */
+function show(answer) {
+  picture?.leave();
+  const root = element("picture");
+  root.innerHTML = answer.figures;
+  picture = new Picture(root, answer.data, {
+    pinned: (spot) => {
+      const coordinate = picture?.pinned;
+      state.pin = spot && coordinate ? `${spot.pane}:${coordinate}` : "";
+      remember();
+    },
+    sliced: (grid) => {
+      state.slice = grid ? `${grid}` : "";
+      remember();
+    },
+  });
+  const [first] = answer.subjects.filter((/** @type {any} */ subject) => subject.label === "A");
+  fields.offerDimensions(first, state);
+  fields.nameNotations(answer.notations);
+  showSliders(element("at"), answer.sliders, state.at ?? "", (at) => change({ at }, 0));
+  showVerdict(element("verdict"), answer, jump);
+  if (state.slice) picture.slices[0]?.show(Math.min(Number(state.slice) || 0, answer.data.panes[0].grids.length - 1));
+  if (state.pin) pin(state.pin);
+}
+
+/**
+ * Pin what the address says.
+ * @param {string} words
+ */
+function pin(words) {
+  const [pane, coordinate] = words.split(":");
+  const spot = picture?.panes[Number(pane)] && picture.spotOf(Number(pane), coordinate.split(","));
+  if (picture && spot) picture.pinAt(spot);
+}
+
+/**
+ * Go to a coordinate: pin it, and draw its slice first where it is not drawn.
+ * @param {string[]} coordinate
+ */
+function jump(coordinate) {
+  if (picture?.spotOf(0, coordinate)) {
+    pin(`0:${coordinate}`);
+    return;
+  }
+  const running = picture ? [picture.panes[0].rows.dim, picture.panes[0].columns.dim] : [];
+  const still = coordinate.map((c, d) => `${d}:${c}`).filter((_, d) => !running.includes(d));
+  change({ at: still.join(","), pin: `0:${coordinate}`, slice: "" }, 0);
+}
+
+// ---- what is around the picture ------------------------------------------------------------------------------
+
+function offerPresets() {
+  const select = /** @type {HTMLSelectElement} */ (element("presets"));
+  for (const { name } of offers.presets) select.append(new Option(name, name));
+  select.addEventListener("change", () => {
+    const chosen = offers.presets.find((/** @type {{name: string}} */ preset) => preset.name === select.value);
+    if (chosen) restart({ ...chosen.state, theme: state.theme });
+    select.value = "";
+  });
+}
+
+function offerCopies() {
+  const bar = /** @type {HTMLElement} */ (document.querySelector(".copies"));
+  for (const form of FORMS) {
+    const button = Object.assign(document.createElement("button"), { type: "button", textContent: NAMES[form] });
+    button.addEventListener("click", async () => {
+      const answer = await ask("copy", { state: asked(state), form });
+      if (answer?.error) blame(answer.error);
+      else if (answer) await copied(button, answer.text);
+    });
+    bar.append(button);
+  }
+  const link = /** @type {HTMLButtonElement} */ (element("link"));
+  link.addEventListener("click", () => copied(link, location.href));
+}
+
+/** @param {State} next */
+function restart(next) {
+  state = next;
+  if (state.theme) document.documentElement.dataset.theme = state.theme;
+  change({}, 0);
+}
+
+let field = "a";
+for (const name of ["a", "b"]) element(name).addEventListener("focus", () => (field = name));
+offerCatalog(offers.catalog, (entry) => {
+  const into = field === "b" && !element("second").hidden ? "b" : "a";
+  const words = { at: "", pin: "", slice: "", rows: "", columns: "", axes: "" };
+  change(into === "b" ? { b: entry.name } : { ...words, a: entry.name, shape: entry.shape, dtype: entry.dtype }, 0);
+});
+offerPresets();
+offerCopies();
+themeButton(element("theme"), (theme) => {
+  state.theme = theme;
+  remember();
+  picture?.recolour();
+});
+addEventListener("hashchange", () => restart(stateOf(location.hash)));
+restart(location.hash.length > 1 ? stateOf(location.hash) : { ...offers.presets[0].state });

@@ -1,0 +1,150 @@
+// The fields of the page: what they offer, and the state that they hold.
+
+import { FIELDS } from "./link.js";
+
+/**
+ * @typedef {import("./link.js").State} State
+ * @typedef {{shape: string[], names: string[], example: boolean}} Subject
+ */
+
+/** What can be done with a layout, beside the algebra; whether it takes a second one. */
+export const LOOKS = /** @type {const} */ ([
+  ["look", "Look at A", false],
+  ["compare", "Compare with B", true],
+  ["beside", "Beside B", true],
+  ["threads", "Threads", false],
+]);
+
+const OPTIONS = {
+  color: ["block", "memory", "coordinate", "row", "column", "none"],
+  cells: ["offset", "coordinate", "block", "none"],
+  view: ["logical", "memory", "both"],
+};
+
+const SIGNS = /** @type {Record<string, string>} */ ({
+  composition: "A ∘ B",
+  logical_divide: "logical ÷",
+  zipped_divide: "zipped ÷",
+  logical_product: "logical ×",
+  blocked_product: "blocked ×",
+  raked_product: "raked ×",
+  right_inverse: "right inverse",
+  left_inverse: "left inverse",
+});
+
+export class Fields {
+  /**
+   * @param {{types: string[], binary: string[], unary: string[]}} offers
+   * @param {(name: keyof State, value: string) => void} changed
+   */
+  constructor(offers, changed) {
+    this.binary = new Set([...offers.binary, "compare", "beside"]);
+    this.#options("dtype", offers.types);
+    for (const [name, values] of Object.entries(OPTIONS)) {
+      control(name).append(new Option(name === "view" ? "logical" : "automatic", ""));
+      for (const value of values) if (value !== "logical") control(name).append(new Option(value, value));
+    }
+    const looks = LOOKS.map(([value, text]) => choice(value, text));
+    const operations = [...offers.binary, ...offers.unary].map((value) => choice(value, SIGNS[value] ?? value));
+    element("looks").append(...looks);
+    element("operations").append(...operations);
+    for (const name of FIELDS) {
+      if (name === "do" || name === "at") continue;
+      control(name).addEventListener("input", () => changed(name, this.#value(name)));
+    }
+    element("do").addEventListener("change", (event) => changed("do", /** @type {HTMLInputElement} */ (event.target).value));
+    for (const form of document.forms) form.addEventListener("submit", (event) => event.preventDefault());
+  }
+
+  /**
+   * @param {string} name
+   * @param {string[]} values
+   */
+  #options(name, values) {
+    const list = /** @type {HTMLInputElement} */ (control(name)).list;
+    list?.append(...values.map((value) => new Option(value, value)));
+  }
+
+  /** @param {string} name */
+  #value(name) {
+    const found = control(name);
+    if (found instanceof HTMLInputElement && found.type === "checkbox") return found.checked ? "1" : "";
+    return found.value;
+  }
+
+  /**
+   * Fill in a state, without touching a field that has it already (the cursor stays where it is).
+   * @param {State} state
+   */
+  fill(state) {
+    for (const name of FIELDS) {
+      if (name === "at") continue;
+      const wanted = state[name] ?? "";
+      if (name === "do") {
+        const radio = document.querySelector(`input[name="do"][value="${CSS.escape(wanted || "look")}"]`);
+        if (radio instanceof HTMLInputElement) radio.checked = true;
+        continue;
+      }
+      const found = control(name);
+      if (found instanceof HTMLInputElement && found.type === "checkbox") found.checked = wanted === "1";
+      else if (found.value !== wanted) found.value = wanted;
+      if (found instanceof HTMLSelectElement && wanted && found.value !== wanted) {
+        found.append(new Option(wanted, wanted, false, true));
+      }
+    }
+    const doing = state.do || "look";
+    element("second").hidden = !this.binary.has(doing);
+    element("tiles").hidden = doing !== "threads";
+    const drawn = LOOKS.some(([value]) => value === doing) && doing !== "threads";
+    element("look").toggleAttribute("hidden", !drawn);
+  }
+
+  /**
+   * Offer the dimensions of what is drawn, and show the shape that it has.
+   * @param {Subject} subject
+   * @param {State} state
+   */
+  offerDimensions(subject, state) {
+    const field = /** @type {HTMLInputElement} */ (control("shape"));
+    field.placeholder = subject.example ? `${subject.shape.join(",")} (example)` : subject.shape.join(",");
+    for (const name of /** @type {const} */ (["rows", "columns"])) {
+      const select = control(name);
+      const options = subject.shape.map((size, d) => new Option(`${subject.names[d] ?? `dim ${d}`} (${size})`, `${d}`));
+      select.replaceChildren(new Option("automatic", ""), ...options);
+      select.value = state[name] ?? "";
+    }
+  }
+
+  /**
+   * Show which notations a text is in.
+   * @param {Record<string, string[]>} found
+   */
+  nameNotations(found) {
+    for (const name of ["a", "b"]) {
+      const badge = element(`${name}-notation`);
+      badge.textContent = (found[name] ?? []).join(", ");
+    }
+  }
+}
+
+/** @param {string} name */
+export function element(name) {
+  return /** @type {HTMLElement} */ (document.getElementById(name));
+}
+
+/** @param {string} name */
+function control(name) {
+  return /** @type {HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement} */ (document.getElementById(name));
+}
+
+/**
+ * @param {string} value
+ * @param {string} text
+ */
+function choice(value, text) {
+  const label = document.createElement("label");
+  const input = Object.assign(document.createElement("input"), { type: "radio", name: "do", value });
+  const words = Object.assign(document.createElement("span"), { textContent: text, title: value });
+  label.append(input, words);
+  return label;
+}

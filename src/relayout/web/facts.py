@@ -1,0 +1,41 @@
+"""What there is to tell of a layout in words and tables: the ledger, the plain words, every notation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..cli.look import facts_of_layout, told
+from ..errors import LayoutError
+from ..explain import explain
+from ..rosetta import rosetta
+from .state import State, bits_of
+from .view import Subject, see
+
+
+def facts(state: State) -> dict[str, Any]:
+    """For every subject of the picture its ledger, its explanation and its notations."""
+    return {"facts": [_facts(subject, state) for subject in see(state).subjects]}
+
+
+def _facts(subject: Subject, state: State) -> dict[str, Any]:
+    dtype = state.dtype or None
+    return {
+        "label": subject.label,
+        "title": subject.text.strip(),
+        "ledger": told(facts_of_layout(subject.layout, bits_of(state))),
+        "words": _words(subject, dtype),
+        "rosetta": _rosetta(subject, dtype),
+    }
+
+
+def _words(subject: Subject, dtype: str | None) -> list[str]:
+    try:
+        return explain(subject.layout, axes=subject.names or None, dtype=dtype).splitlines()
+    except LayoutError as error:
+        return [error.message]
+
+
+def _rosetta(subject: Subject, dtype: str | None) -> list[dict[str, Any]]:
+    found = rosetta(subject.layout, dtype=dtype)
+    reasons = found.reasons
+    return [{"notation": name, "text": found.texts.get(name), "reason": reasons.get(name, "")} for name in found]

@@ -1,0 +1,104 @@
+"""All that the page can ask, as one function from a question to an answer; it never raises."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .. import catalog
+from ..elements import ELEMENTS
+from ..errors import LayoutError, LimitExceeded, ParseError, ShapeError, shown
+from ..format import Format
+from .facts import facts
+from .presets import PRESETS
+from .python import python
+from .state import Blamed, State, example_shape, state_of
+from .view import BINARY, UNARY, see, view
+
+_WORDS = {
+    "element_bits= or dtype=": "the element type",
+    "pass shape=(...)": "fill in the shape, as in 1,8,8,32",
+    "shape=(...)": "the shape",
+    "dtype=": "the element type",
+    "axes=": "the axes",
+}
+"""What the library says of its parameters, said of the page's fields."""
+
+
+def handle(request: Any) -> dict[str, Any]:
+    """The answer to ``{"ask": ..., "state": {...}}``, or ``{"error": {...}}``."""
+    try:
+        if not isinstance(request, dict):
+            raise ShapeError(f"a question is an object, got {shown(request)}.", hint='{"ask": "view", "state": {...}}')
+        ask = request.get("ask")
+        if not isinstance(ask, str) or ask not in _QUESTIONS:
+            raise ShapeError(f"{shown(ask)} is not a question.", hint=f"one of {', '.join(_QUESTIONS)}")
+        return _QUESTIONS[ask](request)
+    except LayoutError as error:
+        return {"error": _told(error)}
+    except (MemoryError, OverflowError, RecursionError, ValueError):
+        # Python itself gives up on numbers of more than 4300 digits, and on deep nesting.
+        limit = LimitExceeded("this is too large for a picture.", hint="ask about a part of it")
+        return {"error": _told(limit)}
+
+
+def _told(error: LayoutError) -> dict[str, Any]:
+    field = ""
+    if isinstance(error, Blamed):
+        field, error = error.field, error.error
+    hint = error.hint
+    for words, said in _WORDS.items():
+        hint = hint.replace(words, said)
+    found = {"code": error.code, "name": type(error).__name__, "message": error.message, "hint": hint, "field": field}
+    if isinstance(error, ParseError):
+        found |= {"text": error.text, "position": error.position}
+    return found
+
+
+# ---- the questions ---------------------------------------------------------------------------------------
+
+
+def _start(request: dict[str, Any]) -> dict[str, Any]:
+    """What the page offers: names of the catalog, element types, operations, views to begin with."""
+    entries = [_entry(catalog.entry(name)) for name in catalog.names()]
+    return {
+        "catalog": entries,
+        "types": list(ELEMENTS),
+        "binary": list(BINARY),
+        "unary": list(UNARY),
+        "presets": [{"name": name, "state": state} for name, state in PRESETS.items()],
+    }
+
+
+def _entry(entry: catalog.Entry) -> dict[str, str]:
+    forms = list(entry.forms.values())
+    first = forms[0]
+    what = str(first.renamed(None)) if isinstance(first, Format) else first.to("cute")
+    if len(forms) > 1:
+        what = f"for {', '.join(map(str, entry.forms))} bits"
+    shape = ",".join(map(str, example_shape(first))) if isinstance(first, Format) else ""
+    width = "" if None in entry.forms else str(next(iter(entry.forms)))
+    dtype = {"": "", "8": "uint8", "16": "float16", "32": "float32"}.get(width, f"uint{width}")
+    about = {"name": entry.name, "axes": entry.axes, "format": what, "source": entry.provenance, "note": entry.note}
+    return {**about, "shape": shape, "dtype": dtype}
+
+
+def _copy(request: dict[str, Any]) -> dict[str, Any]:
+    state, form = _state(request), request.get("form")
+    if form == "python":
+        return {"text": python(state)}
+    if form not in ("text", "svg", "html", "tikz"):
+        raise ShapeError(f"there is no form {shown(form)}.", hint="text, svg, html, tikz or python")
+    return {"text": getattr(see(state).drawing, form)()}
+
+
+def _state(request: dict[str, Any]) -> State:
+    return state_of(request.get("state", {}))
+
+
+_QUESTIONS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    "start": _start,
+    "view": lambda request: view(_state(request)),
+    "facts": lambda request: facts(_state(request)),
+    "copy": _copy,
+}

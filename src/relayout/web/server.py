@@ -1,0 +1,162 @@
+"""The explorer's server: one page and one question, on this machine only, for whoever knows the token.
+
+Any page in the same browser can send requests to 127.0.0.1, so a request is served only if its path starts with the
+token, its Host is ours (against names rebound to this address) and its Origin, where it has one, is ours as well.
+Files are served from a table made at the start; no path is ever looked up on disk.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import sys
+from collections.abc import Callable
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.resources import files
+from typing import Any
+
+from ..draw.html import MODULES, STYLE
+from .handle import handle
+
+BODY_LIMIT = 1 << 16
+"""The longest question, in bytes."""
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+_TYPES = {"html": "text/html", "js": "text/javascript", "css": "text/css", "svg": "image/svg+xml"}
+
+
+def served_files() -> dict[str, tuple[str, bytes]]:
+    """The type and the content of each file by its path behind the token; the page itself is under the empty path."""
+    own = files(__package__) / "assets"
+    shared = files("relayout.draw") / "page"
+    found = {f"assets/{file.name}": file for file in own.iterdir() if file.name.rpartition(".")[2] in _TYPES}
+    found |= {f"picture/{name}": shared / name for name in (*MODULES, STYLE)}
+    table = {path: (_TYPES[path.rpartition(".")[2]], file.read_bytes()) for path, file in found.items()}
+    table["picture/colours.css"] = "text/css", _colours()
+    table[""] = table.pop("assets/page.html")
+    return table
+
+
+def _colours() -> bytes:
+    from ..draw.colours import css
+
+    return css().encode()
+
+
+class Explorer(ThreadingHTTPServer):
+    """The server; ``url`` is where its page is."""
+
+    daemon_threads = True
+
+    def __init__(self, port: int = 0, answer: Callable[[Any], dict[str, Any]] = handle) -> None:
+        self.token = secrets.token_urlsafe(16)
+        self.files = served_files()
+        self.answer = answer
+        super().__init__(("127.0.0.1", port), _Request)
+        self.hosts = tuple([f"{name}:{self.server_port}" for name in ("127.0.0.1", "localhost")])
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A browser that hangs up is no error; anything else is told as the library's mistake."""
+        error = sys.exception()
+        if error is not None and not isinstance(error, ConnectionError | TimeoutError):
+            sys.excepthook(type(error), error, error.__traceback__)
+
+    @property
+    def url(self) -> str:
+        return f"http://{self.hosts[0]}/{self.token}/"
+
+
+class _Request(BaseHTTPRequestHandler):
+    server: Explorer
+    server_version = "relayout"
+    sys_version = ""
+    timeout = 10
+
+    def do_GET(self) -> None:
+        path = self._path()
+        if path is None:
+            return
+        found = self.server.files.get(path)
+        if found is None:
+            self._refuse(HTTPStatus.NOT_FOUND)
+        else:
+            self._send(HTTPStatus.OK, *found)
+
+    def do_POST(self) -> None:
+        path = self._path()
+        if path is None:
+            return
+        if path != "handle":
+            self._refuse(HTTPStatus.NOT_FOUND if path not in self.server.files else HTTPStatus.METHOD_NOT_ALLOWED)
+            return
+        body = self._body()
+        if body is None:
+            return
+        try:
+            question = json.loads(body)
+        except (ValueError, RecursionError):
+            self._refuse(HTTPStatus.BAD_REQUEST)
+            return
+        self._send(HTTPStatus.OK, "application/json", json.dumps(self.server.answer(question)).encode())
+
+    def __getattr__(self, name: str) -> Any:
+        """Every other method is refused as one."""
+        if name.startswith("do_"):
+            return lambda: self._refuse(HTTPStatus.METHOD_NOT_ALLOWED)
+        raise AttributeError(name)
+
+    def _path(self) -> str | None:
+        """What comes behind the token; None where the request was refused."""
+        host, origin = self.headers.get("Host"), self.headers.get("Origin")
+        if host not in self.server.hosts or origin not in (None, *[f"http://{name}" for name in self.server.hosts]):
+            self._refuse(HTTPStatus.FORBIDDEN)
+            return None
+        token, slash, path = self.path.removeprefix("/").partition("/")
+        if not slash or not secrets.compare_digest(token.encode(), self.server.token.encode()):
+            self._refuse(HTTPStatus.FORBIDDEN)
+            return None
+        return path.partition("?")[0]
+
+    def _body(self) -> bytes | None:
+        """The question's bytes; None where the request was refused."""
+        if self.headers.get_content_type() != "application/json":
+            self._refuse(HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
+            return None
+        length = self.headers.get("Content-Length", "")
+        if not (length.isascii() and length.isdigit()) or "Transfer-Encoding" in self.headers:
+            self._refuse(HTTPStatus.LENGTH_REQUIRED)
+            return None
+        if len(length) > 9 or int(length) > BODY_LIMIT:
+            self._refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+            return None
+        body = self.rfile.read(int(length))
+        if len(body) < int(length):
+            self._refuse(HTTPStatus.BAD_REQUEST)
+            return None
+        return body
+
+    def _refuse(self, status: HTTPStatus) -> None:
+        self._send(status, "text/plain", f"{status.phrase}\n".encode())
+
+    def _send(self, status: HTTPStatus, kind: str, content: bytes) -> None:
+        self.send_response(status)
+        for name, value in (
+            ("Content-Type", f"{kind}; charset=utf-8"),
+            ("Content-Length", str(len(content))),
+            ("Content-Security-Policy", POLICY),
+            ("X-Content-Type-Options", "nosniff"),
+            ("Referrer-Policy", "no-referrer"),
+            ("Cross-Origin-Resource-Policy", "same-origin"),
+            ("Cache-Control", "no-store"),
+        ):
+            self.send_header(name, value)
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(content)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Nothing: the terminal is for what concerns its user."""

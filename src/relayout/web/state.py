@@ -1,0 +1,169 @@
+"""What the page asks about: texts from its fields, read and checked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from typing import Any
+
+from .. import catalog
+from ..cli.arguments import integers
+from ..dialects import BUILT_IN, named, read
+from ..errors import LayoutError, LimitExceeded, ShapeError, shown
+from ..format import Format
+from ..layout import Layout
+from ..nested import product
+
+TEXT_LIMIT = 4096
+"""The longest text of a field."""
+
+_EXAMPLE_SIZE = 1024
+"""An example shape has at most that many elements, unless one block has more."""
+
+
+class Blamed(LayoutError):
+    """An error that one field of the page is to blame for."""
+
+    def __init__(self, field: str, error: LayoutError) -> None:
+        super().__init__(error.message)
+        self.field = field
+        self.error = error
+
+
+@contextmanager
+def blaming(field: str) -> Iterator[None]:
+    """Errors inside are this field's, unless another is to blame already."""
+    try:
+        yield
+    except Blamed:
+        raise
+    except LayoutError as error:
+        raise Blamed(field, error) from error
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """The fields of the page, as they are in its address; an empty one was not filled in."""
+
+    a: str = ""
+    b: str = ""
+    do: str = ""
+    shape: str = ""
+    axes: str = ""
+    dtype: str = ""
+    rows: str = ""
+    columns: str = ""
+    at: str = ""
+    cells: str = ""
+    color: str = ""
+    view: str = ""
+    path: str = ""
+    tile: str = ""
+
+    @property
+    def sizes(self) -> tuple[int, ...] | None:
+        """The shape that was filled in: ``1,8,8,32`` or ``1x8x8x32``."""
+        with blaming("shape"):
+            return _sizes(self.shape, "a shape")
+
+    @property
+    def tile_sizes(self) -> tuple[int, ...] | None:
+        with blaming("tile"):
+            return _sizes(self.tile, "the shape of a tile")
+
+    @property
+    def fixed(self) -> dict[int, int]:
+        """The dimensions that stand still, as in ``0:3,2:1``."""
+        return {int(d): int(n) for d, n in re.findall(r"(\d{1,3}):(\d{1,18})", self.at)}
+
+    def dimension(self, field: str) -> int | str | None:
+        """A dimension by number or by name."""
+        text = str(getattr(self, field)).strip()
+        return int(text) if re.fullmatch(r"\d{1,3}", text) else text or None
+
+
+def _sizes(text: str, what: str) -> tuple[int, ...] | None:
+    if not text.strip():
+        return None
+    found = integers(text.replace("x", ","), what)
+    return found if isinstance(found, tuple) else (found,)
+
+
+def state_of(raw: Any) -> State:
+    """The state of a question; what is no text, too long or unknown is refused."""
+    if not isinstance(raw, dict):
+        raise ShapeError(f"a state is an object, got {shown(raw)}.", hint="send the fields of the page")
+    known = {field.name for field in fields(State)}
+    for name, text in raw.items():
+        if name not in known or not isinstance(text, str):
+            raise ShapeError(f"{shown(name)} is no field with a text.", hint=f"one of {', '.join(sorted(known))}")
+        if len(text) > TEXT_LIMIT:
+            raise LimitExceeded(
+                f"{name} has {len(text)} characters, more than {TEXT_LIMIT}.", hint="shorten it", limit=TEXT_LIMIT
+            )
+    return State(**raw)
+
+
+# ---- reading ---------------------------------------------------------------------------------------------
+
+
+def found_in(state: State, field: str) -> Any:
+    """What the text of a field writes down."""
+    with blaming("dtype"):
+        bits_of(state)
+    with blaming(field):
+        text = getattr(state, field)
+        if not text.strip():
+            raise ShapeError("nothing is written here yet.", hint="write a layout, or pick one from the catalog")
+        return read(text, dtype=state.dtype or None)
+
+
+def bits_of(state: State) -> int | None:
+    """The width of an element, where a type was filled in."""
+    from ..elements import element
+
+    return element(state.dtype).bits if state.dtype else None
+
+
+def notations(text: str) -> list[str]:
+    """Where a text is understood: the names of notations, or ``catalog``; nowhere, if it is no layout's."""
+    written = text.strip()
+    if catalog.named(written) is not None:
+        return ["catalog"]
+    fitting = []
+    for name in BUILT_IN:
+        try:
+            named(name).parse(written.removeprefix(f"{name}:"))
+        except LayoutError:
+            continue
+        fitting.append(name)
+    if fitting:
+        return fitting
+    return ["catalog"] if any(name.partition(":")[2] == written for name in catalog.names()) else []
+
+
+def example_shape(fmt: Format) -> tuple[int, ...]:
+    """A shape that shows what a format does: a block or two along each blocked dimension, a few elements elsewhere."""
+    sizes = [
+        block if block > 1 else 1 if fmt.axes and fmt.axes[d] in "nb" else 4 for d, block in enumerate(fmt.block_shape)
+    ]
+    for d, block in enumerate(fmt.block_shape):
+        if block > 1 and 2 * product(tuple(sizes)) <= _EXAMPLE_SIZE:
+            sizes[d] *= 2
+    return tuple(sizes)
+
+
+def shape_for(state: State, *found: Any) -> tuple[tuple[int, ...] | None, bool]:
+    """The shape to draw for, and whether it is an example: that of the field, of a layout, or one of our choice."""
+    sizes = state.sizes
+    if sizes is not None:
+        return sizes, False
+    for x in found:
+        if isinstance(x, Layout):
+            return x.extents, False
+    for x in found:
+        if isinstance(x, Format):
+            return example_shape(x), True
+    return None, False

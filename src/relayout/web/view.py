@@ -1,0 +1,227 @@
+"""The picture that a state asks for, with what stands beside it: the notations found, the verdict, the result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from .. import algebra
+from ..align import aligned
+from ..align import compare as compare_any
+from ..cli.arguments import layout, tiler
+from ..compare import Comparison
+from ..composition import composition
+from ..dialects import with_shape
+from ..draw.drawing import Drawing
+from ..draw.html import data, figures
+from ..draw.make import draw
+from ..draw.scene import Scene
+from ..errors import NotExpressible, ShapeError, shown
+from ..format import Format
+from ..layout import Layout
+from .state import State, blaming, found_in, notations, shape_for
+
+CELLS = 1 << 14
+"""The most cells of a pane on the page."""
+
+BINARY: dict[str, Callable[..., Layout]] = {
+    "composition": composition,
+    "logical_divide": algebra.logical_divide,
+    "zipped_divide": algebra.zipped_divide,
+    "logical_product": algebra.logical_product,
+    "blocked_product": algebra.blocked_product,
+    "raked_product": algebra.raked_product,
+}
+UNARY: dict[str, Callable[..., Layout]] = {
+    "complement": algebra.complement,
+    "coalesce": algebra.coalesce,
+    "right_inverse": algebra.right_inverse,
+    "left_inverse": algebra.left_inverse,
+}
+WHOLE_LAYOUTS = ("blocked_product", "raked_product")
+"""The operations whose second operand is a layout, never a tiler."""
+
+
+class Subject(NamedTuple):
+    """What stands in a field, or came out of an operation."""
+
+    label: str
+    text: str
+    found: Any
+    layout: Layout
+    names: str = ""
+    example: bool = False
+
+
+class Seen(NamedTuple):
+    """A picture and what it is of."""
+
+    drawing: Drawing
+    subjects: list[Subject]
+    verdict: Comparison | None = None
+    refusal: str = ""
+
+
+def see(state: State) -> Seen:
+    """The picture of a state."""
+    if state.do in BINARY or state.do in UNARY:
+        return _operation(state)
+    if state.do == "compare":
+        return _comparison(state)
+    if state.do == "beside":
+        subjects = _subjects(state, "a", "b")
+        return Seen(_drawn(state, subjects), subjects)
+    if state.do == "threads":
+        subjects = _subjects(state, "a")
+        sizes = state.tile_sizes
+        with blaming("tile"):
+            if sizes is None:
+                raise ShapeError("a tile has a shape, and none is given.", hint="fill it in, as in 16,16")
+        return Seen(draw(subjects[0].layout, tile=sizes), subjects)
+    if state.do not in ("", "look"):
+        raise ShapeError(f"there is nothing called {shown(state.do)} to do.", hint="pick one of the page's buttons")
+    subjects = _subjects(state, "a")
+    return Seen(_drawn(state, subjects), subjects)
+
+
+def _subjects(state: State, *names: str) -> list[Subject]:
+    """What the fields hold, all for one shape and with their dimensions in one order."""
+    found = [found_in(state, name) for name in names]
+    with blaming("axes"):
+        if state.axes or len(found) == 2:
+            found = list(aligned(found[0], found[-1], state.axes or None))[: len(found)]
+    shape, example = shape_for(state, *found)
+    subjects = []
+    for name, x in zip(names, found):
+        with blaming("shape" if shape is None or state.shape else name):
+            if shape is None:
+                raise ShapeError("this text says nothing about the shape.", hint="pass shape=(...)")
+            axes = x.axes if isinstance(x, Format) else state.axes
+            subjects.append(
+                Subject(name.upper(), getattr(state, name), x, with_shape(x, shape), axes or state.axes, example)
+            )
+    return subjects
+
+
+def _drawn(state: State, subjects: list[Subject]) -> Drawing:
+    """The layouts of the subjects side by side, as the fields say."""
+    names = next((subject.names for subject in subjects if subject.names), None)
+    shape = subjects[0].layout.extents
+    return draw(
+        *[subject.text if isinstance(subject.found, Format) else subject.layout for subject in subjects],
+        shape=shape,
+        axes=names,
+        dtype=state.dtype or None,
+        **_look(state),
+        view=state.view or "logical",
+    )
+
+
+def _look(state: State) -> dict[str, Any]:
+    return {
+        "rows": state.dimension("rows"),
+        "columns": state.dimension("columns"),
+        "at": state.fixed,
+        "cells": state.cells or None,
+        "color": state.color or None,
+        "path": state.path == "1",
+    }
+
+
+def _comparison(state: State) -> Seen:
+    subjects = _subjects(state, "a", "b")
+    verdict = compare_any(subjects[0].layout, subjects[1].layout)
+    if state.color or state.view not in ("", "logical"):
+        return Seen(_drawn(state, subjects), subjects, verdict)
+    names = subjects[0].names or subjects[1].names or None
+    drawing = draw(verdict, axes=names, **{**_look(state), "color": None})
+    return Seen(drawing, subjects, verdict)
+
+
+def operands(state: State) -> list[Any]:
+    """What an operation works on: a layout, and where it takes another the layout or the tiler."""
+    found: list[Any] = [_subjects(state, "a")[0].layout]
+    if state.do in BINARY:
+        with blaming("b"):
+            if not state.b.strip():
+                raise ShapeError(
+                    f"{state.do} has a second operand.", hint="a layout, or a tiler as in 2,4 or <2:1, 4:2>"
+                )
+            found.append(layout(state.b) if state.do in WHOLE_LAYOUTS else tiler(state.b))
+    return found
+
+
+def _operation(state: State) -> Seen:
+    found = operands(state)
+    subject = _subjects(state, "a")[0]
+    operation = {**BINARY, **UNARY}[state.do]
+    try:
+        result = operation(*found)
+    except NotExpressible as refusal:
+        if state.do != "composition":
+            raise
+        # The function has a picture, though no layout is that function.
+        return Seen(draw(operation, *found), [subject], refusal=refusal.message)
+    made = Subject("result", state.do, result, result)
+    if state.do in BINARY:
+        return Seen(draw(operation, *found), [made, subject])
+    before = subject.layout
+    return Seen(
+        Drawing(lambda limit: _arrow(draw(before).scene(limit), draw(result).scene(limit), state.do)), [made, subject]
+    )
+
+
+def _arrow(before: Scene, after: Scene, name: str) -> Scene:
+    """A layout and what an operation makes of it; their elements are not the same things."""
+    made = []
+    for pane in after.panes:
+        grids = [replace(grid, keys=[-1] * len(grid.keys)) for grid in pane.grids]
+        made.append(replace(pane, joint="\u2192", title=f"{name} = {pane.title}", grids=grids))
+    first = [replace(pane, title=f"A = {pane.title}") for pane in before.panes]
+    return Scene([*first, *made], before.legend, list(dict.fromkeys([*before.notes, *after.notes])))
+
+
+# ---- the answer ------------------------------------------------------------------------------------------
+
+
+def view(state: State) -> dict[str, Any]:
+    """The picture, and what the page shows beside its fields."""
+    seen = see(state)
+    scene = seen.drawing.scene(CELLS)
+    return {
+        "figures": figures(scene),
+        "data": data(scene),
+        "subjects": [_beside(subject) for subject in seen.subjects],
+        "notations": {name: notations(getattr(state, name)) for name in ("a", "b")},
+        "verdict": None if seen.verdict is None else _verdict(seen.verdict),
+        "refusal": seen.refusal,
+        "sliders": _sliders(scene),
+    }
+
+
+def _beside(subject: Subject) -> dict[str, Any]:
+    return {
+        "label": subject.label,
+        "layout": str(subject.layout),
+        "shape": list(map(str, subject.layout.extents)),
+        "names": list(subject.names),
+        "example": subject.example,
+    }
+
+
+def _verdict(verdict: Comparison) -> dict[str, Any]:
+    where = None if verdict.coordinate is None else list(map(str, verdict.coordinate))
+    return {"same": bool(verdict), "words": str(verdict), "coordinate": where}
+
+
+def _sliders(scene: Scene) -> list[dict[str, Any]]:
+    """The dimensions whose slices did not all find room, for the page to ask about one by one."""
+    for pane in scene.panes:
+        if pane.kind != "logical" or pane.layout is None:
+            continue
+        extents = pane.layout.extents
+        still = [d for d, n in enumerate(extents) if n > 1 and d not in (pane.rows.dim, pane.columns.dim)]
+        if any(len({grid.fixed[d] for grid in pane.grids}) < extents[d] for d in still):
+            return [{"dim": d, "name": pane.names[d], "extent": str(extents[d])} for d in still]
+    return []

@@ -972,6 +972,7 @@ CODES = {
     Undetermined: "RL009",
     rl.Cancelled: "RL010",
     rl.BadFile: "RL011",
+    rl.DeviceError: "RL012",
 }
 
 

@@ -53,6 +53,7 @@ from .draw.text import format_layout, print_layout
 from .errors import (
     BadFile,
     Cancelled,
+    DeviceError,
     LayoutError,
     LayoutMismatch,
     LimitExceeded,
@@ -110,6 +111,7 @@ __all__ = [
     "Cancelled",
     "Comparison",
     "ComposedLayout",
+    "DeviceError",
     "E",
     "Format",
     "Inference",

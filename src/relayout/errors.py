@@ -169,6 +169,14 @@ class BadFile(LayoutError):
         super().__init__(message, hint=hint, file=file, tensor=tensor, **operands)
 
 
+class DeviceError(LayoutError):
+    """A GPU that is not there, cannot be used, or failed."""
+
+    code = "RL012"
+    meaning = "a GPU, or what is needed to use it, is missing or failed"
+    way_out = "install what the message names, or copy the array to the host and repack it there"
+
+
 def error_classes() -> tuple[type[LayoutError], ...]:
     """Every error class, in the order of its code."""
     return (
@@ -183,4 +191,5 @@ def error_classes() -> tuple[type[LayoutError], ...]:
         Undetermined,
         Cancelled,
         BadFile,
+        DeviceError,
     )

@@ -14,7 +14,7 @@ try:
 except ImportError:  # pragma: no cover - there is no such lock on Windows
     fcntl = None  # type: ignore[assignment]
 
-VERSION = 1
+VERSION = 2
 
 DONE = "done"
 """The last line: everything is written, and only names are left to be changed."""

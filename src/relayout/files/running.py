@@ -16,12 +16,13 @@ from ..errors import BadFile, Cancelled, LayoutError, LayoutMismatch
 from ..repack.plan import Progress
 from .changes import Change
 from .crew import done_by
-from .entry import Source
+from .entry import Destination, Source
 from .journal import Journal
 from .regions import Files
 from .room import Buffers, Room
 from .sealing import seal
 from .staging import Staging
+from .verify import Verification
 from .verifying import verify_change
 from .work import Unit, Worker, units
 
@@ -45,6 +46,9 @@ class Run:
         """Run to the end; returns the bytes that were there already."""
         staging, head = self.staging, self._head()
         try:
+            self._check_apart()
+            if resume and not force and self._is_done():
+                return self.total
             journaled = self._may_begin(resume, force)
             journal = Journal(staging.journal)
         except OSError as error:
@@ -58,9 +62,8 @@ class Run:
             journal.close()
 
     def _may_begin(self, resume: bool, force: bool) -> bool:
-        """Refuse to write over the source, over files that are there, and over another run's; is there a journal?"""
+        """Refuse to write over files that are there, and over another run's; is there a journal?"""
         staging = self.staging
-        self._check_apart()
         journaled = staging.journal.exists()
         if force or (resume and journaled):
             return journaled
@@ -90,6 +93,13 @@ class Run:
         if path.is_dir() and not (self.staging.is_folder and (path / "zarr.json").is_file()):
             raise BadFile(f"{path} is a folder, and no Zarr.", hint="choose another name", file=path)
 
+    def _is_done(self) -> bool:
+        """Whether the files are there, as a run that finished leaves them, and hold what is asked for."""
+        if self.staging.journal.exists() or self.staging.begun or not self.staging.stands:
+            return False
+        with Files() as files:
+            return self._difference(files, self.staging.final) is None
+
     def _check_unfinished(self, journal: Journal, force: bool) -> None:
         if not force:
             self.staging.refuse_existing()
@@ -102,7 +112,7 @@ class Run:
 
     def _run(self, journal: Journal, head: dict[str, str] | None, verify: bool, progress: Progress | None) -> int:
         """Everything that writes; a new run has a head."""
-        done = 0
+        done = self.total
         try:
             if head is not None:
                 self.staging.discard()
@@ -137,8 +147,9 @@ class Run:
             resumed = self._units_done(worker, journal, progress)
             seal(self.staging.destination)
             targets.sync()
-            if verify:
-                self._verify(sources)
+            found = self._difference(sources, self.staging.destination) if verify else None
+            if found is not None:
+                raise LayoutMismatch(f"what was written is not what was read: {found}.", hint="look at the disk")
         if self._identity() != identity:
             self.spoiled = True
             raise BadFile(
@@ -181,12 +192,10 @@ class Run:
         for change in self.changes:
             yield from units(change, self.staging.destination.entries[change.entry.name], self.room)
 
-    def _verify(self, sources: Files) -> None:
-        for change in self.changes:
-            segments = self.staging.destination.entries[change.entry.name]
-            found = verify_change(sources, change, segments, self.room)
-            if found is not None:
-                raise LayoutMismatch(f"what was written is not what was read: {found}.", hint="look at the disk")
+    def _difference(self, files: Files, made: Destination) -> Verification | None:
+        """The first between the source and what was made of it."""
+        found = (verify_change(files, change, made.entries[change.entry.name], self.room) for change in self.changes)
+        return next((difference for difference in found if difference is not None), None)
 
     # ---- what the run depends on -------------------------------------------------------------------------
 

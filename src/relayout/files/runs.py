@@ -8,8 +8,11 @@ from ..layout import Layout
 from ..repack.blocks import _single, _unit
 from ..repack.places import element_range
 
-CALL = 8 << 10
-"""A call that reads or writes takes about as long as to move so many bytes."""
+READ = 8 << 10
+"""A call that reads takes as long as to move so many bytes."""
+
+WRITE = 64 << 10
+"""A call that writes does: the pages that it makes are kept one by one unless they are many."""
 
 
 class Loop(NamedTuple):
@@ -37,7 +40,7 @@ class Runs(NamedTuple):
 
         Only steps of at least ``finest`` lead from one run to another.
         """
-        gap = CALL * 8 // bits if gap is None else gap
+        gap = READ * 8 // bits if gap is None else gap
         low, high = element_range(layout)
         low -= low % _unit(layout, bits)
         length, loops = high - low, []

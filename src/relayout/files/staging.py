@@ -64,6 +64,28 @@ class Staging:
             for file, (size, _) in self.destination.files.items()
         )
 
+    @property
+    def stands(self) -> bool:
+        """Whether all finished files are there, at their full size, and all in them that is no tensor."""
+        return all(
+            file.is_file() and file.stat().st_size == size and self._holds(file, pieces)
+            for file, (size, pieces) in self.final.files.items()
+        )
+
+    def _holds(self, file: Path, pieces: dict[int, bytes]) -> bool:
+        """Whether a file has those bytes, but for its checksums."""
+        places = [at for checksum in self.final.checksums if checksum.file == file for at in checksum.at]
+        with file.open("rb") as opened:
+            for start, data in pieces.items():
+                opened.seek(start)
+                wanted, found = bytearray(data), bytearray(opened.read(len(data)))
+                for at in places:
+                    if start <= at < start + len(data):
+                        wanted[at - start : at - start + 4] = found[at - start : at - start + 4] = bytes(4)
+                if wanted != found:
+                    return False
+        return True
+
     def make(self, files: Files) -> None:
         """Make every file at its full size, and write what is no tensor."""
         for file, (size, pieces) in self.destination.files.items():
@@ -73,9 +95,18 @@ class Staging:
                 files.put(file, start, data)
 
     def finish(self) -> None:
-        """Give every file its name, the one that was asked for last."""
-        waiting = [item for item in self.renames.items() if item[0].exists()]
-        for staged, file in sorted(waiting, key=lambda item: item[1] == self.path):
+        """Give every file its name, the one that was asked for last.
+
+        If that one is there, and others belong to it, it goes first: the old is never seen with something new.
+        """
+        waiting = {staged: file for staged, file in self.renames.items() if staged.exists()}
+        record = beside(self.path, SIDECAR)
+        stale = record not in self.final.files and record.exists()
+        if not self.is_folder and self.path in waiting.values() and (len(waiting) > 1 or stale):
+            self.path.unlink(missing_ok=True)
+        if stale:
+            record.unlink()
+        for staged, file in sorted(waiting.items(), key=lambda item: item[1] == self.path):
             if file.is_dir() and not file.is_symlink():
                 old = beside(file, ".old")
                 file.rename(old)
@@ -83,9 +114,6 @@ class Staging:
                 rmtree(old)
             else:
                 staged.replace(file)
-        record = beside(self.path, SIDECAR)
-        if record not in self.final.files:
-            record.unlink(missing_ok=True)
         for folder in {file.parent for file in self.final.files} | {self.path.parent}:
             _sync_folder(folder)
 

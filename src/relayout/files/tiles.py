@@ -13,7 +13,7 @@ from ..layout import Layout
 from ..repack.blocks import Block, Digit, _part, _unit, cuts_of, in_order, part, parts
 from ..repack.plan import Plan, make_plan
 from .room import Room
-from .runs import CALL, Runs
+from .runs import READ, WRITE, Runs
 
 SMALL = 2 << 20
 """Parts of so many bytes stay in the cache of a processor on their way."""
@@ -164,13 +164,13 @@ def _cost(plans: Sequence[Plan], cuts: Sequence[Digit], counts: Sequence[int], f
     low, high = found[0].target_range
     runs = Runs.of(found[0].target.box, bits, 0, finest) if finest else Runs(low, high - low)
     size = needed = -(-runs.places * bits // 8)
-    time, most = size + CALL * runs.number, 0
+    time, most = size + WRITE * runs.number, 0
     for block, plan in zip(found, plans):
         bits = plan.element.element.bits
         runs = Runs.of(block.source, bits)
         read = runs.places * bits // 8
         needed += block.source.size * bits // 8
-        time, most = time + read + CALL * runs.number, max(most, read)
+        time, most = time + read + READ * runs.number, max(most, read)
     return _Cost(size, most, time / max(needed, 1))
 
 

@@ -7,7 +7,8 @@ from typing import Any
 from ..cli.look import facts_of_layout, told
 from ..errors import LayoutError
 from ..explain import explain
-from ..rosetta import rosetta
+from ..layout import Layout
+from ..rosetta import reason, rosetta
 from .state import State, bits_of
 from .view import Subject, see
 
@@ -37,5 +38,10 @@ def _words(subject: Subject, dtype: str | None) -> list[str]:
 
 def _rosetta(subject: Subject, dtype: str | None) -> list[dict[str, Any]]:
     found = rosetta(subject.layout, dtype=dtype)
-    reasons = found.reasons
-    return [{"notation": name, "text": found.texts.get(name), "reason": reasons.get(name, "")} for name in found]
+    return [_row(name, entry, subject.layout) for name, entry in found.items()]
+
+
+def _row(name: str, entry: str | LayoutError, layout: Layout) -> dict[str, Any]:
+    if isinstance(entry, str):
+        return {"notation": name, "text": entry, "reason": ""}
+    return {"notation": name, "text": None, "reason": reason(entry, layout)}

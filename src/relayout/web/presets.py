@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 PRESETS: dict[str, dict[str, str]] = {
-    "CuTe tiled 8x8": {"a": "((4,2),(4,2)):((1,16),(4,32))", "path": "1"},
+    "CuTe tiled 8x8": {"a": "((4,2),(4,2)):((1,16),(4,32))", "view": "both"},
     "Qualcomm crouton": {"a": "htp:R4Crouton", "shape": "1,10,13,32", "rows": "1", "columns": "2"},
     "Swizzle 128B": {
-        "a": "Sw<3,4,3> o smem_ptr[16b](unset) o (_8,_64):(_64,_1)",
-        "b": "(8,64):(64,1)",
+        "a": "Sw<3,0,3> o 0 o (8,8):(8,1)",
+        "b": "(8,8):(8,1)",
         "do": "beside",
-        "dtype": "float16",
-        "cells": "none",
         "color": "column",
+        "view": "both",
+        "width": "8",
     },
-    "MMA atom, threads and values": {
+    "MMA atom": {
         "a": "((4,8),(2,2,2)):((32,1),(16,8,128))",
         "do": "threads",
         "tile": "16,16",
@@ -24,6 +24,6 @@ PRESETS: dict[str, dict[str, str]] = {
     },
     "NHWC or NCHW?": {"a": "torch:channels_last", "b": "torch:contiguous_format", "do": "compare", "shape": "1,3,4,4"},
     "oneDNN against TVM": {"a": "nChw8c", "b": "NCHW8c", "do": "compare", "shape": "1,20,3,3"},
-    "Divide into tiles": {"a": "(9,(4,8)):(59,(13,1))", "b": "<3:3, (2,4):(1,8)>", "do": "zipped_divide"},
+    "Zipped divide": {"a": "(9,(4,8)):(59,(13,1))", "b": "<3:3, (2,4):(1,8)>", "do": "zipped_divide"},
     "Raked product": {"a": "(2,5):(5,1)", "b": "(3,4):(1,3)", "do": "raked_product"},
 }

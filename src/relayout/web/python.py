@@ -46,4 +46,5 @@ def _look(state: State) -> list[str]:
     if state.fixed:
         words.append(f"at={state.fixed}")
     words += [f"{name}={getattr(state, name)!r}" for name in ("cells", "color", "view") if getattr(state, name)]
+    words += [f"width={state.line}"] if state.line else []
     return [*words, "path=True"] if state.path == "1" else words

@@ -60,6 +60,7 @@ class State:
     color: str = ""
     view: str = ""
     path: str = ""
+    width: str = ""
     tile: str = ""
 
     @property
@@ -72,6 +73,14 @@ class State:
     def tile_sizes(self) -> tuple[int, ...] | None:
         with blaming("tile"):
             return _sizes(self.tile, "the shape of a tile")
+
+    @property
+    def line(self) -> int | None:
+        """How many addresses of the memory are in a line."""
+        with blaming("width"):
+            if self.width.strip() and not (re.fullmatch(r"\s*\d{1,4}\s*", self.width) and int(self.width)):
+                raise ShapeError(f"{shown(self.width)} addresses make no line.", hint="a number, as in 32")
+            return int(self.width) if self.width.strip() else None
 
     @property
     def fixed(self) -> dict[int, int]:

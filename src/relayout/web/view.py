@@ -126,6 +126,7 @@ def _look(state: State) -> dict[str, Any]:
         "cells": state.cells or None,
         "color": state.color or None,
         "path": state.path == "1",
+        "width": state.line,
     }
 
 
@@ -189,6 +190,7 @@ def view(state: State) -> dict[str, Any]:
     """The picture, and what the page shows beside its fields."""
     seen = see(state)
     scene = seen.drawing.scene(CELLS)
+    scene = replace(scene, notes=[note for note in scene.notes if note != str(seen.verdict)])
     return {
         "figures": figures(scene),
         "data": data(scene),

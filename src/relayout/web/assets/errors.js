@@ -19,6 +19,7 @@ export function blame(failure) {
   forgive();
   const box = document.getElementById(`${failure.field || "general"}-error`) ?? document.getElementById("general-error");
   document.getElementById(failure.field)?.setAttribute("aria-invalid", "true");
+  document.getElementById(`${failure.field}-notation`)?.replaceChildren();
   if (!box) return;
   box.append(paragraph("message", failure.message));
   if (failure.text !== undefined && failure.position !== undefined) box.append(caret(failure.text, failure.position));

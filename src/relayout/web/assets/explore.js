@@ -111,13 +111,11 @@ function jump(coordinate) {
 // ---- what is around the picture ------------------------------------------------------------------------------
 
 function offerPresets() {
-  const select = /** @type {HTMLSelectElement} */ (element("presets"));
-  for (const { name } of offers.presets) select.append(new Option(name, name));
-  select.addEventListener("change", () => {
-    const chosen = offers.presets.find((/** @type {{name: string}} */ preset) => preset.name === select.value);
-    if (chosen) restart({ ...chosen.state, theme: state.theme });
-    select.value = "";
-  });
+  for (const preset of offers.presets) {
+    const button = Object.assign(document.createElement("button"), { type: "button", textContent: preset.name });
+    button.addEventListener("click", () => restart({ ...preset.state, theme: state.theme }));
+    element("presets").append(button);
+  }
 }
 
 function offerCopies() {

@@ -30,7 +30,7 @@ export function showFacts(root, all) {
 function ledger({ ledger }) {
   const list = element("dl", "ledger");
   for (const [label, value] of ledger) {
-    const row = element("div", label === "waste" || label === "padding" ? "waste" : "");
+    const row = element("div", label === "waste" || (label === "padding" && value !== "0") ? "waste" : "");
     row.append(element("dt", "", label), element("dd", "", value));
     list.append(row);
   }

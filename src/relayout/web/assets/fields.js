@@ -9,9 +9,9 @@ import { FIELDS } from "./link.js";
 
 /** What can be done with a layout, beside the algebra; whether it takes a second one. */
 export const LOOKS = /** @type {const} */ ([
-  ["look", "Look at A", false],
-  ["compare", "Compare with B", true],
-  ["beside", "Beside B", true],
+  ["look", "Look", false],
+  ["compare", "Compare", true],
+  ["beside", "Beside", true],
   ["threads", "Threads", false],
 ]);
 
@@ -41,7 +41,7 @@ export class Fields {
     this.binary = new Set([...offers.binary, "compare", "beside"]);
     this.#options("dtype", offers.types);
     for (const [name, values] of Object.entries(OPTIONS)) {
-      control(name).append(new Option(name === "view" ? "logical" : "automatic", ""));
+      control(name).append(new Option(name === "view" ? "logical" : "auto", ""));
       for (const value of values) if (value !== "logical") control(name).append(new Option(value, value));
     }
     const looks = LOOKS.map(([value, text]) => choice(value, text));
@@ -110,7 +110,7 @@ export class Fields {
     for (const name of /** @type {const} */ (["rows", "columns"])) {
       const select = control(name);
       const options = subject.shape.map((size, d) => new Option(`${subject.names[d] ?? `dim ${d}`} (${size})`, `${d}`));
-      select.replaceChildren(new Option("automatic", ""), ...options);
+      select.replaceChildren(new Option("auto", ""), ...options);
       select.value = state[name] ?? "";
     }
   }

@@ -4,7 +4,7 @@
  * The fields that the server knows.
  */
 export const FIELDS = /** @type {const} */ ([
-  "a", "b", "do", "shape", "axes", "dtype", "rows", "columns", "at", "cells", "color", "view", "path", "tile",
+  "a", "b", "do", "shape", "axes", "dtype", "rows", "columns", "at", "cells", "color", "view", "path", "width", "tile",
 ]);
 
 /**

@@ -682,19 +682,45 @@ def test_help_imports_no_command() -> None:
     assert done.stdout.splitlines()[-1] == "['relayout.cli.answers', 'relayout.cli.failures']"
 
 
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        ("relayout tr", "translate"),
-        ("relayout show htp:R4Cr", "htp:R4Crouton"),
-        ("relayout translate 4:1 --to on", "onednn"),
-        ("relayout show 4:1 --dtype bfl", "bfloat16"),
-    ],
-)
-def test_the_shell_completes(words: str, expected: str) -> None:
-    env = {**os.environ, "_RELAYOUT_COMPLETE": "bash_complete", "COMP_WORDS": words}
-    env["COMP_CWORD"] = str(len(words.split()) - 1)
-    script = "import sys; sys.argv = ['relayout']; from relayout.cli import main; main()"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=env, check=False)
-    completions = [line.partition(",")[2] for line in done.stdout.splitlines()]
-    assert expected in completions
+COMPLETIONS = [
+    ("relayout tr", "translate"),
+    ("relayout --js", "--json"),
+    ("relayout repack --max", "--max-memory"),
+    ("relayout show htp:R4Cr", "htp:R4Crouton"),
+    ("relayout repack x.npy y.npy --to htp:R4Cr", "htp:R4Crouton"),
+    ("relayout translate 4:1 --to on", "onednn"),
+    ("relayout show 4:1 --dtype bfl", "bfloat16"),
+    ("relayout repack x.npy y.npy --dtype bfl", "bfloat16"),
+]
+AS_COMMAND = "import sys; sys.argv = ['relayout']; from relayout.cli import main; main()"
+
+
+@pytest.mark.parametrize(("line", "expected"), COMPLETIONS)
+def test_zsh_and_fish_complete(line: str, expected: str) -> None:
+    last = line.split()[-1]
+    for shell, current in (("zsh", str(len(line.split()) - 1)), ("fish", last)):
+        env = {**os.environ, "_RELAYOUT_COMPLETE": f"{shell}_complete", "COMP_WORDS": line, "COMP_CWORD": current}
+        done = subprocess.run([sys.executable, "-c", AS_COMMAND], capture_output=True, text=True, env=env, check=True)
+        assert expected in re.split(r"[\n,\t]", done.stdout.replace(r"\:", ":"))
+
+
+BASH = r"""
+relayout() { "$PYTHON" -c "$AS_COMMAND"; }
+env() { ( export "${@:1:$#-1}"; "${@: -1}" ); }
+eval "$(_RELAYOUT_COMPLETE=bash_source relayout)"
+compopt() { echo "files"; }
+COMP_POINT=${#COMP_LINE}
+read -ra COMP_WORDS <<< "${COMP_LINE//:/ : }"
+COMP_CWORD=$(( ${#COMP_WORDS[@]} - 1 ))
+_relayout_completion relayout
+printf '%s\n' "${COMPREPLY[@]}"
+"""
+
+
+@pytest.mark.parametrize(("line", "expected"), [*COMPLETIONS, ("relayout inspect x.n", "files")])
+def test_bash_completes_what_is_behind_a_colon(line: str, expected: str) -> None:
+    """With the script that users load, and words cut as bash cuts them; it wants what comes after the last cut."""
+    env = {**os.environ, "PYTHON": sys.executable, "AS_COMMAND": AS_COMMAND, "COMP_LINE": line}
+    done = subprocess.run(["bash", "-c", BASH], capture_output=True, text=True, env=env, check=True)
+    assert expected.rpartition(":")[2] in done.stdout.splitlines()
+    assert not done.stderr

@@ -33,10 +33,17 @@ def text_argument(name: str = "text", required: bool = True) -> Decorator:
             return value
         return sys.stdin.buffer.read(1 << 20).decode(errors="backslashreplace").strip()
 
-    def completed(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-        return _beginning([*catalog.names(), *[f"{dialect}:" for dialect in BUILT_IN]], incomplete)
+    return click.argument(name, callback=given, shell_complete=layouts, required=required)
 
-    return click.argument(name, callback=given, shell_complete=completed, required=required)
+
+def layouts(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """How the text of a layout may go on, for the shell."""
+    return _beginning([*catalog.names(), *[f"{dialect}:" for dialect in BUILT_IN]], incomplete)
+
+
+def layout_option(flag: str, name: str, what: str) -> Decorator:
+    """The text of a layout, as an option."""
+    return click.option(flag, name, shell_complete=layouts, metavar="LAYOUT", help=what)
 
 
 def as_sizes(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int, ...] | None:
@@ -57,7 +64,9 @@ def axes_option() -> Decorator:
     return click.option("--axes", metavar="NAMES", help="The names of your tensor's dimensions in order, as in nchw.")
 
 
-def dtype_option() -> Decorator:
+def dtype_option(
+    flag: str = "--dtype", name: str = "dtype", what: str = "The type of the elements, as in float16."
+) -> Decorator:
     """The name of an element type."""
 
     def given(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
@@ -69,8 +78,7 @@ def dtype_option() -> Decorator:
     def completed(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
         return _beginning(ELEMENTS, incomplete)
 
-    what = "The type of the elements, as in float16."
-    return click.option("--dtype", callback=given, shell_complete=completed, metavar="TYPE", help=what)
+    return click.option(flag, name, callback=given, shell_complete=completed, metavar="TYPE", help=what)
 
 
 def to_option() -> Decorator:

@@ -18,7 +18,7 @@ from ..files.repack_file import Report, Row, repack_file
 from ..files.sizes import as_words
 from ..files.verify import verify as verify_files
 from .answers import Answer, Command, Table, told
-from .arguments import as_sizes
+from .arguments import as_sizes, dtype_option, layout_option
 
 PLAIN_SECONDS = 2.0
 """How often progress is told in lines, where there is no terminal."""
@@ -29,9 +29,9 @@ file_argument = click.Path(path_type=str, readable=False)
 
 @click.command(cls=Command)
 @click.argument("file", type=file_argument)
-@click.option("--dtype", metavar="TYPE", help="The type of the elements of a raw file.")
+@dtype_option(what="The type of the elements of a raw file.")
 @click.option("--shape", callback=as_sizes, metavar="SIZES", help="The logical shape of a raw file's tensor.")
-@click.option("--from", "src", metavar="LAYOUT", help="The layout of a raw file's tensor; row-major if left out.")
+@layout_option("--from", "src", "The layout of a raw file's tensor; row-major if left out.")
 def inspect(file: str, dtype: str | None, shape: tuple[int, ...] | None, src: str | None) -> Answer:
     """The tensors of FILE: names, types, shapes, bytes, and the layouts that are recorded."""
     with in_options():
@@ -73,16 +73,16 @@ def inspect(file: str, dtype: str | None, shape: tuple[int, ...] | None, src: st
 @click.command(cls=Command)
 @click.argument("source", metavar="IN", type=file_argument)
 @click.argument("destination", metavar="OUT", type=file_argument)
-@click.option("--to", metavar="LAYOUT", help="The new layout: a text in any notation, or a name of the catalog.")
-@click.option("--from", "src", metavar="LAYOUT", help="The layout of tensors that have no record.")
+@layout_option("--to", "to", "The new layout: a text in any notation, or a name of the catalog.")
+@layout_option("--from", "src", "The layout of tensors that have no record.")
 @click.option("--shape", callback=as_sizes, metavar="SIZES", help="Their logical shape, if --from is a format.")
 @click.option("--axes", metavar="NAMES", help="The names of their dimensions in order, as in nhwc.")
 @click.option("--only", multiple=True, metavar="GLOB", help="Only tensors whose name fits; may be repeated.")
 @click.option("--except", "except_", multiple=True, metavar="GLOB", help="None of these.")
 @click.option("--map", "rules", type=file_argument, metavar="RULES", help="A TOML file of rules by name.")
 @click.option("--fill", metavar="VALUE", help="The stored value of padding, or qzero.")
-@click.option("--dtype", metavar="TYPE", help="The type of the result.")
-@click.option("--from-dtype", "src_dtype", metavar="TYPE", help="The type of a raw file, if it is not the result's.")
+@dtype_option(what="The type of the result.")
+@dtype_option("--from-dtype", "src_dtype", "The type of a raw file, if it is not the result's.")
 @click.option("--dry-run", is_flag=True, help="Only tell what would be written.")
 @click.option("--jobs", type=click.IntRange(1, 256), metavar="N", help="Threads; by default the processors, at most 8.")
 @click.option("--max-memory", default="1GiB", show_default=True, metavar="SIZE", help="What the process may need.")

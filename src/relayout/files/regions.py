@@ -81,8 +81,14 @@ class Files:
     ) -> Iterator[tuple[Path, int, int, memoryview]]:
         """Where in which files runs of a tensor are, and where in memory."""
         length = len(data) // len(starts)
-        for k, start in enumerate(starts):
-            run = data[k * length : (k + 1) * length]
+        runs = ((start, data[k * length : (k + 1) * length]) for k, start in enumerate(starts))
+        if len(segments) == 1:
+            path, place, _ = segments[0]
+            number = self.number(path)
+            for start, run in runs:
+                yield path, number, place + start, run
+            return
+        for start, run in runs:
             for path, place, first, last in spans(segments, start, start + length):
                 yield path, self.number(path), place, run[first:last]
 

@@ -15,7 +15,7 @@ from ..repack.plan import Plan, make_plan
 from .room import Room
 from .runs import READ, WRITE, Runs
 
-SMALL = 2 << 20
+SMALL = 4 << 20
 """Parts of so many bytes stay in the cache of a processor on their way."""
 
 CHEAP = 1.25

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from ..repack.blocks import Block
 from ..repack.copying import fill_range
 from ..repack.places import box_range
+from ..repack.plan import Plan
 from ..repack.program import carrier
 from .changes import Change
 from .entry import Segment
@@ -32,7 +33,7 @@ def units(change: Change, segments: tuple[Segment, ...], room: Room) -> Iterator
     """All units of one tensor, always in the same order for the same room."""
     plan = change.plan
     size = sum([segment.size for segment in segments])
-    if plan is None:
+    if plan is None or _stays(plan):
         yield from _chunks(change, segments, size, room)
         return
     bits = plan.dst_element.element.bits
@@ -43,6 +44,12 @@ def units(change: Change, segments: tuple[Segment, ...], room: Room) -> Iterator
     for block in tiling:
         places = block.target.padded_size if tiling.finest else block.target_range[1] - block.target_range[0]
         yield Unit(change, segments, 0, -(-places * bits // 8), tiling, block)
+
+
+def _stays(plan: Plan) -> bool:
+    """Whether it leaves every byte where it was."""
+    target = plan.target
+    return plan.source == target and plan.element == plan.dst_element and target.size == target.storage_size
 
 
 def _chunks(change: Change, segments: tuple[Segment, ...], size: int, room: Room) -> Iterator[Unit]:
@@ -64,7 +71,7 @@ class Worker(NamedTuple):
         plan = unit.change.plan
         if unit.tiling is not None and unit.block is not None:
             made = loader.load(unit.tiling, unit.block)
-        elif plan is None:
+        elif plan is None or _stays(plan):
             made = loader.copied(unit.low, unit.size)
         else:
             kind = plan.dst_element.element

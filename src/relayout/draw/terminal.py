@@ -112,7 +112,7 @@ def _pane(pane: Pane, pen: _Pen, width: int | None) -> Block:
 
 
 def _beside(blocks: Sequence[Block], joints: Sequence[str], width: int) -> Block:
-    """The blocks in rows as wide as fits, with the sign of each before it."""
+    """The blocks in rows as wide as fits, with the sign of each before it, or above where it does not fit."""
     rows: list[list[Block]] = []
     used = 0
     for block, joint in zip(blocks, joints):
@@ -122,7 +122,7 @@ def _beside(blocks: Sequence[Block], joints: Sequence[str], width: int) -> Block
             rows[-1] += parts
             used += wide
         else:
-            rows.append(parts)
+            rows.append(parts if wide - _GAP <= width or not joint else [[[Span(joint)], *block]])
             used = wide
     lines: Block = []
     for row in rows:
@@ -195,7 +195,8 @@ class _Table:
     def _line(self, label: str, cells: list[Span], first: int) -> Line:
         line = [Span(label, self.pen.faint)]
         for k, cell in enumerate(cells):
-            line += [Span(self._sign(first + k, first), self.pen.faint), cell]
+            sign = self._sign(first + k, first)
+            line += [Span(sign, self.pen.faint), cell] if sign else [cell]
         return line
 
     def _rule(self, weight: int, first: int, last: int) -> str:

@@ -15,7 +15,7 @@ PAGE = 100
 
 _GAP = 3
 _NARROWEST = 40
-"""Titles above narrow grids are folded no earlier."""
+"""Titles above narrow grids that have neighbours are folded no earlier."""
 
 
 class Span(NamedTuple):
@@ -32,7 +32,7 @@ Block = list[Line]
 def render(scene: Scene, width: int | None = None, colours: int = 0) -> str:
     """The picture in ``width`` columns; ``colours`` is how many the terminal has: 0, 16, 256 or 2**24."""
     pen = _Pen(colours)
-    blocks = [_pane(pane, pen, width) for pane in scene.panes]
+    blocks = [_pane(pane, pen, width, alone=len(scene.panes) == 1) for pane in scene.panes]
     lines = _beside(blocks, [pane.joint for pane in scene.panes], width or PAGE)
     foot = [*_legend(scene.legend, pen), *_notes(scene, width or PAGE)]
     if foot:
@@ -96,7 +96,7 @@ def _nearest(*colour: int) -> int:
 # ---- panes -----------------------------------------------------------------------------------------------
 
 
-def _pane(pane: Pane, pen: _Pen, width: int | None) -> Block:
+def _pane(pane: Pane, pen: _Pen, width: int | None, alone: bool) -> Block:
     """A pane's title over its grids, which stand beside each other where they fit."""
     table = _Table(pane, pen)
     panels = list(table.panels(width))
@@ -107,8 +107,9 @@ def _pane(pane: Pane, pen: _Pen, width: int | None) -> Block:
             stacked += [*([[]] if k else []), *table.lines(grid, first, last)]
         blocks.append(stacked)
     inside = _beside(blocks, [""] * len(blocks), width or PAGE)
-    room = max([_NARROWEST, *map(_length, inside)])
-    return [*[[Span(line, pen.strong)] for line in wrap(pane.title, min(room, width or PAGE))], *inside]
+    page = width or PAGE
+    room = page if alone else min(page, max(_NARROWEST, _width(inside)))
+    return [*[[Span(line, pen.strong)] for line in wrap(pane.title, room)], *inside]
 
 
 def _beside(blocks: Sequence[Block], joints: Sequence[str], width: int) -> Block:

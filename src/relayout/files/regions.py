@@ -36,7 +36,7 @@ class Files:
     def __init__(self, flags: int = os.O_RDONLY) -> None:
         self._flags = flags | os.O_CLOEXEC
         self._open: dict[Path, int] = {}
-        self._lock = Lock()
+        self._lock, self._writing = Lock(), Lock()
 
     def __enter__(self) -> Files:
         return self
@@ -68,9 +68,13 @@ class Files:
                 count += more
 
     def write(self, segments: Sequence[Segment], starts: Sequence[int], data: NDArray[np.uint8]) -> None:
-        """Put runs of one length, one after another in ``data``, at these bytes of a tensor."""
-        for _, number, place, view in self._parts(segments, starts, data.data):
-            _put(number, place, view)
+        """Put runs of one length, one after another in ``data``, at these bytes of a tensor.
+
+        One thread at a time: the system lets no more write to a file, and has those who wait spin.
+        """
+        with self._writing:
+            for _, number, place, view in self._parts(segments, starts, data.data):
+                _put(number, place, view)
 
     def put(self, path: Path, start: int, data: bytes) -> None:
         """Write bytes at a place of a file."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from importlib.util import module_from_spec, spec_from_file_location
 from itertools import product as cartesian
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -147,3 +149,23 @@ def test_a_side_by_side_has_both_layouts() -> None:
     assert table(first) == np.arange(8).reshape(2, 4).astype(str).tolist()
     assert table(second) == np.arange(8).reshape(4, 2).T.astype(str).tolist()
     assert in_text(rl.draw(Layout.row_major(2, 4)).text()) == first
+
+
+# ---- the gallery -----------------------------------------------------------------------------------------
+
+DOCS = Path(__file__).parent.parent / "docs"
+
+
+def test_the_gallery_is_what_its_code_draws() -> None:
+    spec = spec_from_file_location("make_gallery", DOCS / "make_gallery.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    made: dict[Path, str] = module.files()
+    assert {path: path.read_text() for path in made} == made, "run python docs/make_gallery.py"
+    pictures = sorted((DOCS / "gallery").glob("*.svg"))
+    assert pictures == sorted(path for path in made if path.suffix == ".svg")
+    assert sum(path.stat().st_size for path in pictures) < 300_000
+    assert all(in_svg(path.read_text()) for path in pictures if path.stem != "chunks"), "every picture has cells"
+    assert "gallery/two.svg" in (DOCS.parent / "README.md").read_text()

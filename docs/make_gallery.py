@@ -1,0 +1,187 @@
+"""Writes docs/gallery.md and its pictures from the code that the page shows: ``python docs/make_gallery.py``."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+import relayout as rl
+from relayout.draw.drawing import Drawing
+
+DOCS = Path(__file__).parent
+
+HEAD = """# Pictures
+
+`rl.draw` draws layouts, formats, tensors, arrays, comparisons, operations, and texts in any [notation](dialects.md).
+
+```python
+import numpy as np
+import relayout as rl
+
+picture = rl.draw("((3,2),(2,2)):((1,6),(3,12))")
+```
+
+A picture is rendered when somebody asks: `.svg()` for documents (it follows the reader's dark mode), `.html()` for one
+page that works from disk and answers to the mouse, `.text()` and `.ansi()` for terminals, `.tikz()` for LaTeX, and
+`.save("x.svg")` for the form that the ending names. Notebooks show it by themselves, as they do layouts, formats,
+tensors and comparisons. `relayout draw` is the [same in a terminal](cli.md).
+
+Each picture below is what its line of code draws.
+"""
+
+
+class Entry(NamedTuple):
+    """One picture: the name of its file, its title, what there is to see, and the code that draws it."""
+
+    name: str
+    title: str
+    words: str
+    code: str
+
+
+ENTRIES = [
+    Entry(
+        "two",
+        "Two layouts",
+        "An HLO dump's 7 x 6 matrix in tiles of 4 x 4, and oneDNN's. What is hatched is stored, and holds no element.",
+        'rl.draw("bf16[7,6]{1,0:T(4,4)(2,1)}", "AB4a4b")',
+    ),
+    Entry(
+        "row_major",
+        "Offsets",
+        "A cell is a coordinate, its number the offset. Where there are no blocks, the colour is the order of memory.",
+        "rl.draw(rl.Layout.row_major(4, 8))",
+    ),
+    Entry(
+        "tiled",
+        "Blocks",
+        "Blocks are framed and have a colour each: 3 x 2 tiles, column by column, as on Mojo's page.",
+        "rl.draw(rl.tile_to_shape(rl.Layout.col_major(3, 2), (6, 10)))",
+    ),
+    Entry(
+        "nested",
+        "Blocks of blocks",
+        "The larger the block, the heavier its frame.",
+        'rl.draw("((2,2,2),(2,3,2)):((2,12,48),(1,4,24))")',
+    ),
+    Entry(
+        "crouton",
+        "Padding",
+        "A tensor of 3 x 5 x 30 needs a whole crouton of 8 x 8 x 32: what is hatched is stored, and holds no element.",
+        'rl.draw("htp:R4Crouton", shape=(1, 3, 5, 30), rows="h", columns="w", at={"c": 0})',
+    ),
+    Entry(
+        "memory",
+        "Memory",
+        "The addresses in order, each with the element that lives there, in the colour of its row; the rest is unused.",
+        'rl.draw("(4,6):(8,1)", view="both", color="row", width=8)',
+    ),
+    Entry(
+        "morton",
+        "The order of memory",
+        "A line through the cells, from the lowest address to the highest: this is Morton's.",
+        'rl.draw("((2,2,2),(2,2,2)):((2,8,32),(1,4,16))", path=True)',
+    ),
+    Entry(
+        "crouton_path",
+        "",
+        "And this is the order of one channel of a crouton whose elements are stored in quads.",
+        'rl.draw("htp:R4Crouton2x2", shape=(1, 8, 8, 32), rows="h", columns="w", at={"c": 0}, path=True)',
+    ),
+    Entry(
+        "side_by_side",
+        "Side by side",
+        "The same element is marked in both; on a page, the mouse does that. Axes that have names meet by name.",
+        'rl.draw("nchw", "nhwc", shape=(1, 2, 3, 4), mark=(0, 1, 2, 3))',
+    ),
+    Entry(
+        "difference",
+        "What differs",
+        "Two lines of an HLO dump: what they place differently is coloured, and the first such element is marked.",
+        'rl.draw(rl.compare("bf16[8,8]{1,0:T(4,4)(2,1)}", "f32[8,8]{1,0:T(4,4)}"))',
+    ),
+    Entry(
+        "threads",
+        "Threads and values",
+        "The accumulator of NVIDIA's m16n8 instructions: which thread holds what of the tile, in which register.",
+        'rl.draw("((4,8),(2,2)):((32,1),(16,8))", tile=(16, 8))',
+    ),
+    Entry(
+        "swizzle",
+        "Swizzles",
+        "Memory before and after: a column of the matrix (a colour) lies in one bank, then in all of them.",
+        'rl.draw("(8,8):(8,1)", "Sw<3,0,3> o 0 o (8,8):(8,1)", view="memory", color="column", width=8)',
+    ),
+    Entry(
+        "divide",
+        "Operations",
+        "Operands and result; every tile has a colour, and the first one is outlined.",
+        "rl.draw(rl.zipped_divide, rl.Layout.row_major(4, 6), (2, 3))",
+    ),
+    Entry(
+        "product",
+        "",
+        "A product repeats its first operand, with a colour for each copy.",
+        "rl.draw(rl.blocked_product, rl.Layout.col_major(2, 2), rl.Layout.row_major(2, 3))",
+    ),
+    Entry(
+        "composition",
+        "",
+        "In a composition, every element has the colour of the address where it ends up.",
+        "rl.draw(rl.composition, rl.Layout((6, 2), (8, 2)), rl.Layout((4, 3), (3, 1)))",
+    ),
+    Entry(
+        "slices",
+        "More dimensions",
+        "Two dimensions run, and there is a grid for each coordinate of the others; `rows`, `columns` and `at` choose.",
+        'rl.draw("nchw", shape=(2, 3, 4, 5))',
+    ),
+    Entry(
+        "values",
+        "Values",
+        "Of tensors and arrays the cells are values, here coloured by size.",
+        'rl.draw(np.sin(np.arange(24)).reshape(4, 6).T, color="value")',
+    ),
+    Entry(
+        "part",
+        "Parts",
+        "A part has the coordinates of the whole.",
+        'rl.draw("htp:R4Crouton2", shape=(1, 16, 16, 64), part=np.s_[0, 0, :6, 28:36])',
+    ),
+    Entry(
+        "chunks",
+        "Large layouts",
+        "Elements that are too many are drawn as chunks, whole blocks where that is enough; the picture says so.",
+        'rl.draw(\n    "htp:R4Crouton", shape=(1, 224, 224, 64), rows="h", columns="w", at={"c": 0}, cells="none", color="memory"\n)',
+    ),
+]
+
+
+def drawn(entry: Entry) -> Drawing:
+    """The picture of an entry."""
+    found = eval(entry.code, {"rl": rl, "np": np})
+    if not isinstance(found, Drawing):
+        raise TypeError(f"{entry.code} draws nothing")
+    return found
+
+
+def page() -> str:
+    """The text of docs/gallery.md."""
+    parts = [HEAD]
+    for entry in ENTRIES:
+        title = f"\n## {entry.title}\n" if entry.title else ""
+        picture = f"![{entry.words}](gallery/{entry.name}.svg)"
+        parts.append(f"{title}\n{entry.words}\n\n```python\n{entry.code}\n```\n\n{picture}\n")
+    return "".join(parts)
+
+
+def files() -> dict[Path, str]:
+    """Everything that is generated, by its place."""
+    pictures = {DOCS / "gallery" / f"{entry.name}.svg": drawn(entry).svg() for entry in ENTRIES}
+    return {DOCS / "gallery.md": page(), **pictures}
+
+
+if __name__ == "__main__":
+    (DOCS / "gallery").mkdir(exist_ok=True)
+    for path, text in files().items():
+        path.write_text(text, encoding="utf-8")

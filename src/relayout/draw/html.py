@@ -16,7 +16,7 @@ from ..nested import product
 from .colours import css
 from .drawing import SVG_CELLS
 from .scene import PADDING, STEPS, Axis, Grid, Meaning, Pane, Scene
-from .svg import geometry, grid_svg, hatch_svg
+from .svg import Geometry, geometry, grid_svg, hatch_svg
 
 MODULES = (
     "digits.js",
@@ -76,8 +76,9 @@ def _figures(scene: Scene) -> Iterator[str]:
             yield f'<div class="joint" aria-hidden="true">{escape(pane.joint)}</div>'
         title = f'<span class="title">{escape(pane.title)}</span>'
         yield f'<figure class="pane {pane.kind}"><figcaption>{title}</figcaption><div class="grids">'
+        place = geometry(pane)
         for grid in pane.grids:
-            yield _grid(pane, grid)
+            yield _grid(pane, grid, place)
         yield "</div></figure>"
     yield "</div>"
     if scene.legend:
@@ -86,10 +87,10 @@ def _figures(scene: Scene) -> Iterator[str]:
         yield f'<p class="notes">{"<br>".join(map(escape, scene.notes))}</p>'
 
 
-def _grid(pane: Pane, grid: Grid) -> str:
+def _grid(pane: Pane, grid: Grid, place: Geometry) -> str:
     label = escape(f"{pane.title} {grid.caption}".strip(), quote=True)
     caption = f'<p class="caption">{escape(grid.caption)}</p>' if grid.caption else ""
-    inside = "<canvas></canvas>" if _on_canvas(pane) else grid_svg(pane, grid)
+    inside = "<canvas></canvas>" if _on_canvas(pane) else grid_svg(pane, grid, place)
     kind = "scroll on-canvas" if _on_canvas(pane) else "scroll"
     return (
         f'<div class="grid" tabindex="0" role="application" aria-label="{label}: arrow keys move from cell to cell">'

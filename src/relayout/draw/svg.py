@@ -62,10 +62,10 @@ def geometry(pane: Pane) -> Geometry:
     return Geometry(left, top, width, height, pane.rows.count, pane.columns.count)
 
 
-def grid_svg(pane: Pane, grid: Grid, hatch: str = "rl-hatch") -> str:
+def grid_svg(pane: Pane, grid: Grid, place: Geometry, hatch: str = "rl-hatch") -> str:
     """One grid as a picture of its own, for a page that has the style sheet and ``hatch_svg``."""
-    width, height = geometry(pane).size
-    inside = "".join(_grid(pane, grid, hatch))
+    width, height = place.size
+    inside = "".join(_grid(pane, grid, place, hatch))
     words = escape(f"{pane.title} {grid.caption}".strip(), quote=True)
     return (
         f'<svg class="rl" xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}"'
@@ -123,6 +123,7 @@ class _Block(NamedTuple):
     title: list[str]
     across: int
     step: tuple[int, int]
+    place: Geometry
 
     def parts(self, pane: Pane, hatch: str) -> Iterator[tuple[int, int, str]]:
         """Where each part goes inside the block, and what it is."""
@@ -135,11 +136,12 @@ class _Block(NamedTuple):
             if grid.caption:
                 yield x, y, f'<text class="start" x="0" y="10">{escape(grid.caption)}</text>'
                 y += _LINE
-            yield x, y, "".join(_grid(pane, grid, hatch))
+            yield x, y, "".join(_grid(pane, grid, self.place, hatch))
 
 
 def _pane_block(pane: Pane) -> _Block:
-    width, height = geometry(pane).size
+    place = geometry(pane)
+    width, height = place.size
     captions = max([round(len(grid.caption) * _SMALL) for grid in pane.grids], default=0)
     step = (max(width, captions) + _GAP // 2, height + (_LINE if captions else 0) + _GAP // 2)
     count = max(len(pane.grids), 1)
@@ -149,7 +151,7 @@ def _pane_block(pane: Pane) -> _Block:
     written = max([round(len(line) * _CHARACTER) for line in title], default=0)
     down = -(-count // across)
     tall = down * step[1] - _GAP // 2 + _LINE * len(title) + (6 if title else 0)
-    return _Block(max(wide, written), tall, title, across, step)
+    return _Block(max(wide, written), tall, title, across, step, place)
 
 
 def _squarest(count: int, width: int, height: int) -> int:
@@ -164,8 +166,7 @@ def _moved(x: int, y: int, part: tuple[int, int, str]) -> str:
 # ---- one grid --------------------------------------------------------------------------------------------
 
 
-def _grid(pane: Pane, grid: Grid, hatch: str) -> Iterator[str]:
-    place = geometry(pane)
+def _grid(pane: Pane, grid: Grid, place: Geometry, hatch: str) -> Iterator[str]:
     yield from _tints(pane, grid, place, hatch)
     yield f'<path class="line" d="{_lines(place)}"/>'
     yield from _rules(pane, place)

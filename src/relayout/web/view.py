@@ -78,7 +78,7 @@ def see(state: State) -> Seen:
         with blaming("tile"):
             if sizes is None:
                 raise ShapeError("a tile has a shape, and none is given.", hint="fill it in, as in 16,16")
-        return Seen(draw(subjects[0].layout, tile=sizes), subjects)
+        return Seen(_titled(draw(subjects[0].layout, tile=sizes), subjects), subjects)
     if state.do not in ("", "look"):
         raise ShapeError(f"there is nothing called {shown(state.do)} to do.", hint="pick one of the page's buttons")
     subjects = _subjects(state, "a")
@@ -109,7 +109,7 @@ def _drawn(state: State, subjects: list[Subject]) -> Drawing:
     names = next((subject.names for subject in subjects if subject.names), None)
     shape = subjects[0].layout.extents
     return draw(
-        *[subject.text if isinstance(subject.found, Format) else subject.layout for subject in subjects],
+        *[subject.text for subject in subjects],
         shape=shape,
         axes=names,
         dtype=state.dtype or None,
@@ -137,7 +137,18 @@ def _comparison(state: State) -> Seen:
         return Seen(_drawn(state, subjects), subjects, verdict)
     names = subjects[0].names or subjects[1].names or None
     drawing = draw(verdict, axes=names, **{**_look(state), "color": None})
-    return Seen(drawing, subjects, verdict)
+    return Seen(_titled(drawing, subjects), subjects, verdict)
+
+
+def _titled(drawing: Drawing, subjects: list[Subject]) -> Drawing:
+    """The same picture, with the texts of the fields over its panes."""
+
+    def build(limit: int) -> Scene:
+        scene = drawing.scene(limit)
+        panes = [replace(pane, title=subject.text.strip()) for pane, subject in zip(scene.panes, subjects)]
+        return replace(scene, panes=panes)
+
+    return Drawing(build)
 
 
 def operands(state: State) -> list[Any]:

@@ -213,8 +213,10 @@ export class Picture {
       panes.add(other.pane);
       heads.push(this.#head(other));
     }
-    const shown = heads.filter((head, k) => k === 0 || head.lines.join() !== heads[0].lines.join());
-    for (const head of shown) this.readout.append(head.element);
+    const twice = heads.map(({ lines, memory }, k) =>
+      heads.slice(0, k).some((head) => (memory || head.memory) && `${head.lines}` === `${lines}`),
+    );
+    this.readout.append(...heads.filter((_, k) => !twice[k]).map(({ element }) => element));
   }
 
   /** @param {Spot} spot */
@@ -230,7 +232,7 @@ export class Picture {
     for (const words of more) head.append(line("more", words));
     element.append(head);
     if (lines.length) element.append(line("digits", lines.join("\n")));
-    return { element, lines };
+    return { element, lines, memory: about.kind === "memory" };
   }
 
   // ---- pointer and keys -----------------------------------------------------------------------------------

@@ -1,0 +1,379 @@
+"""The explorer: whom its server answers, and that its one question is answered whatever is asked."""
+
+import json
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from http.client import HTTPConnection
+from threading import Thread
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import relayout as rl
+from relayout import catalog
+from relayout.draw.drawing import Drawing
+from relayout.web.handle import handle
+from relayout.web.presets import PRESETS
+from relayout.web.server import BODY_LIMIT, Explorer
+from relayout.web.state import TEXT_LIMIT, State, example_shape, notations
+from relayout.web.view import BINARY, CELLS, UNARY
+
+
+def view(**state: str) -> dict[str, Any]:
+    return handle({"ask": "view", "state": state})
+
+
+def texts(answer: dict[str, Any], pane: int = 0) -> list[str]:
+    return answer["data"]["panes"][pane]["grids"][0]["texts"]
+
+
+# ---- the one question ------------------------------------------------------------------------------------
+
+
+def test_a_view_has_the_picture_and_the_notations_found() -> None:
+    answer = view(a="(3,4):(4,1)")
+    assert texts(answer) == [str(4 * r + c) for r in range(3) for c in range(4)]
+    assert answer["figures"].count("<figure") == 1
+    assert set(answer["notations"]["a"]) == {"mojo", "cute"}
+    assert answer["subjects"][0]["shape"] == ["3", "4"]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Layout { shape: [3, 4], stride: [4, 1], start_offset: 0 }", "candle"),
+        ("nChw8c", "onednn"),
+        ("cute:(3,4):(4,1)", "cute"),
+        ("htp:R4Crouton", "catalog"),
+        ("kCHW32", "catalog"),
+        ("memref<3x4xf32>", "mlir"),
+    ],
+)
+def test_the_notation_of_a_text_is_found(text: str, found: str) -> None:
+    assert found in notations(text)
+
+
+def test_a_format_without_a_shape_is_drawn_for_an_example() -> None:
+    answer = view(a="nChw8c")
+    assert answer["subjects"][0]["example"]
+    assert not view(a="nChw8c", shape="1,16,4,4")["subjects"][0]["example"]
+
+
+def test_every_name_of_the_catalog_is_drawn_as_it_is_offered() -> None:
+    offered = handle({"ask": "start"})["catalog"]
+    assert [entry["name"] for entry in offered] == catalog.names()
+    for entry in offered:
+        answer = view(a=entry["name"], shape=entry["shape"], dtype=entry["dtype"])
+        assert "error" not in answer, (entry, answer)
+
+
+def test_an_example_shape_has_whole_blocks() -> None:
+    assert example_shape(rl.Format(2, [(0, 0), (1, 0), (0, 8), (1, 4)])) == (16, 8)
+    fmt = rl.catalog.get("htp:R4Crouton")
+    assert example_shape(fmt) == (1, 8, 8, 32)
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_every_example_is_drawn_told_and_copied(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    state = PRESETS[name]
+    assert view(**state)["data"]["panes"]
+    assert handle({"ask": "facts", "state": state})["facts"]
+    for form in ("text", "svg", "html", "tikz"):
+        assert handle({"ask": "copy", "form": form, "state": state})["text"]
+    code = handle({"ask": "copy", "form": "python", "state": state})["text"]
+    pictures: list[str] = []
+    monkeypatch.setattr(Drawing, "save", lambda self, path: pictures.append(self.svg()))
+    exec(code, {"print": lambda *words: None})
+    if state.get("do") != "compare":  # what is printed over a verdict's picture are layouts, not texts
+        assert pictures == [handle({"ask": "copy", "form": "svg", "state": state})["text"]]
+
+
+def test_the_verdict_has_the_coordinate_where_layouts_differ() -> None:
+    verdict = view(a="(3,4):(4,1)", b="(3,4):(1,3)", do="compare")["verdict"]
+    assert verdict == {"same": False, "words": "different at (1, 0): 4 and 1", "coordinate": ["1", "0"]}
+    assert view(a="nChw8c", b="NCHW8c", do="compare", shape="1,20,3,3")["verdict"]["same"]
+
+
+def test_formats_are_compared_by_the_names_of_their_axes() -> None:
+    answer = view(a="torch:channels_last", b="htp:R4Flat", do="compare", shape="1,3,4,5")
+    assert answer["verdict"]["same"]
+
+
+@pytest.mark.parametrize("name", [*BINARY, *UNARY])
+def test_every_operation_is_drawn_with_its_result(name: str) -> None:
+    a, b = rl.Layout((4, 2), (1, 4)), rl.Layout((2, 2), (1, 2))
+    answer = view(a="(4,2):(1,4)", b="(2,2):(1,2)", do=name)
+    expected = getattr(rl, name)(a, b) if name in BINARY else getattr(rl, name)(a)
+    assert answer["subjects"][0] == {**answer["subjects"][0], "label": "result", "layout": str(expected)}
+    assert str(expected) in answer["data"]["panes"][-1]["title"]
+
+
+def test_a_composition_that_is_no_layout_is_drawn_with_the_reason() -> None:
+    answer = view(a="(6,2):(1,7)", b="(3,2):(2,3)", do="composition")
+    assert "at (2, 1) the composition is 8" in answer["refusal"]
+    assert texts(answer, 2)[5] == "8"
+
+
+def test_an_error_names_the_field_and_the_place() -> None:
+    error = view(a="(3,4):(4,1)", b="(3,4:(1", do="compare")["error"]
+    assert (error["field"], error["text"], error["position"]) == ("b", "(3,4:(1", 4)
+    assert view(a="nChw8c", shape="1,2")["error"]["field"] == "shape"
+    assert view(a="nChw8c", axes="abcd")["error"]["field"] == "axes"
+    assert view(a="nChw8c", dtype="float17")["error"]["field"] == "dtype"
+    assert view(a="(3,4):(4,1)", do="threads")["error"]["field"] == "tile"
+    assert view(a="(3,4):(4,1)", width="many")["error"]["field"] == "width"
+    assert view(a="")["error"]["field"] == "a"
+    assert "the element type" in view(a="htp:Crouton")["error"]["hint"]
+
+
+def test_slices_that_find_no_room_are_asked_for_one_by_one() -> None:
+    answer = view(a="(300,64,64):(4096,64,1)")
+    assert answer["sliders"] == [{"dim": 0, "name": "0", "extent": "300"}]
+    assert sum(len(grid["texts"]) for grid in answer["data"]["panes"][0]["grids"]) <= CELLS
+    shown = view(a="(300,64,64):(4096,64,1)", at="0:299")
+    assert texts(shown)[0] == str(299 * 4096)
+    assert not view(a="(3,4,5):(20,5,1)")["sliders"]
+
+
+def test_the_ledger_counts_what_is_wasted() -> None:
+    facts = handle({"ask": "facts", "state": {"a": "htp:R4Crouton", "shape": "1,10,13,32", "dtype": "uint8"}})
+    ledger = dict(facts["facts"][0]["ledger"])
+    assert (ledger["elements"], ledger["room"], ledger["bytes"]) == ("4160", "8192", "8192")
+    assert ledger["waste"] == f"{(8192 - 4160) / 8192:.1%}"
+    rows = {row["notation"]: row for row in facts["facts"][0]["rosetta"]}
+    assert rows["htp"]["text"].startswith("ChunkedMemoryLayout")
+    assert rows["candle"]["text"] is None
+    assert rows["candle"]["reason"]
+
+
+def test_too_much_is_refused() -> None:
+    assert view(a="x" * (TEXT_LIMIT + 1))["error"]["name"] == "LimitExceeded"
+    assert "error" in view(a=f"({'9' * 4000},{'9' * 4000}):(1,2)")
+    answer = view(a="(100000,100000):(100000,1)")
+    assert sum(len(grid["texts"]) for grid in answer["data"]["panes"][0]["grids"]) <= CELLS
+
+
+# ---- whatever is asked -----------------------------------------------------------------------------------
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20),
+    lambda inside: st.lists(inside, max_size=4) | st.dictionaries(st.text(max_size=8), inside, max_size=4),
+    max_leaves=10,
+)
+PIECES = st.sampled_from(
+    [
+        *["(8,8):(8,1)", "((2,2),(2,2)):((1,4),(2,8))", "nChw8c", "htp:R4Crouton", "Sw<3,0,3> o 0 o (8,8):(8,1)"],
+        *["(0,3):(3,1)", "(4,4):(0,-1)", "(", "):", "1,16,4,4", "16,16", "0", "_", "x", "-1", "<2:1, _>", "float16"],
+        *["(3,3):(E0,E1)", "1:0", "()", "((((", "9" * 30, "nchw", "\x00", "\ud800", "both", "memory", "1"],
+        *BINARY,
+        *UNARY,
+        *["compare", "beside", "threads", "look"],
+    ]
+)
+STATES = st.fixed_dictionaries({}, optional=dict.fromkeys(State.__dataclass_fields__, PIECES))
+
+
+def answered(request: Any) -> dict[str, Any]:
+    """The answer, as it is after its way to the page; it took less than a few seconds."""
+    start = time.monotonic()
+    answer = json.loads(json.dumps(handle(request)))
+    assert time.monotonic() - start < 5
+    if "error" in answer:
+        assert {"code", "message", "hint", "field"} <= answer["error"].keys()
+    return answer
+
+
+@given(ANYTHING)
+def test_anything_is_answered(request: Any) -> None:
+    assert "error" in answered(request)
+
+
+@given(st.dictionaries(st.sampled_from(["ask", "state", "form"]), ANYTHING))
+def test_anything_in_a_question_is_answered(request: Any) -> None:
+    answered(request)
+
+
+@given(st.sampled_from(["view", "facts", "copy"]), STATES, st.sampled_from(["text", "html", "svg", "tikz", "python"]))
+def test_every_state_is_answered(ask: str, state: dict[str, str], form: str) -> None:
+    answered({"ask": ask, "state": state, "form": form})
+
+
+@given(st.text("(),:0123456789_ <>oSw[]{}", max_size=40), st.text("0123456789,x-", max_size=12))
+def test_almost_layouts_are_answered(text: str, shape: str) -> None:
+    answered({"ask": "view", "state": {"a": text, "shape": shape}})
+
+
+# ---- whom the server answers -----------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Explorer]:
+    with Explorer() as made:
+        Thread(target=made.serve_forever, daemon=True).start()
+        yield made
+        made.shutdown()
+
+
+def sent(
+    server: Explorer, method: str, path: str, body: Any = None, **headers: str
+) -> tuple[int, dict[str, str], bytes]:
+    connection = HTTPConnection("127.0.0.1", server.server_port, timeout=20)
+    words = {name.replace("_", "-"): value for name, value in headers.items()}
+    connection.request(method, path, body, words)
+    response = connection.getresponse()
+    found = response.status, dict(response.getheaders()), response.read()
+    connection.close()
+    return found
+
+
+JSON = {"Content_Type": "application/json"}
+
+
+def asked(server: Explorer, body: Any, **headers: str) -> int:
+    return sent(server, "POST", f"/{server.token}/handle", body, **{**JSON, **headers})[0]
+
+
+def test_the_page_and_its_files_are_served(server: Explorer) -> None:
+    status, headers, page = sent(server, "GET", f"/{server.token}/")
+    assert status == 200
+    assert b"relayout" in page
+    assert headers["Content-Type"] == "text/html; charset=utf-8"
+    assert headers["X-Content-Type-Options"] == "nosniff"
+    assert headers["Cache-Control"] == "no-store"
+    assert headers["Referrer-Policy"] == "no-referrer"
+    for path in ("assets/explore.js", "picture/picture.js", "picture/picture.css", "picture/colours.css"):
+        assert sent(server, "GET", f"/{server.token}/{path}")[0] == 200
+
+
+def test_the_policy_lets_nothing_in_from_outside(server: Explorer) -> None:
+    policy = sent(server, "GET", f"/{server.token}/")[1]["Content-Security-Policy"]
+    rules = dict(rule.split(" ", 1) for rule in policy.split("; "))
+    assert rules["default-src"] == "'none'"
+    assert rules["script-src"] == rules["style-src"] == rules["connect-src"] == "'self'"
+    assert rules["frame-ancestors"] == "'none'"
+    assert "unsafe" not in policy
+
+
+def test_a_question_is_answered(server: Explorer) -> None:
+    body = json.dumps({"ask": "view", "state": {"a": "(2,2):(2,1)"}})
+    status, headers, answer = sent(server, "POST", f"/{server.token}/handle", body, **JSON)
+    assert status == 200
+    assert headers["Content-Type"] == "application/json; charset=utf-8"
+    assert json.loads(answer)["data"]["panes"][0]["grids"][0]["texts"] == ["0", "1", "2", "3"]
+
+
+def test_it_listens_on_this_machine_only(server: Explorer) -> None:
+    assert server.server_address[0] == "127.0.0.1"
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1", "127.0.0.1:1", "[::1]:80", ""])
+def test_foreign_hosts_are_refused(server: Explorer, host: str) -> None:
+    assert sent(server, "GET", f"/{server.token}/", Host=host)[0] == 403
+    assert asked(server, "{}", Host=host) == 403
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", "https://127.0.0.1", "http://127.0.0.1:1"])
+def test_foreign_origins_are_refused(server: Explorer, origin: str) -> None:
+    assert asked(server, "{}", Origin=origin) == 403
+
+
+def test_its_own_origin_is_answered(server: Explorer) -> None:
+    assert asked(server, "{}", Origin=f"http://127.0.0.1:{server.server_port}") == 200
+    assert asked(server, "{}", Host=f"localhost:{server.server_port}") == 200
+
+
+@pytest.mark.parametrize("token", ["", "wrong", "../", "%00", "\xe9"])
+def test_wrong_tokens_are_refused(server: Explorer, token: str) -> None:
+    path = f"/{token}/handle".encode("latin-1").decode("latin-1")
+    with socket.create_connection(("127.0.0.1", server.server_port), timeout=20) as line:
+        head = f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{server.server_port}\r\n\r\n"
+        line.sendall(head.encode("latin-1"))
+        assert b" 403 " in line.recv(64)
+
+
+def test_no_token_is_refused(server: Explorer) -> None:
+    for path in ("/", "/handle", "/assets/explore.js", f"/{server.token}", f"/{server.token[:-1]}/"):
+        assert sent(server, "GET", path)[0] == 403
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "../server.py",
+        "assets/../../server.py",
+        "assets/%2e%2e/server.py",
+        "/etc/passwd",
+        "assets/",
+        "assets",
+        "picture",
+    ],
+)
+def test_nothing_but_its_files_is_served(server: Explorer, path: str) -> None:
+    assert sent(server, "GET", f"/{server.token}/{path}")[0] == 404
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE", "OPTIONS", "HEAD", "PATCH", "TRACE"])
+def test_other_methods_are_refused(server: Explorer, method: str) -> None:
+    assert sent(server, method, f"/{server.token}/handle")[0] == 405
+
+
+def test_bodies_must_be_short_whole_json(server: Explorer) -> None:
+    assert asked(server, "{") == 400
+    assert asked(server, "[" * 20000) == 400
+    assert asked(server, b"\xff\xfe\x00") == 400
+    assert asked(server, " " * (BODY_LIMIT + 1)) == 413
+    assert asked(server, "", Content_Length="99999999999999999999") == 413
+    assert asked(server, "", Content_Length="-1") == 411
+    assert asked(server, "", Content_Length="1_0") == 411
+    assert asked(server, "{}", Content_Type="text/plain") == 415
+    assert asked(server, "{}", Transfer_Encoding="chunked") == 411
+    assert sent(server, "POST", f"/{server.token}/", "{}", **JSON)[0] == 405
+    assert sent(server, "POST", f"/{server.token}/other", "{}", **JSON)[0] == 404
+
+
+def test_a_body_that_ends_early_is_refused(server: Explorer) -> None:
+    with socket.create_connection(("127.0.0.1", server.server_port), timeout=20) as line:
+        head = f"POST /{server.token}/handle HTTP/1.1\r\nHost: 127.0.0.1:{server.server_port}\r\n"
+        line.sendall(f"{head}Content-Type: application/json\r\nContent-Length: 10\r\n\r\n{{}}".encode())
+        line.shutdown(socket.SHUT_WR)
+        assert b" 400 " in line.recv(64)
+
+
+def test_a_line_that_says_nothing_is_dropped(server: Explorer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server.RequestHandlerClass, "timeout", 0.3)
+    with socket.create_connection(("127.0.0.1", server.server_port), timeout=20) as line:
+        line.sendall(b"GET / HT")
+        assert line.recv(64) == b""
+
+
+# ---- the command -----------------------------------------------------------------------------------------
+
+
+def test_the_command_says_where_it_is_and_ends_quietly() -> None:
+    import signal
+
+    words = [sys.executable, "-m", "relayout", "explore", "(3,4):(4,1)", "--shape", "3,4", "--no-browser"]
+    with subprocess.Popen(words, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        line = process.stderr.readline()
+        url = next(word for word in line.split() if word.startswith("http://127.0.0.1:"))
+        assert url.endswith("#a=%283%2C4%29%3A%284%2C1%29&shape=3%2C4")
+        connection = HTTPConnection(url.split("/")[2], timeout=20)
+        connection.request("GET", "/" + url.split("/", 3)[3].partition("#")[0])
+        assert connection.getresponse().status == 200
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=20)
+    assert (process.returncode, out, err.strip()) == (0, "", "")
+
+
+def test_a_link_of_before_shows_the_same() -> None:
+    from relayout.cli.explore import _fragment
+
+    link = "http://127.0.0.1:4321/abc/#a=nChw8c&pin=0%3A0%2C1"
+    assert _fragment(link, None, None, None) == "#a=nChw8c&pin=0%3A0%2C1"
+    assert _fragment(None, None, None, None) == ""

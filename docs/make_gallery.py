@@ -152,9 +152,8 @@ ENTRIES = [
         "chunks",
         "Large layouts",
         "Elements that are too many are drawn as chunks, whole blocks where that is enough; the picture says so.",
-        "rl.draw(\n"
-        '    "htp:R4Crouton", shape=(1, 224, 224, 64), rows="h", columns="w", at={"c": 0}, cells="none", color="memory"\n'
-        ")",
+        'rl.draw("htp:R4Crouton", shape=(1, 224, 224, 64), rows="h", columns="w", at={"c": 0}, color="memory",'
+        ' cells="none")',
     ),
 ]
 

@@ -201,6 +201,9 @@ def view(state: State) -> dict[str, Any]:
     """The picture, and what the page shows beside its fields."""
     seen = see(state)
     scene = seen.drawing.scene(CELLS)
+    sliders = _sliders(scene)
+    if sliders and not state.at:
+        return view(replace(state, at=",".join([f"{slider['dim']}:0" for slider in sliders])))
     scene = replace(scene, notes=[note for note in scene.notes if note != str(seen.verdict)])
     return {
         "figures": figures(scene),
@@ -209,7 +212,7 @@ def view(state: State) -> dict[str, Any]:
         "notations": {name: notations(getattr(state, name)) for name in ("a", "b")},
         "verdict": None if seen.verdict is None else _verdict(seen.verdict),
         "refusal": seen.refusal,
-        "sliders": _sliders(scene),
+        "sliders": sliders,
     }
 
 

@@ -1,0 +1,389 @@
+"""The pages in a real browser: the picture as one file, and the explorer."""
+
+import re
+import shutil
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+
+import relayout as rl
+from relayout.web.presets import PRESETS
+from relayout.web.server import Explorer
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="NO BROWSER TESTS: pip install playwright")
+from playwright.sync_api import Browser, Locator, Page, expect  # noqa: E402
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+if CHROMIUM is None:
+    warnings.warn("NO BROWSER TESTS: there is no Chromium; apt-get install chromium", stacklevel=1)
+    pytest.skip("NO BROWSER TESTS: there is no Chromium; apt-get install chromium", allow_module_level=True)
+
+FLAGS = [
+    *["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"],
+    *["--disable-background-networking", "--disable-component-update"],
+]
+Open = Callable[..., Page]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_api.sync_playwright() as playwright:
+        made = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield made
+        made.close()
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Explorer]:
+    with Explorer() as made:
+        Thread(target=made.serve_forever, daemon=True).start()
+        yield made
+        made.shutdown()
+
+
+@pytest.fixture
+def opened(browser: Browser) -> Iterator[Open]:
+    """Opens pages; afterwards none of them may have complained, or asked anybody but its own server."""
+    contexts = []
+    complaints: list[str] = []
+
+    def open_page(url: str, width: int = 1280, height: int = 900, **words: Any) -> Page:
+        context = browser.new_context(viewport={"width": width, "height": height}, **words)
+        contexts.append(context)
+        page = context.new_page()
+        home = url.partition("#")[0].rpartition("/")[0]
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+        page.on(
+            "request",
+            lambda request: None if request.url.startswith((home, "data:")) else complaints.append(request.url),
+        )
+        page.goto(url)
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+@pytest.fixture
+def explored(opened: Open, server: Explorer) -> Open:
+    """Opens the explorer with the fields filled in, and waits for its first picture."""
+
+    def explore(fields: dict[str, str] | None = None, **words: Any) -> Page:
+        from urllib.parse import urlencode
+
+        page = opened(f"{server.url}#{urlencode(fields or {})}", **words)
+        expect(page.locator("figure.pane").first).to_be_visible()
+        return page
+
+    return explore
+
+
+def cell(page: Page, text: str, pane: int = 0) -> Locator:
+    """The cell with that text."""
+    words = page.locator("figure.pane").nth(pane).locator(".grid:not([hidden]) text:not(.label):not(.row)")
+    return words.get_by_text(text, exact=True).first
+
+
+def saved(drawing: Any, folder: Path) -> str:
+    where = folder / "picture.html"
+    drawing.save(where)
+    return where.as_uri()
+
+
+TILED = "((2,2),(2,2)):((1,4),(2,8))"
+
+
+# ---- one picture as one file -----------------------------------------------------------------------------
+
+
+def test_hover_tells_of_a_cell_and_shows_it_in_every_pane(opened: Open, tmp_path: Path) -> None:
+    page = opened(saved(rl.draw("htp:R4Crouton", shape=(1, 16, 9, 2), rows="h", columns="w"), tmp_path))
+    cell(page, "6400").hover()
+    readout = page.locator(".readout")
+    expect(readout.locator(".what")).to_have_text("(n 0, h 9, w 8, c 0)")
+    expect(readout.locator(".where")).to_have_text("offset 6400")
+    expect(readout.locator(".more")).to_have_text("block h 1, w 1")
+    # A crouton is 8 x 8 x 32; two of them along w are 4096 apart along h.
+    expect(readout.locator(".digits")).to_have_text(
+        "h = 9 = 1·8 + 1\nw = 8 = 1·8 + 0\noffset = 1·4096 + 1·2048 + 1·256 = 6400"
+    )
+
+
+def test_the_same_element_is_outlined_in_logical_view_and_memory(opened: Open, tmp_path: Path) -> None:
+    page = opened(saved(rl.draw(TILED, view="both"), tmp_path))
+    cell(page, "6").hover()
+    expect(page.locator("figure.pane").nth(0).locator("rect.hover")).to_have_count(1)
+    box = page.locator("figure.pane").nth(1).locator("rect.hover").bounding_box()
+    there = cell(page, "2,1", pane=1).bounding_box()
+    assert box is not None
+    assert there is not None
+    assert box["x"] < there["x"] < box["x"] + box["width"]
+    assert box["y"] < there["y"] < box["y"] + box["height"]
+    page.mouse.move(1, 1)
+    expect(page.locator("rect.hover")).to_have_count(0)
+
+
+def test_a_swizzle_is_told_bit_by_bit(opened: Open, tmp_path: Path) -> None:
+    page = opened(saved(rl.draw(rl.Layout((8, 8), (8, 1), swizzle=(3, 0, 3))), tmp_path))
+    cell(page, str(42 ^ 5)).hover()  # (5, 2): bits 3 to 5 of 42 are 101
+    expect(page.locator(".digits")).to_contain_text("(101) into bits 0\u20132: 42 XOR 5 = 47")
+
+
+def test_numbers_past_2_53_are_exact(opened: Open, tmp_path: Path) -> None:
+    page = opened(saved(rl.draw(rl.Layout((2, 2), (2**53 + 1, 3))), tmp_path))
+    cell(page, str(2**53 + 4)).hover()
+    expect(page.locator(".where")).to_have_text(f"offset {2**53 + 4}")
+    expect(page.locator(".digits")).to_have_text(f"offset = 1·{2**53 + 1} + 1·3 = {2**53 + 4}")
+
+
+def test_a_click_pins_arrow_keys_move_and_escape_lets_go(opened: Open, tmp_path: Path) -> None:
+    page = opened(saved(rl.draw("(3,4):(4,1)"), tmp_path))
+    what, where = page.locator(".what"), page.locator(".where")
+    cell(page, "5").click()
+    page.mouse.move(1, 1)
+    expect(where).to_have_text("offset 5")
+    page.locator(".grid").focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowRight")
+    expect(what).to_have_text("(2, 2)")
+    page.keyboard.press("ArrowDown")
+    expect(what).to_have_text("(2, 2)")
+    page.keyboard.press("Home")
+    expect(where).to_have_text("offset 8")
+    assert page.locator(".readout").get_attribute("aria-live") == "polite"
+    page.keyboard.press("Escape")
+    expect(where).to_have_count(0)
+    expect(page.locator("rect.pin")).to_have_count(0)
+
+
+def test_the_keyboard_alone_reaches_a_cell(opened: Open, tmp_path: Path) -> None:
+    page = opened(saved(rl.draw("(3,4):(4,1)"), tmp_path))
+    for _ in range(6):
+        page.keyboard.press("Tab")
+        if page.locator(".grid:focus").count():
+            break
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".where")).to_have_text("offset 0")
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".where")).to_have_text("offset 1")
+
+
+def test_many_slices_are_behind_a_slider_and_move_together(opened: Open, tmp_path: Path) -> None:
+    a, b = rl.Layout.row_major(8, 2, 3), rl.Layout.col_major(8, 2, 3)
+    page = opened(saved(rl.draw(a, b), tmp_path))
+    expect(page.locator(".grid:not([hidden])")).to_have_count(2)
+    slider = page.locator("input[type=range]").first
+    slider.focus()
+    for _ in range(5):
+        page.keyboard.press("ArrowRight")
+    expect(page.locator("output").nth(0)).to_have_text("5")
+    expect(page.locator("output").nth(1)).to_have_text("5")
+    cell(page, str(a(5, 1, 2))).click()
+    expect(page.locator(".where").nth(1)).to_have_text(f"offset {b(5, 1, 2)}")
+
+
+def test_few_slices_are_all_in_sight(opened: Open, tmp_path: Path) -> None:
+    page = opened(saved(rl.draw(rl.Layout.row_major(4, 2, 3)), tmp_path))
+    expect(page.locator(".grid:visible")).to_have_count(4)
+    expect(page.locator("input[type=range]")).to_have_count(0)
+
+
+def test_128_by_128_opens_fast_on_a_canvas(opened: Open, tmp_path: Path) -> None:
+    layout = rl.Layout(((8, 16), (8, 16)), ((1, 64), (8, 1024)))
+    url = saved(rl.draw(layout), tmp_path)
+    start = time.monotonic()
+    page = opened(url)
+    canvas = page.locator("canvas")
+    expect(canvas).to_be_visible()
+    assert time.monotonic() - start < 3
+    # The middle of the first block and of its neighbour have colours of their own.
+    colours = canvas.evaluate(
+        """canvas => { const pen = canvas.getContext("2d"); const at = x => [...pen.getImageData(x, 30, 1, 1).data];
+        return [at(60), at(canvas.width - 60)]; }"""
+    )
+    assert colours[0][3] == 255
+    assert colours[0] != colours[1]
+    box = canvas.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + box["width"] - 5, box["y"] + box["height"] / 2)
+    what = page.locator(".what").text_content() or ""
+    row, column = map(int, re.findall(r"\d+", what))
+    assert column == 127
+    expect(page.locator(".where")).to_have_text(f"offset {layout(row, column)}")
+
+
+def test_a_canvas_is_as_sharp_as_the_screen(opened: Open, tmp_path: Path) -> None:
+    page = opened(saved(rl.draw(rl.Layout.row_major(70, 70)), tmp_path), device_scale_factor=2)
+    canvas = page.locator("canvas")
+    expect(canvas).to_be_visible()
+    box = canvas.bounding_box()
+    assert box is not None
+    expect(canvas).to_have_js_property("width", round(box["width"] * 2))
+
+
+def test_a_large_picture_is_enlarged_and_scrolled_to_what_is_pinned(opened: Open, tmp_path: Path) -> None:
+    layout = rl.Layout.row_major(100, 100)
+    page = opened(saved(rl.draw(layout), tmp_path))
+    page.get_by_role("button", name="the size at which texts are legible").click()
+    page.locator(".grid").focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("End")
+    expect(page.locator(".where")).to_have_text("offset 99")
+    pin, scroller = page.locator("rect.pin").bounding_box(), page.locator(".scroll").bounding_box()
+    assert pin is not None
+    assert scroller is not None
+    assert scroller["x"] <= pin["x"]
+    assert pin["x"] + pin["width"] <= scroller["x"] + scroller["width"] + 4
+
+
+def test_light_and_dark(opened: Open, tmp_path: Path) -> None:
+    url = saved(rl.draw(rl.Layout.row_major(70, 70), color="none"), tmp_path)
+
+    def brightness(page: Page) -> float:
+        pixel = page.locator("canvas").evaluate(
+            """canvas => [...canvas.getContext("2d").getImageData(canvas.width - 3, 3, 1, 1).data]"""
+        )
+        return sum(pixel[:3]) / 3
+
+    light, dark = opened(url), opened(url, color_scheme="dark")
+    assert brightness(light) > 200
+    assert brightness(dark) < 80
+    dark.locator("#theme").click()
+    expect(dark.locator("html")).to_have_attribute("data-theme", "light")
+    dark.wait_for_timeout(100)
+    assert brightness(dark) > 200
+
+
+def test_texts_stay_texts(opened: Open, tmp_path: Path) -> None:
+    """A name with markup in it is shown, not run."""
+    from relayout.draw.drawing import Drawing
+    from relayout.draw.scene import Axis, Grid, Pane, Scene
+
+    evil = "</script><img src=x onerror=alert(1)>"
+    axis = Axis(None, evil, (evil,), (0, 0))
+    pane = Pane(evil, "threads", axis, axis, [Grid((), [evil], [0], [0], evil)])
+    page = opened(saved(Drawing(lambda limit: Scene([pane], [], [evil])), tmp_path))
+    expect(page.locator("figcaption .title")).to_have_text(evil)
+    expect(page.locator("img")).to_have_count(0)
+
+
+# ---- the explorer ----------------------------------------------------------------------------------------
+
+
+def test_typing_draws(explored: Open) -> None:
+    page = explored()
+    page.locator("#a").fill("Layout { shape: [3, 4], stride: [4, 1], start_offset: 7 }")
+    expect(page.locator("#a-notation")).to_have_text("candle")
+    expect(cell(page, "18")).to_be_visible()
+    expect(page.locator(".words")).to_contain_text("It starts 7 into the buffer.")
+    expect(page.locator(".rosetta tr", has_text="numpy")).to_be_visible()
+
+
+def test_a_pin_is_in_the_link_and_a_link_shows_the_same(explored: Open, opened: Open) -> None:
+    page = explored({"a": "htp:R4Crouton", "shape": "1,16,9,8", "rows": "1", "columns": "2"})
+    slider = page.locator("input[type=range]").first
+    slider.focus()
+    page.keyboard.press("ArrowRight")
+    cell(page, str(1 + 4096 + 256 * 3)).click()
+    expect(page.locator("rect.pin")).to_have_count(1)
+    page.locator("#theme").click()
+    other = opened(page.url)
+    expect(other.locator("rect.pin")).to_have_count(1)
+    expect(other.locator(".what")).to_have_text("(n 0, h 11, w 0, c 1)")
+    expect(other.locator("output").first).to_have_text("1")
+    expect(other.locator("html")).to_have_attribute("data-theme", "dark")
+    assert other.locator("#shape").input_value() == "1,16,9,8"
+
+
+def test_an_error_is_beside_the_field_and_the_last_picture_stays(explored: Open) -> None:
+    page = explored({"a": "(3,4):(4,1)"})
+    page.locator("#a").fill("(3,4):(4;1)")
+    error = page.locator("#a-error")
+    expect(error.locator(".caret")).to_have_text("(3,4):(4;1)\n        ^")
+    expect(page.locator("#a")).to_have_attribute("aria-invalid", "true")
+    expect(cell(page, "11")).to_be_visible()
+    page.locator("#a").fill("(3,4):(1,3)")
+    expect(error).to_be_empty()
+    expect(page.locator("#picture")).not_to_have_class(re.compile("stale"))
+
+
+def test_a_verdict_and_the_way_to_where_it_differs(explored: Open) -> None:
+    page = explored({"a": "nChw8c", "b": "nhwc", "do": "compare", "shape": "1,16,4,4"})
+    expect(page.locator("#verdict")).to_contain_text("different at (0, 8, 0, 0): 128 and 8")
+    page.get_by_role("button", name="show where").click()
+    expect(page.locator(".where")).to_have_text(["offset 128", "offset 8"])
+    page.locator("#b").fill("NCHW8c")
+    expect(page.locator("#verdict")).to_have_text("the same function")
+
+
+def test_slices_without_room_are_fetched(explored: Open) -> None:
+    page = explored({"a": "(300,64,64):(4096,64,1)"})
+    slider = page.locator("#at input")
+    slider.focus()
+    page.keyboard.press("End")
+    box = page.locator("canvas, .stage svg.rl").first
+    expect(page.locator("#picture .caption")).to_have_text(re.compile("299"))
+    box.hover(position={"x": 60, "y": 30})
+    expect(page.locator(".where")).to_contain_text(re.compile(r"offset 12\d\d\d\d\d"))
+
+
+def test_the_algebra_is_a_button_away(explored: Open) -> None:
+    page = explored({"a": "(4,2):(1,4)"})
+    page.get_by_role("radio", name="zipped ÷").check()
+    expect(page.locator("#b-error")).to_contain_text("zipped_divide has a second operand")
+    page.locator("#b").fill("2,2")
+    expect(page.locator("figure.pane")).to_have_count(3)
+    result = rl.zipped_divide(rl.Layout((4, 2), (1, 4)), (2, 2))
+    expect(page.locator("figure.pane .title").last).to_contain_text(str(result))
+    page.get_by_role("radio", name="coalesce").check()
+    expect(page.locator("figure.pane")).to_have_count(2)
+
+
+def test_a_name_is_picked_from_the_catalog(explored: Open) -> None:
+    page = explored()
+    page.locator("#catalog summary").click()
+    page.locator("#search").fill("tensorrt chw32")
+    page.keyboard.press("Enter")
+    expect(page.locator("#a")).to_have_value("tensorrt:kCHW32")
+    expect(page.locator("#a-notation")).to_have_text("catalog")
+    expect(page.locator("figure.pane .title").first).to_contain_text("tensorrt:kCHW32")
+
+
+def test_the_picture_is_copied_in_every_form(explored: Open) -> None:
+    page = explored({"a": TILED}, permissions=["clipboard-read", "clipboard-write"])
+    drawing = rl.draw(TILED)
+    for name, text in (("text", drawing.text()), ("SVG", drawing.svg()), ("TikZ", drawing.tikz())):
+        page.locator(".copies").get_by_role("button", name=name, exact=True).click()
+        expect(page.locator(".copies").get_by_text("copied")).to_be_visible()
+        assert page.evaluate("navigator.clipboard.readText()") == text
+        expect(page.locator(".copies").get_by_text("copied")).to_have_count(0)
+    page.locator(".rosetta tr", has_text="cute").get_by_role("button").click()
+    expect(page.locator(".rosetta").get_by_text("copied")).to_be_visible()
+    assert page.evaluate("navigator.clipboard.readText()") == TILED
+
+
+def test_the_first_drawing_is_there_at_once(opened: Open, server: Explorer) -> None:
+    opened(server.url)  # a browser's own start is not ours to answer for
+    start = time.monotonic()
+    page = opened(server.url)
+    expect(page.locator("figure.pane").first).to_be_visible()
+    assert time.monotonic() - start < 3
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_every_example_fits_its_page(explored: Open, width: int) -> None:
+    page = explored(width=width)
+    for name, state in PRESETS.items():
+        page.get_by_role("button", name=name, exact=True).click()
+        expect(page.locator("#a")).to_have_value(state["a"])
+        expect(page.locator("figure.pane").first).to_be_visible()
+        expect(page.locator(".error:not(:empty)")).to_have_count(0)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, name

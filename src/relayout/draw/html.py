@@ -15,8 +15,9 @@ from ..modes import coalesced
 from ..nested import product
 from .colours import css
 from .drawing import SVG_CELLS
+from .places import Geometry, geometry
 from .scene import PADDING, STEPS, Axis, Grid, Meaning, Pane, Scene
-from .svg import Geometry, geometry, grid_svg, hatch_svg
+from .svg import grid_svg, hatch_svg
 
 MODULES = (
     "digits.js",

@@ -1,13 +1,13 @@
-"""Scenes as LaTeX: a document of its own that needs TikZ and nothing else, with the measures of the SVG."""
+"""Scenes as LaTeX: a document of its own that needs TikZ and nothing else."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import groupby, pairwise
 
 from .colours import LIGHT
+from .places import Geometry, arranged, labels, outline
 from .scene import PADDING, PLAIN, STEPS, Grid, Pane, Scale, Scene
-from .svg import _GAP, _LINE, _SMALL, _WIDTH, Geometry, _cell, _pane_block, _shown, geometry
 
 _HEAD = r"""\documentclass[tikz,border=4pt]{standalone}
 \usetikzlibrary{arrows.meta,patterns}
@@ -18,10 +18,10 @@ _STYLES = r"""\begin{document}
   every node/.style={inner sep=0pt, text=ink, font=\ttfamily\footnotesize}, outside/.style={text=faint},
   tick/.style={text=faint, font=\ttfamily\scriptsize}, row tick/.style={tick, anchor=east},
   words/.style={tick, anchor=base west}, heading/.style={anchor=base west, font=\ttfamily\small},
-  sign/.style={font=\large}, padding/.style={pattern=north east lines, pattern color=hatch},
+  sign/.style={anchor=base, font=\large}, padding/.style={pattern=north east lines, pattern color=hatch},
   hairline/.style={draw=line, line width=0.4pt}, rule1/.style={draw=rule, line width=0.9pt},
   rule2/.style={draw=rule, line width=1.7pt}, rule3/.style={draw=rule, line width=2.6pt},
-  chosen/.style={draw=mark, line width=1.8pt},
+  chosen/.style={draw=mark, line width=1.8pt, line cap=rect},
   on path/.style={inner sep=1.5pt}, order/.style={draw=ink, line width=0.7pt, -{Stealth[length=3.5pt]}, opacity=0.7}]
 """
 
@@ -50,31 +50,22 @@ def _name(scale: Scale, tint: int) -> str:
 
 
 def _body(scene: Scene) -> Iterator[str]:
-    x = y = deepest = 0
-    for pane in scene.panes:
-        block = _pane_block(pane)
-        if x:
-            x += _GAP
-            if x + block.width > _WIDTH and not pane.joint:
-                x, y = 0, deepest + _GAP
-        if pane.joint:
-            yield _node("sign", x + 4, y + block.height / 2, pane.joint)
-            x += 26
-        for k, line in enumerate(block.title):
-            yield _node("heading", x, y + _LINE * k + 12, line)
-        top = y + _LINE * len(block.title) + 6 * bool(block.title)
-        for k, grid in enumerate(pane.grids):
-            down, across = divmod(k, block.across)
-            left, start = x + across * block.step[0], top + down * block.step[1]
-            if grid.caption:
-                yield _node("words", left, start + 10, grid.caption)
-                start += _LINE
-            yield rf"\begin{{scope}}[shift={{({left},{start})}}]"
-            yield from _grid(pane, grid, geometry(pane))
-            yield r"\end{scope}"
-        x += block.width
-        deepest = max(deepest, y + block.height)
-    yield from _foot(scene, deepest + _GAP // 2)
+    arrangement = arranged(scene)
+    for pane, grid, place, x, y in arrangement.grids:
+        yield rf"\begin{{scope}}[shift={{({x},{y})}}]"
+        yield from _grid(pane, grid, place)
+        yield r"\end{scope}"
+    for tint, x, y, width, height in arrangement.swatches:
+        ramp = [_name("ramp", k) for k in range(STEPS)]
+        looks = ramp if tint is None else ["padding" if tint == PADDING else _name("categories", tint)]
+        step = width // len(looks)
+        for k, look in enumerate(looks):
+            yield rf"\fill[{look}] ({x + step * k},{y}) rectangle +({step},{height});"
+    for role, left, base, text in arrangement.words:
+        yield _node(_ROLES[role], left, base, text)
+
+
+_ROLES = {"title": "heading", "caption": "words", "joint": "sign", "note": "words"}
 
 
 def _grid(pane: Pane, grid: Grid, place: Geometry) -> Iterator[str]:
@@ -91,9 +82,8 @@ def _grid(pane: Pane, grid: Grid, place: Geometry) -> Iterator[str]:
         if weight:
             x = place.left + k * place.width
             yield rf"\draw[rule{min(weight, 3)}] {_line(x, place.top, x, place.bottom)};"
-    for k in sorted(grid.marked):
-        x, y = _cell(place, k)
-        yield rf"\draw[chosen] ({x + 1},{y + 1}) rectangle +({place.width - 2},{place.height - 2});"
+    if grid.marked:
+        yield rf"\draw[chosen] {' '.join([_line(*edge) for edge in outline(place, grid.marked)])};"
     yield from _texts(grid, place)
     yield from _labels(pane, place)
     for start, end in pairwise(grid.path):
@@ -106,7 +96,7 @@ def _tints(pane: Pane, grid: Grid, place: Geometry) -> Iterator[str]:
         column = row * place.columns
         for tint, run in groupby(grid.tints[column : column + place.columns]):
             length = sum(1 for _ in run)
-            x, y = _cell(place, column)
+            x, y = place.corner(column)
             column += length
             if tint != PLAIN:
                 look = "padding" if tint == PADDING else _name(pane.scale, tint)
@@ -120,38 +110,12 @@ def _texts(grid: Grid, place: Geometry) -> Iterator[str]:
         if text or k in visited:
             looks = [("outside", grid.tints[k] == PADDING), ("align=center", "\n" in text), ("on path", k in visited)]
             look = ", ".join([look for look, wanted in looks if wanted])
-            yield _node(look, *_middle(place, k), text, f" (c{k})" if k in visited else "")
+            yield _node(look, *place.middle(k), text, f" (c{k})" if k in visited else "")
 
 
 def _labels(pane: Pane, place: Geometry) -> Iterator[str]:
-    for k, label in _shown(pane.columns, place.width):
-        yield _node("tick", place.left + place.width * (k + 0.5), place.top - 9, label)
-    for k, label in _shown(pane.rows, 2 * place.height):
-        yield _node("row tick", place.left - 5, place.top + place.height * (k + 0.5), label)
-    corner = "".join([pane.rows.name and f"{pane.rows.name}↓", pane.columns.name and f"{pane.columns.name}→"])
-    if corner:
-        yield _node("row tick", max(place.left - 5, round(len(corner) * _SMALL)), place.top - 9, corner)
-
-
-def _foot(scene: Scene, top: int) -> Iterator[str]:
-    """The legend and the notes, one line each."""
-    for meaning in scene.legend:
-        steps: Sequence[str] = [_name("ramp", k) for k in range(STEPS)]
-        if meaning.tint is not None:
-            steps = ["padding" if meaning.tint == PADDING else _name("categories", meaning.tint)]
-        wide = 7 if len(steps) > 1 else 18
-        for k, look in enumerate(steps):
-            yield rf"\fill[{look}] ({wide * k},{top}) rectangle +({wide},11);"
-        yield _node("words", wide * len(steps) + 7, top + 9, meaning.words)
-        top += _LINE
-    for note in scene.notes:
-        yield _node("words", 0, top + 9, note)
-        top += _LINE
-
-
-def _middle(place: Geometry, k: int) -> tuple[float, float]:
-    x, y = _cell(place, k)
-    return x + place.width / 2, y + place.height / 2
+    for of, x, y, text in labels(pane, place):
+        yield _node("tick" if of == "column" else "row tick", x, y, text)
 
 
 def _point(x: float, y: float) -> str:

@@ -1,0 +1,224 @@
+"""Where everything of a picture goes, in units that SVG and LaTeX share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import sqrt
+from textwrap import wrap
+from typing import Literal, NamedTuple
+
+from .scene import STEPS, Axis, Grid, Pane, Scene
+
+PAGE = 1120
+"""Where a row of panes or grids is broken."""
+
+_GAP = 28
+_MARGIN = 14
+_LINE = 17
+_CHARACTER = 7.3
+_SMALL = 6.1
+
+
+class Geometry(NamedTuple):
+    """Where the cells of a pane's grids are, inside each grid."""
+
+    left: int
+    top: int
+    width: int
+    height: int
+    rows: int
+    columns: int
+
+    @property
+    def right(self) -> int:
+        return self.left + self.width * self.columns
+
+    @property
+    def bottom(self) -> int:
+        return self.top + self.height * self.rows
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """The whole grid with its labels; rules and marks reach a little over the cells."""
+        return self.right + 3, self.bottom + 3
+
+    def corner(self, k: int) -> tuple[int, int]:
+        """The upper left corner of cell ``k``."""
+        row, column = divmod(k, self.columns)
+        return self.left + column * self.width, self.top + row * self.height
+
+    def middle(self, k: int) -> tuple[float, float]:
+        x, y = self.corner(k)
+        return x + self.width / 2, y + self.height / 2
+
+
+def geometry(pane: Pane) -> Geometry:
+    """The measures that all grids of a pane share, wide enough for every text."""
+    lines = [line for grid in pane.grids for text in set(grid.texts) for line in text.split("\n")]
+    longest = max(map(len, lines), default=0)
+    tall = any("\n" in text for grid in pane.grids for text in grid.texts)
+    labels = max(map(len, pane.columns.labels), default=0)
+    width = max(round(longest * _CHARACTER + 9), round(labels * _SMALL + 4), 24 if longest else 16)
+    height = 36 if tall else 24 if longest else 16
+    axis = len(pane.rows.name) + 2 if pane.rows.name else 0
+    names = max([axis, *map(len, pane.rows.labels)])
+    left = round(names * _SMALL) + 8 if names else 3
+    top = 18 if any(pane.columns.labels) or axis else 3
+    return Geometry(left, top, width, height, pane.rows.count, pane.columns.count)
+
+
+class Label(NamedTuple):
+    """A label around a grid, half of it above ``y``; that of a column has its middle at ``x``, of a row its end."""
+
+    of: Literal["column", "row"]
+    x: float
+    y: float
+    text: str
+
+
+def labels(pane: Pane, place: Geometry) -> Iterator[Label]:
+    """The labels that have room: all of them, unless they are wider than their cells; and the names of the axes."""
+    head = place.top - 9.5
+    for k, text in _shown(pane.columns, place.width):
+        yield Label("column", place.left + place.width * (k + 0.5), head, text)
+    for k, text in _shown(pane.rows, 2 * place.height):
+        yield Label("row", place.left - 5, place.top + place.height * (k + 0.5), text)
+    names = "".join([axis.name and f"{axis.name}{arrow}" for axis, arrow in ((pane.rows, "↓"), (pane.columns, "→"))])
+    if names and place.top > 3:
+        yield Label("row", max(place.left - 5, round(len(names) * _SMALL)), head, names)
+
+
+def _shown(axis: Axis, room: int) -> Iterator[tuple[int, str]]:
+    longest = max(map(len, axis.labels), default=0)
+    every = -(-round(longest * _SMALL + 2) // room) if longest else 1
+    return ((k, label) for k, label in enumerate(axis.labels) if label and k % every == 0)
+
+
+def outline(place: Geometry, cells: frozenset[int]) -> Iterator[tuple[int, int, int, int]]:
+    """The edges between these cells and all others: where each starts and ends."""
+    for k in sorted(cells):
+        (row, column), (x, y) = divmod(k, place.columns), place.corner(k)
+        right, bottom = x + place.width, y + place.height
+        if row == 0 or k - place.columns not in cells:
+            yield x, y, right, y
+        if row == place.rows - 1 or k + place.columns not in cells:
+            yield x, bottom, right, bottom
+        if column == 0 or k - 1 not in cells:
+            yield x, y, x, bottom
+        if column == place.columns - 1 or k + 1 not in cells:
+            yield right, y, right, bottom
+
+
+# ---- whole pictures --------------------------------------------------------------------------------------
+
+
+class Words(NamedTuple):
+    """A line of text that stands on ``y``; it starts at ``x``, where a joint has its middle."""
+
+    role: Literal["title", "caption", "joint", "note"]
+    x: int
+    y: int
+    text: str
+
+
+class Placed(NamedTuple):
+    """A grid and where it goes."""
+
+    pane: Pane
+    grid: Grid
+    place: Geometry
+    x: int
+    y: int
+
+
+class Swatch(NamedTuple):
+    """A piece of the legend: a box in a tint, or the whole ramp where that is None."""
+
+    tint: int | None
+    x: int
+    y: int
+    width: int
+    height: int = 11
+
+
+class Arrangement(NamedTuple):
+    """Everything of a picture in its place, and how large that is."""
+
+    grids: list[Placed]
+    words: list[Words]
+    swatches: list[Swatch]
+    width: int
+    height: int
+
+
+def arranged(scene: Scene) -> Arrangement:
+    """The panes in rows as wide as the page, operands and results in one; below them the legend and the notes."""
+    blocks = [_block(pane) for pane in scene.panes]
+    middle = _LINE * max([len(block.title) for block in blocks], default=0) + 44
+    grids: list[Placed] = []
+    words: list[Words] = []
+    x = y = right = deepest = _MARGIN
+    for pane, block in zip(scene.panes, blocks):
+        if x > _MARGIN:
+            x += _GAP
+            if x + block.width > PAGE and not pane.joint:
+                x, y = _MARGIN, deepest + _GAP
+        if pane.joint:
+            words.append(Words("joint", x + 4, y + middle, pane.joint))
+            x += 26
+        words += [Words("title", x, y + _LINE * k + 12, line) for k, line in enumerate(block.title)]
+        for k, grid in enumerate(pane.grids):
+            down, across = divmod(k, block.across)
+            left, top = x + across * block.step[0], y + block.top + down * block.step[1]
+            if grid.caption:
+                words.append(Words("caption", left, top + 10, grid.caption))
+                top += _LINE
+            grids.append(Placed(pane, grid, block.place, left, top))
+        x += block.width
+        right, deepest = max(right, x), max(deepest, y + block.height)
+    swatches: list[Swatch] = []
+    y = deepest + 14
+    for tint, meaning in [*scene.legend, *[(None, note) for note in scene.notes]]:
+        x = _MARGIN
+        if len(swatches) < len(scene.legend):
+            swatches.append(Swatch(tint, x, y, 7 * STEPS if tint is None else 18))
+            x += swatches[-1].width + 7
+        words.append(Words("note", x, y + 9, meaning))
+        right = max(right, x + round(len(meaning) * _SMALL))
+        y += _LINE
+    height = deepest + _MARGIN + (y - deepest - 10 if y > deepest + 14 else 0)
+    return Arrangement(grids, words, swatches, right + _MARGIN, height)
+
+
+class _Block(NamedTuple):
+    """A pane as it stands on the picture: its title's lines, and its grids in rows of ``across``."""
+
+    width: int
+    height: int
+    title: list[str]
+    across: int
+    step: tuple[int, int]
+    place: Geometry
+
+    @property
+    def top(self) -> int:
+        return _LINE * len(self.title) + 6 * bool(self.title)
+
+
+def _block(pane: Pane) -> _Block:
+    place = geometry(pane)
+    width, height = place.size
+    captions = max([round(len(grid.caption) * _SMALL) for grid in pane.grids], default=0)
+    step = (max(width, captions) + _GAP // 2, height + (_LINE if captions else 0) + _GAP // 2)
+    count = max(len(pane.grids), 1)
+    across = max(1, min((PAGE - 2 * _MARGIN) // step[0], count if count <= 4 else _squarest(count, *step)))
+    wide = across * step[0] - _GAP // 2
+    title = wrap(pane.title, max(round(wide / _CHARACTER), 48), break_long_words=True) if pane.title else []
+    written = max([round(len(line) * _CHARACTER) for line in title], default=0)
+    tall = -(-count // across) * step[1] - _GAP // 2 + _LINE * len(title) + 6 * bool(title)
+    return _Block(max(wide, written), tall, title, across, step, place)
+
+
+def _squarest(count: int, width: int, height: int) -> int:
+    """How many of ``count`` equal pictures stand beside each other so that the whole is about twice as wide as high."""
+    return max(1, round(sqrt(2 * count * height / width)))

@@ -196,6 +196,15 @@ def test_titles_are_escaped_for_latex() -> None:
     assert escaped("a → b ∘ é") == r"a $\rightarrow$ b $\circ$ U+00E9"
 
 
+@pytest.mark.parametrize("operation", [rl.logical_divide, rl.blocked_product, rl.composition])
+def test_signs_between_operands_are_those_of_mathematics(operation: Any) -> None:
+    tikz = rl.draw(operation, Layout(8, 1), Layout(4, 1)).tikz()
+    first, second = re.findall(r"\\node\[sign\] at \([^)]*\) \{(.*)\};", tikz)
+    assert re.fullmatch(r"\$\\(div|times|circ)\$", first)
+    assert second == "="
+    assert "U+" not in tikz
+
+
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="PICTURES IN LATEX ARE NOT COMPILED: there is no pdflatex")
 @pytest.mark.parametrize(
     "drawing",

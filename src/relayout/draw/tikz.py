@@ -133,7 +133,7 @@ def _node(look: str, x: float, y: float, text: str, name: str = "") -> str:
 _SIGNS = {c: f"\\{c}" for c in "&%$#_"}
 _SIGNS |= {"\n": r"\\"} | {c: rf"\char{ord(c)}{{}}" for c in "{}\\~^"}
 _SIGNS |= {"→": r"$\rightarrow$", "←": r"$\leftarrow$", "↓": r"$\downarrow$", "·": r"$\cdot$", "∘": r"$\circ$"}
-_SIGNS |= {"⊗": r"$\otimes$", "⊘": r"$\oslash$", "≠": r"$\neq$", "≤": r"$\leq$", "≥": r"$\geq$", "…": r"\ldots{}"}
+_SIGNS |= {"\u00f7": r"$\div$", "\u00d7": r"$\times$", "≠": r"$\neq$", "≤": r"$\leq$", "≥": r"$\geq$", "…": r"\ldots{}"}
 
 
 def escaped(text: str) -> str:

@@ -10,7 +10,9 @@ import resource
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ import pytest
 
 import relayout as rl
 from relayout.files import changes, open_source, pieces, room, running, runs, tiles, work
+from relayout.files.crew import done_by
 from relayout.files.journal import Journal
 from relayout.files.rules import Rule, read_rules
 from relayout.files.sizes import as_bytes, as_words
@@ -107,6 +110,35 @@ def test_npy_there_and_back(tmp_path: Path, shape: tuple[int, ...], dtype: str, 
     assert back.shape == shape
     assert back.tobytes() == x.tobytes()
     assert sorted(p.name for p in tmp_path.glob("*.part*")) == []
+
+
+@pytest.mark.usefixtures("cut_small")
+@pytest.mark.parametrize(
+    ("shape", "to"),
+    [
+        ((512, 640), "format:1 0"),
+        ((64, 48, 80), "format:2 1 0"),
+        ((20, 18, 16, 40), "format:3 2 1 0"),
+        ((500, 630), "format:1 0 / 0,8 1,4"),
+        ((4, 96, 160, 3), "format:0 3 1 2"),
+    ],
+)
+def test_nothing_is_read_more_than_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shape: tuple[int, ...], to: str
+) -> None:
+    x = noise(shape, "uint8")
+    np.save(tmp_path / "x.npy", x)
+    read, count = os.preadv, [0]
+
+    def counted(number: int, buffers: Any, start: int) -> int:
+        found = read(number, buffers, start)
+        count[0] += found
+        return found
+
+    monkeypatch.setattr(os, "preadv", counted)
+    rl.repack_file(tmp_path / "x.npy", tmp_path / "y.npy", to=to, max_memory=little(x.nbytes // 4), jobs=1)
+    assert x.nbytes <= count[0] <= 2 * x.nbytes
+    assert np.load(tmp_path / "y.npy").tobytes() == rl.repack(x, to).tobytes()
 
 
 def test_a_layout_with_an_offset_and_gaps_is_filled(tmp_path: Path) -> None:
@@ -293,6 +325,20 @@ def test_verify_finds_the_element(tmp_path: Path) -> None:
     assert rl.verify(tmp_path / "x.npy", tmp_path / "y.npy")
 
 
+@pytest.mark.usefixtures("cut_small")
+@pytest.mark.parametrize("places", [[(7, 60)], [(299, 0), (3, 390)], [(5, 380), (6, 0)], [(200, 1), (200, 2)]])
+def test_verify_finds_the_first_element(tmp_path: Path, places: list[tuple[int, int]]) -> None:
+    x = noise((300, 400), "uint8")
+    np.save(tmp_path / "x.npy", x)
+    rl.repack_file(tmp_path / "x.npy", tmp_path / "y.npy", to="format:1 0")
+    y = np.load(tmp_path / "y.npy")
+    for row, column in places:
+        y[column, row] ^= 1
+    np.save(tmp_path / "y.npy", y)
+    found = rl.verify(tmp_path / "x.npy", tmp_path / "y.npy", max_memory=little(30_000))
+    assert found.coordinate == min(places)
+
+
 def test_verify_tells_of_other_tensors_and_shapes(tmp_path: Path) -> None:
     a, b = noise((2, 3), "uint8"), noise((3, 2), "uint8")
     write_safetensors(tmp_path / "a.safetensors", {"a": a, "b": b})
@@ -371,6 +417,35 @@ def test_killed_at_any_moment_and_resumed(tmp_path: Path, seed: int) -> None:
     assert out.read_bytes() == want
     assert json.loads((tmp_path / "y.npy.relayout.json").read_text())
     assert not list(tmp_path.glob("*.part*"))
+
+
+def test_an_old_file_is_never_seen_with_a_new_record(tmp_path: Path) -> None:
+    source, out, _ = a_file(tmp_path)
+    record = tmp_path / "y.npy.relayout.json"
+
+    def seen() -> tuple[bytes, bytes | None]:
+        return out.read_bytes(), record.read_bytes() if record.exists() else None
+
+    targets = ("htp:R4Crouton", "nchw", None)
+    whole = {}
+    for to in targets:
+        rl.repack_file(source, out, to=to, axes="nhwc", force=True)
+        whole[to] = seen()
+    assert len(set(whole.values())) == 3
+    for old, new in [(a, b) for a in targets for b in targets if a != b]:
+        for moment in range(1, 40):
+            rl.repack_file(source, out, to=old, axes="nhwc", force=True)
+            assert seen() == whole[old]
+
+            def run(moment: int = moment, new: str | None = new) -> None:
+                kill_at(moment)
+                rl.repack_file(source, out, to=new, axes="nhwc", force=True)
+
+            status = in_child(run)
+            assert not out.exists() or seen() in (whole[old], whole[new])
+            if status == 0:
+                break
+        assert status == 0
 
 
 def unfinished(source: Path, out: Path, **options: Any) -> rl.Cancelled:
@@ -576,6 +651,37 @@ def test_a_record_that_is_stale_does_not_stay(tmp_path: Path) -> None:
     rl.repack_file(source, out, to=rl.Layout.row_major(4, 33, 20, 40), force=True)
     assert not (tmp_path / "y.npy.relayout.json").exists()
     assert np.array_equal(np.load(out), np.load(source))
+
+
+# ---- threads ---------------------------------------------------------------------------------------------
+
+
+def test_every_item_is_done_once() -> None:
+    done: list[int] = []
+    assert sorted(done_by(3, done.append, range(200))) == sorted(done) == list(range(200))
+    assert list(done_by(2, done.append, [])) == []
+
+
+def test_an_error_ends_it() -> None:
+    done: list[int] = []
+
+    def do(x: int) -> None:
+        if x == 20:
+            raise OSError("the twentieth")
+        done.append(x)
+
+    with pytest.raises(OSError, match="the twentieth"):
+        list(done_by(2, do, range(1000)))
+    assert set(range(19)) <= set(done) < set(range(40))
+
+
+def test_threads_do_not_run_far_ahead_and_stop() -> None:
+    done: list[int] = []
+    with closing(done_by(2, done.append, range(1000))) as finished:
+        for _ in zip(range(10), finished):
+            pass
+    assert 10 <= len(done) <= 20
+    assert threading.active_count() == 1
 
 
 # ---- memory ----------------------------------------------------------------------------------------------

@@ -588,7 +588,7 @@ WRONG = {
 def test_every_command_fails_alike(name: str) -> None:
     """With an exit code, one message, a hint, and nothing where an answer would be."""
     assert "No such option" in refused(name, "--nonsense", code=2)
-    if name not in ("catalog", "demo"):
+    if name not in ("catalog", "demo", "explore"):
         assert "Missing argument" in refused(name, code=2)
         arguments, code = WRONG[name]
         lines = refused(name, *arguments.split(" "), code=code).splitlines()

@@ -371,6 +371,13 @@ def test_the_command_says_where_it_is_and_ends_quietly() -> None:
     assert (process.returncode, out, err.strip()) == (0, "", "")
 
 
+def test_a_port_that_is_taken_is_refused(server: Explorer) -> None:
+    words = [sys.executable, "-m", "relayout", "explore", "--no-browser", "--port", str(server.server_port)]
+    ended = subprocess.run(words, capture_output=True, text=True, timeout=20, check=False)
+    assert ended.returncode == 2
+    assert f"the port {server.server_port} is not free" in ended.stderr
+
+
 def test_a_link_of_before_shows_the_same() -> None:
     from relayout.cli.explore import _fragment
 

@@ -28,7 +28,11 @@ def explore(
     """
     from ..web.server import Explorer
 
-    with Explorer(port) as server:
+    try:
+        made = Explorer(port)
+    except OSError as error:
+        raise click.UsageError(f"the port {port} is not free: {error.strerror}.", click.get_current_context()) from None
+    with made as server:
         where = server.url + _fragment(text, shape, axes, dtype)
         click.echo(f"Exploring at {where} until Ctrl-C.", err=True)
         sys.stderr.flush()

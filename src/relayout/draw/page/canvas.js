@@ -99,6 +99,7 @@ export class Painter {
     this.#cells(frame);
     this.#rules(frame);
     this.#path(frame);
+    this.#marks(frame);
     this.#labels(frame, view);
   }
 
@@ -159,8 +160,25 @@ export class Painter {
     pen.beginPath();
     for (const k of path) pen.lineTo(...middle(k));
     pen.stroke();
+  }
+
+  /**
+   * The outline of the marked cells, around each region of them.
+   * @param {Frame} frame
+   */
+  #marks({ pen, x, y, wide, high }) {
+    const across = this.pane.columns.count;
+    const marked = new Set(this.grid.marked);
     pen.strokeStyle = this.colours.mark;
-    for (const k of this.grid.marked) pen.strokeRect(x(k % across) + 1, y(Math.floor(k / across)) + 1, wide - 2, high - 2);
+    pen.lineWidth = clamp(wide / 10, 1, 2.5);
+    for (const k of marked) {
+      const [left, top] = [x(k % across), y(Math.floor(k / across))];
+      const [right, bottom] = [left + wide, top + high];
+      if (k % across === 0 || !marked.has(k - 1)) stroke(pen, left, top, left, bottom);
+      if (k % across === across - 1 || !marked.has(k + 1)) stroke(pen, right, top, right, bottom);
+      if (!marked.has(k - across)) stroke(pen, left, top, right, top);
+      if (!marked.has(k + across)) stroke(pen, left, bottom, right, bottom);
+    }
   }
 
   /**

@@ -214,6 +214,7 @@ def test_signs_between_operands_are_those_of_mathematics(operation: Any) -> None
         rl.draw(Layout(((4, 8), 2), ((16, 1), 8)), tile=(8, 8)),
         rl.draw(rl.compare(Layout.row_major(4, 8), Layout.col_major(4, 8))),
         rl.draw(Layout((2, 2), (2, 1)), axes="&_"),
+        rl.draw(*2 * [Layout.row_major(99, 99)], path=True),
     ],
 )
 def test_latex_compiles(drawing: Drawing, tmp_path: Path) -> None:

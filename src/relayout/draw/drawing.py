@@ -13,7 +13,10 @@ if TYPE_CHECKING:
     from .scene import Scene
 
 SVG_CELLS = 1 << 12
-"""The most cells of a picture in SVG, TikZ or text."""
+"""The most cells of a picture in SVG or text."""
+
+TIKZ_CELLS = 1 << 10
+"""The most cells of a picture in TikZ: several panes with paths must fit into the memory of LaTeX."""
 
 HTML_CELLS = 1 << 16
 """The most cells of a picture in HTML."""
@@ -59,7 +62,7 @@ class Drawing:
         """A LaTeX document of its own."""
         from .tikz import render
 
-        return render(self.scene())
+        return render(self.scene(TIKZ_CELLS))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the picture in the form that the ending names: ``.svg``, ``.html``, ``.tex``, ``.txt`` or ``.ans``."""

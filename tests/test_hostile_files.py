@@ -6,6 +6,7 @@ import copy
 import json
 import os
 import struct
+import time
 import tracemalloc
 import zipfile
 from collections.abc import Callable, Iterator
@@ -723,3 +724,15 @@ def test_any_text_as_a_layout(tmp_path: Path, layout: str, shape: list[int]) -> 
     record = {"version": 1, "shape": shape, "layout": layout}
     words = {"x": told([12], 0, 12), "__metadata__": {"relayout": json.dumps({"x": record})}}
     survives(safetensors(tmp_path / "x.safetensors", words, bytes(12)))
+
+
+@pytest.mark.parametrize(
+    "text", ["a ->" + "Q" * 60 + ".", "(" + "q " * 60 + "-> a", "a -> " + "(q" * 60, "a ->" + " " * 5000 + "!"]
+)
+def test_rules_that_take_long_to_read(tmp_path: Path, text: str) -> None:
+    """Patterns whose words could be cut in very many ways."""
+    path = store(tmp_path / "x.safetensors", {"x": np.arange(3)})
+    started = time.perf_counter()
+    with pytest.raises(rl.ParseError):
+        rl.repack_file(path, tmp_path / "y.safetensors", rules=[{"name": "*", "to": text}])
+    assert time.perf_counter() - started < 2

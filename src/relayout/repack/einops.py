@@ -11,7 +11,7 @@ import re
 from ..errors import NotExpressible, ParseError, ShapeError
 from ..format import Format
 
-_NAME = r"[A-Za-z_]\w*"
+_NAME = r"[A-Za-z_]\w*+"
 _SIDE = re.compile(rf"\s*(?:(?:{_NAME}|\((?:\s*{_NAME})*\s*\))\s*)*", re.ASCII)
 _GROUP = re.compile(rf"{_NAME}|\([^()]*\)", re.ASCII)
 _SIZE = re.compile(rf"\s*({_NAME})\s*=\s*([1-9]\d{{0,18}})\s*", re.ASCII)

@@ -140,6 +140,12 @@ def test_slices_that_find_no_room_are_asked_for_one_by_one() -> None:
     assert not view(a="(3,4,5):(20,5,1)")["sliders"]
 
 
+def test_dimensions_that_a_layout_does_not_have_are_left_out() -> None:
+    assert texts(view(a="(3,4):(4,1)", rows="3", columns="2", at="5:1,0:9")) == texts(view(a="(3,4):(4,1)"))
+    turned = view(a="(3,4):(4,1)", rows="1")
+    assert texts(turned) == [str(4 * r + c) for c in range(4) for r in range(3)]
+
+
 def test_the_ledger_counts_what_is_wasted() -> None:
     facts = handle({"ask": "facts", "state": {"a": "htp:R4Crouton", "shape": "1,10,13,32", "dtype": "uint8"}})
     ledger = dict(facts["facts"][0]["ledger"])

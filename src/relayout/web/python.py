@@ -7,7 +7,7 @@ from typing import Any
 
 from ..layout import Layout
 from .state import State
-from .view import BINARY, UNARY, operands, see
+from .view import BINARY, UNARY, look, operands, see, shown_by_colour
 
 
 def python(state: State) -> str:
@@ -28,23 +28,15 @@ def python(state: State) -> str:
     words += [f"{name}={getattr(state, name)!r}" for name in ("axes", "dtype") if getattr(state, name)]
     if state.do == "compare":
         lines += [f"verdict = rl.compare({', '.join([*texts, *words])})", "print(verdict)"]
-        if not state.color and state.view in ("", "logical"):
+        if not shown_by_colour(state):
             texts, words = ["verdict"], []
-    lines.append(f'rl.draw({", ".join([*texts, *words, *_look(state)])}).save("picture.svg")')
+    extents = subjects[0].layout.extents
+    shown = {"tile": state.tile_sizes} if state.do == "threads" else look(state, extents)
+    words += [f"{name}={value!r}" for name, value in shown.items()]
+    lines.append(f'rl.draw({", ".join([*texts, *words])}).save("picture.svg")')
     return "\n".join(lines) + "\n"
 
 
 def _code(x: Any) -> str:
     """An operand as Python reads it."""
     return re.sub(r"\b(Layout|Swizzle|E)\(", r"rl.\1(", repr(x))
-
-
-def _look(state: State) -> list[str]:
-    if state.do == "threads":
-        return [f"tile={state.tile_sizes}"]
-    words = [f"{name}={state.dimension(name)!r}" for name in ("rows", "columns") if state.dimension(name) is not None]
-    if state.fixed:
-        words.append(f"at={state.fixed}")
-    words += [f"{name}={getattr(state, name)!r}" for name in ("cells", "color", "view") if getattr(state, name)]
-    words += [f"width={state.line}"] if state.line else []
-    return [*words, "path=True"] if state.path == "1" else words

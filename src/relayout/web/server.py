@@ -14,6 +14,7 @@ from collections.abc import Callable
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
+from socketserver import TCPServer
 from typing import Any
 
 from ..draw.html import MODULES, STYLE
@@ -58,6 +59,11 @@ class Explorer(ThreadingHTTPServer):
         self.answer = answer
         super().__init__(("127.0.0.1", port), _Request)
         self.hosts = tuple([f"{name}:{self.server_port}" for name in ("127.0.0.1", "localhost")])
+
+    def server_bind(self) -> None:
+        """As a plain server does: without asking the network for this machine's name."""
+        TCPServer.server_bind(self)
+        self.server_name, self.server_port = self.socket.getsockname()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A browser that hangs up is no error; anything else is told as the library's mistake."""

@@ -87,10 +87,10 @@ class State:
         """The dimensions that stand still, as in ``0:3,2:1``."""
         return {int(d): int(n) for d, n in re.findall(r"(\d{1,3}):(\d{1,18})", self.at)}
 
-    def dimension(self, field: str) -> int | str | None:
-        """A dimension by number or by name."""
+    def dimension(self, field: str) -> int | None:
+        """The dimension that a field says, by its number."""
         text = str(getattr(self, field)).strip()
-        return int(text) if re.fullmatch(r"\d{1,3}", text) else text or None
+        return int(text) if re.fullmatch(r"\d{1,3}", text) else None
 
 
 def _sizes(text: str, what: str) -> tuple[int, ...] | None:

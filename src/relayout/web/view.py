@@ -107,37 +107,47 @@ def _subjects(state: State, *names: str) -> list[Subject]:
 def _drawn(state: State, subjects: list[Subject]) -> Drawing:
     """The layouts of the subjects side by side, as the fields say."""
     names = next((subject.names for subject in subjects if subject.names), None)
-    shape = subjects[0].layout.extents
+    extents = subjects[0].layout.extents
     return draw(
         *[subject.text for subject in subjects],
-        shape=shape,
+        shape=extents,
         axes=names,
         dtype=state.dtype or None,
-        **_look(state),
-        view=state.view or "logical",
+        **look(state, extents),
     )
 
 
-def _look(state: State) -> dict[str, Any]:
-    return {
-        "rows": state.dimension("rows"),
-        "columns": state.dimension("columns"),
-        "at": state.fixed,
+def look(state: State, extents: tuple[int, ...]) -> dict[str, Any]:
+    """What the fields say about the look; dimensions and coordinates that a layout does not have are left out."""
+    chosen = [state.dimension(field) for field in ("rows", "columns")]
+    down, across = [None if d is not None and d >= len(extents) else d for d in chosen]
+    fixed = {d: n for d, n in state.fixed.items() if d not in (down, across) and d < len(extents) and n < extents[d]}
+    found = {
+        "rows": down,
+        "columns": None if across == down else across,
+        "at": fixed or None,
         "cells": state.cells or None,
         "color": state.color or None,
-        "path": state.path == "1",
+        "view": state.view if state.view != "logical" else None,
+        "path": state.path == "1" or None,
         "width": state.line,
     }
+    return {name: value for name, value in found.items() if value is not None and value != ""}
 
 
 def _comparison(state: State) -> Seen:
     subjects = _subjects(state, "a", "b")
     verdict = compare_any(subjects[0].layout, subjects[1].layout)
-    if state.color or state.view not in ("", "logical"):
+    if shown_by_colour(state):
         return Seen(_drawn(state, subjects), subjects, verdict)
     names = subjects[0].names or subjects[1].names or None
-    drawing = draw(verdict, axes=names, **{**_look(state), "color": None})
+    drawing = draw(verdict, axes=names, **look(state, subjects[0].layout.extents))
     return Seen(_titled(drawing, subjects), subjects, verdict)
+
+
+def shown_by_colour(state: State) -> bool:
+    """Whether compared layouts are drawn as any others are, because a colour or their memory was asked for."""
+    return bool(state.color) or state.view not in ("", "logical")
 
 
 def _titled(drawing: Drawing, subjects: list[Subject]) -> Drawing:

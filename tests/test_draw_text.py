@@ -124,6 +124,8 @@ def test_lines_fit_into_the_terminal(width: int, colours: int) -> None:
         rl.draw("htp:R4Crouton", **CROUTON, view="both", mark=(0, 1, 1, 0)),
         rl.draw(rl.logical_divide, Layout.row_major(6, 8), (3, 2)),
         rl.draw(TILED, TILED, view="both"),
+        rl.draw(Layout.row_major(4, 8), path=True),
+        rl.draw(rl.compare(Layout.row_major(4, 8), Layout.col_major(4, 8))),
     ]
     for drawing in pictures:
         lines = click.unstyle(drawing.ansi(width, colours)).splitlines()

@@ -34,7 +34,7 @@ def render(scene: Scene, width: int | None = None, colours: int = 0) -> str:
     pen = _Pen(colours)
     blocks = [_pane(pane, pen, width, alone=len(scene.panes) == 1) for pane in scene.panes]
     lines = _beside(blocks, [pane.joint for pane in scene.panes], width or PAGE)
-    foot = [*_legend(scene.legend, pen), *_notes(scene, width or PAGE)]
+    foot = [*_legend(scene.legend, pen, width or PAGE), *_notes(scene, width or PAGE)]
     if foot:
         lines += [[], *foot]
     return "\n".join([_written(line) for line in lines])
@@ -246,15 +246,20 @@ def _arrows(pane: Pane) -> Iterator[tuple[Axis, str]]:
 # ---- below the panes -------------------------------------------------------------------------------------
 
 
-def _legend(legend: Sequence[Meaning], pen: _Pen) -> Iterator[Line]:
+def _legend(legend: Sequence[Meaning], pen: _Pen, width: int) -> Iterator[Line]:
     """What the tints mean that can be seen."""
     for tint, words in legend:
         if tint == PADDING:
-            yield [Span("··· ", pen.faint), Span(words)]
-        elif pen.colours and tint is None:
-            yield [*[Span(" ", pen.cell("ramp", step)) for step in range(STEPS)], Span(f" {words}")]
-        elif pen.colours and tint is not None:
-            yield [Span("   ", pen.cell("categories", tint)), Span(f" {words}")]
+            swatch = [Span("···", pen.faint)]
+        elif not pen.colours:
+            continue
+        elif tint is None:
+            swatch = [Span(" ", pen.cell("ramp", step)) for step in range(STEPS)]
+        else:
+            swatch = [Span("   ", pen.cell("categories", tint))]
+        for line in wrap(words, max(width - _length(swatch) - 1, 1)):
+            yield [*swatch, Span(f" {line}")]
+            swatch = [Span(" " * _length(swatch))]
 
 
 def _notes(scene: Scene, width: int) -> Iterator[Line]:

@@ -18,7 +18,7 @@ import { Stage } from "./stage.js";
  */
 
 const LEAST_SCALE = 0.62;
-const LEAST_PAINTED = 0.2;
+const LEAST_PAINTED = 0.12;
 const ZOOM = 1.25;
 
 export class Picture {

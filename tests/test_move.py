@@ -521,6 +521,19 @@ def test_of_many_tensors_some_are_named() -> None:
 
 
 @pytest.mark.usefixtures("folder")
+def test_tensors_that_are_alike_keep_their_own_data() -> None:
+    tensors = {f"x{k}": np.random.default_rng(k).integers(256, size=(5, 6), dtype=np.uint8) for k in range(6)}
+    np.savez("in.npz", **tensors)
+    rules = '[[rule]]\nname = "x[0-2]"\nto = "format:1 0"\n[[rule]]\nname = "x3"\nto = "format:0 1 / 0,4"\n'
+    Path("rules.toml").write_text(rules)
+    assert run("repack", "in.npz", "out.npz", "--map", "rules.toml").exit_code == 0
+    with np.load("out.npz") as found:
+        for name, x in tensors.items():
+            to = {"x0": "format:1 0", "x1": "format:1 0", "x2": "format:1 0", "x3": "format:0 1 / 0,4"}.get(name)
+            assert np.array_equal(found[name], x if to is None else rl.repack(x, to))
+
+
+@pytest.mark.usefixtures("folder")
 def test_names_do_not_reach_the_terminal() -> None:
     np.savez("in.npz", **{"a\x1b[31m\x07": np.ones(2), "new\nline": np.ones((1, 2, 3, 4)), "你好": np.ones(2)})
     lines = run("inspect", "in.npz").stdout.splitlines()

@@ -52,6 +52,10 @@ class Change(NamedTuple):
     why: str | None = None
     doubt: str | None = None
 
+    def of(self, entry: Entry) -> Change:
+        """The same for another entry that has all but its name and its place in common."""
+        return self._replace(entry=entry, planned=self.planned._replace(name=entry.name))
+
     @property
     def before(self) -> str:
         """The old layout in words."""
@@ -83,7 +87,14 @@ def changes_of(source: Source, rules: Rules) -> list[Change]:
         raise ShapeError(
             f"no tensor of {source.path} is selected.", hint=f"its tensors are {shown(tuple(source))}", path=source.path
         )
-    found = [kept(entry) if rule is None else _change(entry, rule, rules.names(entry.name)) for entry, rule in chosen]
+    alike: dict[Any, Change] = {}
+    found = []
+    for entry, rule in chosen:
+        # A checkpoint has thousands of tensors, and few that differ by more than their names.
+        key = entry.element, entry.shape, entry.packing, repr(entry.record), repr(rule), rules.names(entry.name)
+        if key not in alike:
+            alike[key] = kept(entry) if rule is None else _change(entry, rule, rules.names(entry.name))
+        found.append(alike[key].of(entry))
     unfit = _by_words([(change.why, change.entry.name) for change in found])
     if unfit and all(change.plan is None for change in found):
         raise NotExpressible(

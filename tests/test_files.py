@@ -244,6 +244,19 @@ def test_shards_are_cut_and_listed_as_others_do(tmp_path: Path, monkeypatch: pyt
             assert same(opened[name], x)
 
 
+def test_what_an_index_says_of_itself_survives(tmp_path: Path) -> None:
+    path = store(tmp_path / "m.safetensors.index.json", {"x": np.arange(6)}, metadata={"format": "pt"})
+    index = json.loads(path.read_text())
+    index["metadata"]["total_parameters"] = 6
+    path.write_text(json.dumps(index))
+    out = tmp_path / "out" / "n.safetensors.index.json"
+    out.parent.mkdir()
+    rl.repack_file(path, out, dtype="int16", verify=True)
+    assert json.loads(out.read_text())["metadata"] == {"total_size": 12, "total_parameters": 6}
+    assert open_source(out)["x"].element.name == "int16"
+    assert open_source(out.with_name("n-00001-of-00001.safetensors")).metadata == {"format": "pt"}
+
+
 def test_a_cache_of_links_is_read(tmp_path: Path) -> None:
     """As Hugging Face keeps them: the index and the shards are links into one folder of blobs."""
     (tmp_path / "blobs").mkdir()
@@ -414,6 +427,7 @@ def test_block_sizes_are_ggufs_own() -> None:
     assert {kind: theirs[kind] for kind in _BLOCKS} == _BLOCKS
 
 
+@pytest.mark.filterwarnings("ignore:copied unchanged")
 def test_gguf_is_repacked(tmp_path: Path) -> None:
     gguf = pytest.importorskip("gguf")
     path = tmp_path / "x.gguf"
@@ -481,6 +495,7 @@ def test_onnx_external_data_are_mapped(tmp_path: Path) -> None:
     assert {s.file.name for e in file.source.values() for s in e.segments} == {"m.data"}
 
 
+@pytest.mark.filterwarnings("ignore:copied unchanged")
 @pytest.mark.parametrize("external", [True, False])
 def test_onnx_is_repacked(tmp_path: Path, external: bool) -> None:
     onnx = pytest.importorskip("onnx")

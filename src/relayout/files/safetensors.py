@@ -24,6 +24,9 @@ from .reading import (
 )
 
 INDEX = ".safetensors.index.json"
+OF_INDEX = "relayout.index"
+"""The key of the metadata that keeps what an index says of itself."""
+
 SHARD_BYTES = 5 * 10**9
 """Shards are not larger, but for a single tensor that is."""
 
@@ -64,13 +67,13 @@ def read(path: Path) -> Source:
 
 
 def read_shards(path: Path) -> Source:
-    """All tensors of the files that an index names; metadata are the index's own, then the first file's."""
+    """All tensors of the files that an index names; metadata are the files', and by their own key the index's."""
     told = strict_json(read_text(path), path, "the index")
     places = told.get("weight_map") if isinstance(told, dict) else None
     if not isinstance(places, dict) or not all(isinstance(file, str) for file in places.values()):
         raise bad(path, "it has no weight_map of names to files.", "write the index again")
     found: dict[str, Entry] = {}
-    metadata: dict[str, str] = {}
+    metadata: dict[str, Any] = {}
     for file in dict.fromkeys(places.values()):
         entries, own = _file(inside(path, file))
         strays = [name for name in entries if places.get(name) != file]
@@ -81,7 +84,11 @@ def read_shards(path: Path) -> Source:
     missing = [name for name in places if name not in found]
     if missing:
         raise bad(path, f"it is not in {shown(places[missing[0]])}.", "write the index again", missing[0])
-    return Source(path, "shards", {name: found[name] for name in places}, metadata)
+    own = told.get("metadata")
+    others = {key: x for key, x in own.items() if key != "total_size"} if isinstance(own, dict) else {}
+    return Source(
+        path, "shards", {name: found[name] for name in places}, metadata | ({OF_INDEX: others} if others else {})
+    )
 
 
 def _file(path: Path) -> tuple[dict[str, Entry], dict[str, str]]:
@@ -162,13 +169,15 @@ def plan_shards(path: Path, planned: Sequence[Planned], metadata: Mapping[str, A
             room = SHARD_BYTES
         groups[-1].append(p)
         room -= size
+    told = dict(metadata or {})
+    others = told.pop(OF_INDEX) if isinstance(told.get(OF_INDEX), Mapping) else {}
     stem = path.name.removesuffix(INDEX)
     files: dict[Path, tuple[int, dict[int, bytes]]] = {}
     entries: dict[str, tuple[Segment, ...]] = {}
     places: dict[str, str] = {}
     for k, group in enumerate(groups):
         shard = path.with_name(f"{stem}-{k + 1:05}-of-{len(groups):05}.safetensors")
-        part = plan(shard, group, metadata)
+        part = plan(shard, group, told)
         twice = [name for name in part.entries if name in entries]
         if twice:
             raise bad(path, "the name is taken.", "rename the tensor", twice[0])
@@ -176,7 +185,7 @@ def plan_shards(path: Path, planned: Sequence[Planned], metadata: Mapping[str, A
         entries |= part.entries
         places |= dict.fromkeys(part.entries, shard.name)
     total = sum([s.size for segments in entries.values() for s in segments])
-    index = {"metadata": {"total_size": total}, "weight_map": dict(sorted(places.items()))}
+    index = {"metadata": {"total_size": total, **others}, "weight_map": dict(sorted(places.items()))}
     text = json.dumps(index, indent=2, ensure_ascii=False).encode() + b"\n"
     return Destination({**files, path: (len(text), {0: text})}, entries)
 

@@ -45,10 +45,20 @@ def render(scene: Scene) -> str:
         "title": escape("; ".join([pane.title for pane in scene.panes]) or "layout"),
         "style": f"{css()}{_text(STYLE)}",
         "figures": figures(scene),
-        "data": json.dumps(data(scene), separators=(",", ":")).replace("<", "\\u003c"),
+        "data": in_script(data(scene)),
         "script": _script(),
     }
-    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], _text("page.html"))
+    return filled(_text("page.html"), parts)
+
+
+def filled(page: str, parts: dict[str, str]) -> str:
+    """The page with every ``{{name}}`` replaced by that part."""
+    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], page)
+
+
+def in_script(value: Any) -> str:
+    """JSON that a script element may hold: nothing in it ends the element."""
+    return json.dumps(value, separators=(",", ":")).replace("<", "\\u003c")
 
 
 @cache

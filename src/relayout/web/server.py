@@ -17,7 +17,8 @@ from importlib.resources import files
 from socketserver import TCPServer
 from typing import Any
 
-from ..draw.html import MODULES, STYLE
+from ..draw.colours import css
+from ..draw.html import MODULES, STYLE, filled, in_script
 from .handle import handle
 
 BODY_LIMIT = 1 << 16
@@ -35,17 +36,18 @@ def served_files() -> dict[str, tuple[str, bytes]]:
     own = files(__package__) / "assets"
     shared = files("relayout.draw") / "page"
     found = {f"assets/{file.name}": file for file in own.iterdir() if file.name.rpartition(".")[2] in _TYPES}
-    found |= {f"picture/{name}": shared / name for name in (*MODULES, STYLE)}
+    found |= {f"picture/{name}": shared / name for name in (*MODULES, STYLE) if name != "page.js"}
     table = {path: (_TYPES[path.rpartition(".")[2]], file.read_bytes()) for path, file in found.items()}
-    table["picture/colours.css"] = "text/css", _colours()
-    table[""] = table.pop("assets/page.html")
+    table["picture/colours.css"] = "text/css", css().encode()
+    kind, page = table.pop("assets/page.html")
+    table[""] = kind, _page(page.decode(), table).encode()
     return table
 
 
-def _colours() -> bytes:
-    from ..draw.colours import css
-
-    return css().encode()
+def _page(template: str, table: dict[str, Any]) -> str:
+    """The page with all that its first picture waits for: which scripts there are, and what the fields offer."""
+    scripts = [f'<link rel="modulepreload" href="{path}">' for path in table if path.endswith(".js")]
+    return filled(template, {"modules": "\n".join(scripts), "start": in_script(handle({"ask": "start"}))})
 
 
 class Explorer(ThreadingHTTPServer):
@@ -80,6 +82,8 @@ class _Request(BaseHTTPRequestHandler):
     server: Explorer
     server_version = "relayout"
     sys_version = ""
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
     timeout = 10
 
     def do_GET(self) -> None:
@@ -146,6 +150,8 @@ class _Request(BaseHTTPRequestHandler):
         return body
 
     def _refuse(self, status: HTTPStatus) -> None:
+        """Say so and hang up: what else was sent is not read."""
+        self.close_connection = True
         self._send(status, "text/plain", f"{status.phrase}\n".encode())
 
     def _send(self, status: HTTPStatus, kind: str, content: bytes) -> None:
@@ -158,6 +164,7 @@ class _Request(BaseHTTPRequestHandler):
             ("Referrer-Policy", "no-referrer"),
             ("Cross-Origin-Resource-Policy", "same-origin"),
             ("Cache-Control", "no-store"),
+            ("Connection", "close" if self.close_connection else "keep-alive"),
         ):
             self.send_header(name, value)
         self.end_headers()

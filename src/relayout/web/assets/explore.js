@@ -22,7 +22,7 @@ const NAMES = { text: "text", svg: "SVG", html: "HTML", tikz: "TikZ", python: "P
 /** @type {Picture | null} */ let picture = null;
 let timer = 0;
 
-const offers = await ask("start");
+const offers = JSON.parse(element("start").textContent ?? "");
 const fields = new Fields(offers, (name, value) => {
   change({ [name]: value, ...(name === "a" || name === "shape" || name === "do" ? { at: "" } : {}), pin: "", slice: "" });
 });

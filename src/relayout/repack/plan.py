@@ -22,6 +22,7 @@ from .blocks import Block, blocks
 from .buffers import check_tensor, flat_memory, needs_table
 from .called import Called
 from .copying import as_tensor, check_apart, check_memory, copy_blocks, copy_flat, fill_range
+from .gpu import on_device
 from .loops import check_extents
 from .places import box_range, check_in_memory, prove_places
 from .program import carrier, compiled
@@ -52,7 +53,7 @@ class Plan(Immutable, Called):
     plan's layouts, arrays of its extents and strides, or arrays of any other shape with all of the storage. What is new
     is flat memory, and a tensor if ``x`` is one. Source and target must not share what they read and write.
     ``progress(done, total)`` is called with the bytes of the target after every part of it; when it returns False the
-    run stops with ``Cancelled``.
+    run stops with ``Cancelled``. Arrays on a CUDA device are copied there, on the caller's stream.
     """
 
     __slots__ = (
@@ -108,6 +109,10 @@ class Plan(Immutable, Called):
         return f"<Plan {' '.join(words)}>"
 
     def _run(self, x: Any, out: Any = None, *, progress: Progress | None = None) -> Any:
+        if on_device(x) or on_device(out):
+            from .gpu.run import run_plan
+
+            return run_plan(self, x, out, progress)
         if needs_table(x, self.source) or needs_table(out, self.target):
             return self._between_tensors(x, out, progress)
         result = out

@@ -20,6 +20,7 @@ from ..transfer import in_one_piece
 from .buffers import flat_memory, is_scattered
 from .copying import check_memory, fill_range
 from .einops import is_pattern, pattern_format
+from .gpu import on_device
 from .places import box_range
 from .plan import Plan, Progress, checked_threads, make_plan, stored_bytes
 from .program import carrier
@@ -48,7 +49,8 @@ def repack(
     ``src`` says how a flat buffer is laid out, with ``shape`` where that is a format; ``axes`` names the dimensions of
     the data, and a format with names is aligned to them. ``element`` is the type or interface of the result. Fresh
     memory holds ``fill`` beside the data, by default that of the format, else 0; of ``out``, flat memory, only elements
-    are written, unless ``fill`` is given. ``threads`` and ``progress`` are those of a plan.
+    are written, unless ``fill`` is given. ``threads`` and ``progress`` are those of a plan. An array on a CUDA device
+    is repacked there.
 
     A tensor gives a tensor. An array gives an array: of the stored shape for a format, one axis per factor; with the
     strides of a plain layout; else flat.
@@ -56,6 +58,10 @@ def repack(
     import numpy as np
 
     if x.__class__ is not np.ndarray and not isinstance(x, Tensor | RAW if src is not None else Tensor):
+        if on_device(x):
+            from .gpu.run import repack as on_a_device
+
+            return on_a_device(x, dst, src, shape, axes, out, fill, element, progress)
         x = as_array(x)
     recipe = _recipe(x, dst, src, shape, axes, out is None, fill, element, threads)
     memory = recipe.memory(x)

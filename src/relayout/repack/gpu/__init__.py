@@ -1,0 +1,17 @@
+"""Plans run on a CUDA device: kernels made for each plan, compiled by NVRTC and launched by the driver."""
+
+from __future__ import annotations
+
+from typing import Any
+
+CUDA = 2
+"""DLPack's number of memory that only a CUDA device reads."""
+
+
+def on_device(x: Any) -> bool:
+    """Whether ``x`` is an array in the memory of a CUDA device."""
+    known = getattr(x, "is_cuda", None)
+    if known is not None:
+        return bool(known)
+    find = getattr(x, "__dlpack_device__", None)
+    return find is not None and find()[0] == CUDA

@@ -1,0 +1,151 @@
+"""The CUDA driver and NVRTC, its compiler, through ctypes: what a kernel needs to be compiled, loaded and launched.
+
+Both come with a driver and with any library that has CUDA arrays; nothing else of CUDA is needed.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from ctypes import byref, c_char_p, c_int, c_size_t, c_uint, c_void_p
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from ...errors import DeviceError
+from .build import device_text
+from .kernel import Kernel
+
+SHARED_LIMIT = 8
+"""The attribute of a function that says how much shared memory a launch may ask for."""
+
+MAJOR, MINOR = 75, 76
+"""The attributes of a device that say what it can do."""
+
+VERSIONS = (13, 12, 11)
+"""Of NVRTC, the newest first."""
+
+
+@cache
+def driver() -> Any:
+    """The driver's library, ready for use."""
+    name = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
+    try:
+        found = ctypes.CDLL(name)
+    except OSError as error:
+        raise DeviceError(
+            f"there is no CUDA driver on this machine: {error}.",
+            hint="install NVIDIA's driver; or copy the array to the host, where a repack needs none",
+        ) from None
+    if found.cuInit(0):
+        raise DeviceError("the CUDA driver finds no device.", hint="look at nvidia-smi; or copy the array to the host")
+    return found
+
+
+@cache
+def nvrtc() -> Any:
+    """The compiler's library, of the machine or of a Python package."""
+    names = ["libnvrtc.so", *[f"libnvrtc.so.{n}" for n in VERSIONS], "libnvrtc.so.11.2"]
+    if sys.platform == "win32":
+        names = [f"nvrtc64_{n}0_0.dll" for n in VERSIONS]
+    for path in (*_packaged(), *names, *[f"/usr/local/cuda/lib64/{name}" for name in names]):
+        try:
+            return ctypes.CDLL(str(path))
+        except OSError:
+            continue
+    raise DeviceError(
+        "NVRTC, which compiles the kernels, is not found.",
+        hint="pip install 'relayout[gpu]', or nvidia-cuda-nvrtc of your driver's version; torch, cupy and jax have it",
+    )
+
+
+def _packaged() -> list[Path]:
+    """The libraries in NVIDIA's packages, which other packages bring along."""
+    spec = find_spec("nvidia")
+    folders = [Path(p) for p in (spec.submodule_search_locations or [])] if spec is not None else []
+    pattern = "**/nvrtc64_*.dll" if sys.platform == "win32" else "**/libnvrtc.so*"
+    found = [path for folder in folders for path in folder.glob(pattern) if "builtins" not in path.name]
+    return sorted(found, key=lambda path: path.name, reverse=True)
+
+
+def check(code: int, what: str) -> None:
+    """Refuse to go on when the driver did not do what it was asked for."""
+    if code:
+        text = c_char_p()
+        driver().cuGetErrorString(code, byref(text))
+        why = (text.value or b"unknown error").decode()
+        raise DeviceError(f"{what} failed: {why} (CUDA error {code}).", hint="an earlier kernel may have failed")
+
+
+class Device:
+    """A device with its primary context, the one that torch, cupy and jax use."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        handle, context, major, minor = c_int(), c_void_p(), c_int(), c_int()
+        check(driver().cuDeviceGet(byref(handle), number), f"the search for device {number}")
+        check(driver().cuDevicePrimaryCtxRetain(byref(context), handle), f"the context of device {number}")
+        driver().cuDeviceGetAttribute(byref(major), MAJOR, handle)
+        driver().cuDeviceGetAttribute(byref(minor), MINOR, handle)
+        self.context = context
+        self.architecture = f"sm_{major.value}{minor.value}"
+
+    def enter(self) -> None:
+        """Make the context current, where it is not."""
+        now = c_void_p()
+        driver().cuCtxGetCurrent(byref(now))
+        if now.value != self.context.value:
+            check(driver().cuCtxSetCurrent(self.context), "the change of context")
+
+
+@cache
+def device(number: int) -> Device:
+    return Device(number)
+
+
+class Function:
+    """A kernel on a device; it may be launched many times."""
+
+    def __init__(self, where: Device, kernel: Kernel) -> None:
+        where.enter()
+        binary = compiled(device_text(kernel, "relayout_kernel"), where.architecture)
+        module, self._function = c_void_p(), c_void_p()
+        check(driver().cuModuleLoadData(byref(module), binary), "the load of a kernel")
+        check(driver().cuModuleGetFunction(byref(self._function), module, b"relayout_kernel"), "the load of a kernel")
+        if kernel.shared > 48 << 10:
+            check(driver().cuFuncSetAttribute(self._function, SHARED_LIMIT, kernel.shared), "the use of shared memory")
+        self._launch = driver().cuLaunchKernel
+        self._launch.argtypes = [c_void_p, *[c_uint] * 7, c_void_p, c_void_p, c_void_p]
+        self._sizes = kernel.blocks, 1, 1, kernel.threads, 1, 1, kernel.shared
+
+    def __call__(self, source: int, target: int, stream: int) -> None:
+        """Ask for a run on a stream; it is not waited for."""
+        values = (c_void_p * 2)(source, target)
+        first = ctypes.addressof(values)
+        pointers = (c_void_p * 2)(first, first + ctypes.sizeof(c_void_p))
+        code = self._launch(self._function, *self._sizes, stream, pointers, None)
+        if code:
+            check(code, "the launch of a kernel")
+
+
+def compiled(text: str, architecture: str) -> bytes:
+    """The machine code of a kernel."""
+    library = nvrtc()
+    program, size = c_void_p(), c_size_t()
+    library.nvrtcCreateProgram(byref(program), text.encode(), b"relayout.cu", 0, None, None)
+    options = [f"--gpu-architecture={architecture}".encode(), b"--std=c++17"]
+    code = library.nvrtcCompileProgram(program, len(options), (c_char_p * len(options))(*options))
+    if code:
+        library.nvrtcGetProgramLogSize(program, byref(size))
+        log = ctypes.create_string_buffer(size.value)
+        library.nvrtcGetProgramLog(program, log)
+        raise DeviceError(
+            f"NVRTC does not compile a kernel for {architecture}: {log.value.decode(errors='replace')[:2000]}",
+            hint="a newer NVRTC knows newer devices; if it is new, this is a bug: please report it with this text",
+        )
+    library.nvrtcGetCUBINSize(program, byref(size))
+    binary = ctypes.create_string_buffer(size.value)
+    library.nvrtcGetCUBIN(program, binary)
+    library.nvrtcDestroyProgram(byref(program))
+    return binary.raw

@@ -1,0 +1,539 @@
+"""The text of a kernel: CUDA C++ for one tile, in phases that a barrier parts. All sizes and steps are constants."""
+
+from __future__ import annotations
+
+from math import gcd, prod
+from typing import NamedTuple
+
+from .digits import Axis
+from .images import VECTOR, Image, Part, chunked, offsets
+from .network import Byte, Network
+from .tiles import SOURCE, TARGET, Tile
+
+MAX_UNROLLED = 16
+"""Longer loops stay loops."""
+
+
+class Kernel(NamedTuple):
+    """A kernel: its functions, the names of its phases in their order, and what a launch needs."""
+
+    text: str
+    phases: tuple[str, ...]
+    blocks: int
+    threads: int
+    shared: int
+
+
+class Memory(NamedTuple):
+    """What is known of a run: bytes of the source that may be read, from and to, the fill, and a conversion's text."""
+
+    readable: tuple[int, int]
+    fill: bytes
+    convert: str | None = None
+    channels: tuple[int | None, int | None] = (None, None)
+
+
+class _Chunk(NamedTuple):
+    """Bytes that are moved at once, and where they begin."""
+
+    width: int
+    starts: list[int]
+
+
+def kernel(tile: Tile, memory: Memory) -> Kernel:
+    """The kernel that moves all of a tile's work."""
+    return _Writer(tile, memory).kernel()
+
+
+class _Writer:
+    def __init__(self, tile: Tile, memory: Memory) -> None:
+        self.tile, self.memory, self.work = tile, memory, tile.work
+        self.images = tile.images
+        self.bytes = self.work.source_bytes, self.work.target_bytes
+        self.axes = self.padded_axes()
+        self.masked = [k for k, axis in enumerate(self.axes) if axis.masked]
+        self.channel_axes = {axis for axis in memory.channels if axis is not None}
+        self.counted = sorted({*self.masked, *self.channel_axes})
+        self.count = prod([part.size for part in tile.lanes])
+        self.rounds = -(-self.count // tile.threads)
+
+    def padded_axes(self) -> list[Axis]:
+        """The axes with as many positions as the tiles have, so that those too many are masked."""
+        sizes = [1] * len(self.work.axes)
+        for part in (*self.tile.micro, *self.tile.lanes, *self.tile.grid):
+            sizes[part.axis] = max(sizes[part.axis], part.place * part.size)
+        found = []
+        for axis, size in zip(self.work.axes, sizes):
+            *lower, top = axis.digits
+            place = prod([d.size for d in lower])
+            found.append(axis._replace(digits=(*lower, top._replace(size=max(size // place, 1)))))
+        return found
+
+    def kernel(self) -> Kernel:
+        source, target = self.images
+        texts = {"load_image": self.load_image()} if source else {}
+        texts["move"] = self.move()
+        texts |= {"store_image": self.store_image()} if target else {}
+        head = "const u8 *__restrict__ source, u8 *__restrict__ target, u8 *room, u32 block, int thread"
+        text = "\n".join([f"DEVICE void {name}({head}) {{\n{body}\n}}\n" for name, body in texts.items()])
+        if self.memory.convert:
+            text = f"{self.memory.convert}\n{text}"
+        blocks = prod([part.size for part in self.tile.grid])
+        shared = sum([image.size for image in self.images if image])
+        return Kernel(text, tuple(texts), blocks, self.tile.threads, shared)
+
+    # Names in the text: from, to are where the tile begins, q3 its position on axis 3; at, spot are a thread's places.
+
+    def block(self) -> list[str]:
+        """Where the tile begins."""
+        lines = ["u32 b = block;"]
+        grid = self.tile.grid
+        for k, part in enumerate(grid):
+            last = k == len(grid) - 1
+            lines.append(f"const u32 b{k} = b{'' if last else f' % {part.size}u'};")
+            lines += [] if last else [f"b /= {part.size}u;"]
+        starts = self.work.source * self.bytes[0], self.work.target * self.bytes[1]
+        for side, name in ((SOURCE, "from"), (TARGET, "to")):
+            steps = [f"i64(b{k}) * {part.step(side)}ll" for k, part in enumerate(grid) if part.step(side)]
+            lines.append(f"const i64 {name} = {' + '.join([f'{starts[side]}ll', *steps])};")
+        for axis in self.counted:
+            steps = [f"{self.position}(b{k}) * {part.place}" for k, part in enumerate(grid) if part.axis == axis]
+            lines.append(f"const {self.position} q{axis} = {' + '.join(['0', *steps])};")
+        lines += ["(void)b; (void)from; (void)to;", *[f"(void)q{axis};" for axis in self.counted]]
+        return lines
+
+    @property
+    def position(self) -> str:
+        sizes = [prod([d.size for d in axis.digits]) for axis in self.axes]
+        return "int" if max(sizes, default=1) < 1 << 31 else "i64"
+
+    @staticmethod
+    def indices(parts: list[Part], name: str) -> list[str]:
+        """One index per part out of ``u``, the first part fastest."""
+        lines = []
+        for k, part in enumerate(parts):
+            last = k == len(parts) - 1
+            lines.append(f"const u32 {name}{k} = u{'' if last else f' % {part.size}u'};")
+            lines += [] if last else [f"u /= {part.size}u;"]
+        return lines
+
+    @staticmethod
+    def total(steps: list[int], name: str, wide: bool = False) -> str:
+        """The sum of the steps of all indices."""
+        kind = "i64" if wide else "int"
+        words = [f"{kind}({name}{k}) * {step}{'ll' if wide else ''}" for k, step in enumerate(steps) if step]
+        return " + ".join(words) or "0"
+
+    def wide(self, side: int) -> bool:
+        """Whether offsets within a tile need 64 bits."""
+        parts = (*self.tile.micro, *self.tile.lanes)
+        return sum([(part.size - 1) * abs(part.step(side)) for part in parts]) >= 1 << 30
+
+    def loop(self, count: int, lines: list[str]) -> list[str]:
+        """The lines for every ``u`` below the count that is this thread's, which is its ``i``-th."""
+        threads = self.tile.threads
+        rounds = -(-count // threads)
+        guard = [f"if (u >= {count}u) continue;"] if count % threads else []
+        unroll = ["UNROLL"] if rounds <= MAX_UNROLLED else []
+        return [
+            *unroll,
+            f"for (int i = 0; i < {rounds}; ++i) {{",
+            f"u32 u = u32(thread) + u32(i) * {threads}u;",
+            *guard,
+            *lines,
+            "}",
+        ]
+
+    def swizzled(self, side: int, offset: str) -> str:
+        swizzle = self.work.target_swizzle if side else self.work.source_swizzle
+        if swizzle is None:
+            return offset
+        mask, shift = swizzle
+        moved = f">> {shift}" if shift >= 0 else f"<< {-shift}"
+        return f"(({offset}) ^ ((({offset}) & {mask}ll) {moved}))"
+
+    def positions(self, name: str, parts: list[Part], axes: list[int]) -> list[str]:
+        """The position on each of the axes that a thread begins at."""
+        lines = []
+        for axis in axes:
+            words = [f"{self.position}({name}{k}) * {p.place}" for k, p in enumerate(parts) if p.axis == axis]
+            lines.append(f"const {self.position} p{axis} = {' + '.join([f'q{axis}', *words])};")
+        return lines
+
+    # Images
+
+    def load_image(self) -> str:
+        """The runs of the source, vector by vector."""
+        image = self.images[SOURCE]
+        if image is None:
+            return ""
+        unit = self.bytes[SOURCE]
+        rows = [part for part, _ in image.rows if part.step(SOURCE)]
+        low, high = self.memory.readable
+        lines = [f"const u32 v = u % {image.vectors}u;", f"u /= {image.vectors}u;", *self.indices(rows, "r")]
+        for axis in self.masked:
+            if not any([part.axis == axis for part in (*rows, *self.tile.grid)]):
+                continue
+            reach = sum([(p.size - 1) * p.place for p in image.run if p.axis == axis])
+            its = self.axes[axis]
+            lines += self.positions("r", rows, [axis])
+            lines.append(f"if (p{axis} + {reach} < {its.low} || p{axis} >= {its.high}) continue;")
+        lines.append(f"const i64 at = from + {image.lowest} + {self.total([p.step(SOURCE) for p in rows], 'r', True)};")
+        spot = self.total([image.step(part) for part in rows], "r")
+        shift = "" if image.aligned else " - shift"
+        if not image.aligned:
+            lines.append("const int shift = int((reinterpret_cast<u64>(source) + u64(at)) & 15);")
+            lines.append(f"if (int(v) * 16 >= shift + {image.length}) continue;")
+        lines.append(f"const i64 first = {self.swizzled(SOURCE, f'at + int(v) * 16{shift}')};")
+        lines.append(f"u8 *const spot = room + {spot} + int(v) * 16;")
+        fetch = f"{'fetch16_and_next' if self.tile.ahead else 'fetch16'}(spot, source + first);"
+        if image.aligned and not self.masked and image.length % VECTOR == 0:
+            lines.append(fetch)
+        else:
+            some = f"if (first + k >= {low}ll && first + k < {high}ll) put{unit}(spot + k, {_words('source + first + k', unit)});"
+            lines.append(f"if (first >= {low}ll && first + 16 <= {high}ll) {fetch}")
+            lines.append(f"else for (int k = 0; k < 16; k += {unit}) {some}")
+        count = image.vectors * prod([part.size for part in rows])
+        return _indented([*self.block(), *self.loop(count, lines), "fetched();"])
+
+    def store_image(self) -> str:
+        """The runs of the target, vector by vector; the ends of a run that is not aligned element by element."""
+        image = self.images[TARGET]
+        if image is None:
+            return ""
+        unit = self.bytes[TARGET]
+        rows = [part for part, _ in image.rows]
+        lines = [f"const u32 v = u % {image.vectors}u;", f"u /= {image.vectors}u;", *self.indices(rows, "r")]
+        length, outer = str(image.length), image.run[-1] if image.run else None
+        for axis in self.masked:
+            its = self.axes[axis]
+            lines += self.positions("r", rows, [axis])
+            if outer is None or axis != outer.axis:
+                inner = any([part.axis == axis for part in image.run])
+                lines += [] if inner else [f"if (p{axis} < {its.first} || p{axis} >= {its.last}) continue;"]
+        if outer is not None and outer.axis in self.masked:
+            its, step = self.axes[outer.axis], outer.target // outer.place
+            whole = outer.behind(TARGET, its)
+            lines.append(f"const i64 left = i64({its.last} - p{outer.axis}) * {step};")
+            lines.append(f"const int length = left < {whole} ? int(left) : {whole};")
+        else:
+            whole = outer.behind(TARGET, self.axes[outer.axis]) if outer is not None else unit
+            lines.append(f"const int length = {whole};")
+        lines.append(f"const i64 at = to + {self.total([p.step(TARGET) for p in rows], 'r', True)};")
+        lines.append(
+            "const int shift = 0;"
+            if image.aligned
+            else "const int shift = int((reinterpret_cast<u64>(target) + u64(at)) & 15);"
+        )
+        base = self.images[SOURCE].size if self.images[SOURCE] else 0
+        lines.append(
+            f"const u8 *const spot = room + {base} + {self.total([image.step(p) for p in rows], 'r')} + int(v) * 16;"
+        )
+        lines.append("const int first = int(v) * 16 - shift;")
+        lines.append("if (first >= 0 && first + 16 <= length) {")
+        lines.append("const uint4 x = take16(spot);")
+        lines.append("write16(target + at + first, x.x, x.y, x.z, x.w);")
+        some = f"if (first + k >= 0 && first + k < length) {_moved('target + at + first + k', 'spot + k', unit)}"
+        lines.append(f"}} else for (int k = 0; k < 16; k += {unit}) {some}")
+        del length
+        count = image.vectors * prod([part.size for part in rows])
+        return _indented([*self.block(), *self.loop(count, lines)])
+
+    # Micro tiles
+
+    def chunk(self, side: int) -> _Chunk:
+        """How the elements of a micro tile are accessed on one side."""
+        image, unit = self.images[side], self.bytes[side]
+        steps = [image.step(part) if image else part.step(side) for part in self.tile.micro]
+        at = offsets(self.tile.micro, steps)
+        if image is None:
+            width = self.tile.chunks[side]
+            return _Chunk(width, list(dict.fromkeys([x // width * width for x in at])))
+        lanes = [image.step(part) for part in self.tile.lanes]
+        even = gcd(VECTOR, image.lowest, *lanes) if image.aligned else unit
+        if not image.aligned and self.shifts(image) != [0]:
+            return _Chunk(unit, sorted(set(at)))
+        return _Chunk(*chunked(at, unit, even, side == TARGET))
+
+    def shifts(self, image: Image) -> list[int]:
+        """By how much runs of a micro tile differ from each other, past vectors."""
+        rows = {part for part, _ in image.rows}
+        steps = [part.step(image.side) if part in rows else 0 for part in self.tile.micro]
+        return sorted({at % VECTOR for at in offsets(self.tile.micro, steps)})
+
+    def spots(self, side: int, lines: list[str]) -> str:
+        """Where the micro tile is on one side, as a text that offsets are added to."""
+        image, lanes = self.images[side], list(self.tile.lanes)
+        memory, start, name = ("target", "to", "g") if side else ("source", "from", "f")
+        offset = self.total([part.step(side) for part in lanes], "l", self.wide(side))
+        if image is None:
+            kind = "i64" if self.wide(side) or self.work.target_swizzle or self.work.source_swizzle else "int"
+            lines.append(f"const {kind} {name} = {offset};")
+            swizzle = self.work.target_swizzle if side else self.work.source_swizzle
+            return f"{start} + {name}" if swizzle else f"{memory} + {start} + {name}"
+        base = self.images[SOURCE].size if side and self.images[SOURCE] else 0
+        spot = self.total([image.step(part) for part in lanes], "l")
+        lines.append(f"{'' if side else 'const '}u8 *const s{name} = room + {base - image.lowest} + {spot};")
+        if image.aligned:
+            return f"s{name}"
+        rows = {part for part, _ in image.rows}
+        steps = self.total([part.step(side) if part in rows else 0 for part in lanes], "l", True)
+        lines.append(
+            f"const int z{name} = int(reinterpret_cast<u64>({memory}) + u64({start} + {image.lowest} + {steps})) & 15;"
+        )
+        return f"s{name} + z{name}"
+
+    def at(self, side: int, base: str, offset: int) -> str:
+        """The address of an offset of the micro tile."""
+        image = self.images[side]
+        if image is None:
+            swizzle = self.work.target_swizzle if side else self.work.source_swizzle
+            memory = "target" if side else "source"
+            return f"{memory} + {self.swizzled(side, f'{base} + {offset}ll')}" if swizzle else f"{base} + {offset}"
+        if image.aligned or self.shifts(image) == [0]:
+            return f"{base} + {offset}"
+        name = "g" if side else "f"
+        # The offset in the image tells the row, and so how far its run is shifted.
+        row = self.row_of(image)[offset]
+        return f"s{name} + {offset} + ((z{name} + {row}) & 15)"
+
+    def row_of(self, image: Image) -> dict[int, int]:
+        rows = {part for part, _ in image.rows}
+        micro = self.tile.micro
+        spots = offsets(micro, [image.step(part) for part in micro])
+        moved = offsets(micro, [part.step(image.side) if part in rows else 0 for part in micro])
+        return {spot: step % VECTOR for spot, step in zip(spots, moved)}
+
+    def move(self) -> str:
+        """Every thread's micro tiles: read, put in order, written."""
+        if self.images[SOURCE] is not None:
+            lines = [*self.head(), *self.reads(""), *self.writes("")]
+            return _indented([*self.block(), *self.loop(self.count, lines)])
+        # All that is in memory is asked for before any of it is needed.
+        chunk = self.chunk(SOURCE)
+        kind = {16: "uint4", 8: "uint2"}.get(chunk.width, "u32")
+        each = len(chunk.starts)
+        first = self.loop(self.count, [*self.head(), *self.reads("x")])
+        second = self.loop(self.count, [*self.head(), *self.writes("x")])
+        return _indented([*self.block(), f"{kind} x[{self.rounds * each}];", *first, *second])
+
+    def head(self) -> list[str]:
+        lanes = list(self.tile.lanes)
+        used = [f"(void)l{k};" for k in range(len(lanes))]
+        return [*self.indices(lanes, "l"), *used, "(void)u;", *self.positions("l", lanes, self.counted)]
+
+    def within(self, axis: int, low: int, high: int) -> str:
+        """Whether all of a micro tile is in a range of the axis."""
+        reach = sum([(part.size - 1) * part.place for part in self.tile.micro if part.axis == axis])
+        tests = [f"p{axis} >= {low}"] * (low > 0) + [f"p{axis} + {reach} < {high}"]
+        return " && ".join(tests)
+
+    def touches(self, axis: int) -> str:
+        """Whether any of a micro tile holds data of the axis."""
+        reach = sum([(part.size - 1) * part.place for part in self.tile.micro if part.axis == axis])
+        its = self.axes[axis]
+        return f"p{axis} + {reach} >= {its.low} && p{axis} < {its.high}"
+
+    def reads(self, array: str) -> list[str]:
+        """The chunks of the source."""
+        lines: list[str] = []
+        base, chunk = self.spots(SOURCE, lines), self.chunk(SOURCE)
+        verb = "take" if self.images[SOURCE] else "read"
+        each = len(chunk.starts)
+        kind = {16: "uint4", 8: "uint2"}.get(chunk.width, "u32")
+        for k, start in enumerate(chunk.starts):
+            value = f"{verb}{chunk.width}({self.at(SOURCE, base, start)})"
+            if not array:
+                lines.append(f"const {kind} x{k} = {value};")
+                continue
+            name = f"{array}[i * {each} + {k}]"
+            if self.masked:
+                low, high = self.memory.readable
+                lines.append(f"{name} = {kind}{'()' if chunk.width < 8 else '{}'};")
+                some = " && ".join([self.touches(axis) for axis in self.masked])
+                lines.append(f"if ({some}) {{")
+                lines.append(f"const u8 *const p = {self.at(SOURCE, base, start)};")
+                lines.append(
+                    f"if (p - source >= {low}ll && p - source + {chunk.width} <= {high}ll) {name} = {verb}{chunk.width}(p);"
+                )
+                lines += self.partly(name, chunk.width, low, high)
+                lines.append("}")
+            else:
+                lines.append(f"{name} = {value};")
+        return lines
+
+    def partly(self, name: str, width: int, low: int, high: int) -> list[str]:
+        """The elements of a chunk at the ends of the memory, one by one."""
+        unit = self.bytes[SOURCE]
+        if unit == width:
+            return []
+        lines = ["else {"]
+        for k in range(0, width, unit):
+            word = name if width <= 4 else f"{name}.{'xyzw'[k // 4]}"
+            inside = f"p - source + {k} >= {low}ll && p - source + {k + unit} <= {high}ll"
+            if unit == 8:
+                lines.append(
+                    f"if ({inside}) {{ const uint2 e = read8(p + {k}); {name}.{'xz'[k // 8]} = e.x; {name}.{'yw'[k // 8]} = e.y; }}"
+                )
+            else:
+                lines.append(f"if ({inside}) {word} |= read{unit}(p + {k}) << {k % 4 * 8};")
+        return [*lines, "}"]
+
+    def elements(self, side: int) -> list[int]:
+        """The offset of every element of the micro tile."""
+        image = self.images[side]
+        return offsets(self.tile.micro, [image.step(p) if image else p.step(side) for p in self.tile.micro])
+
+    def inputs(self, array: str) -> dict[int, Byte]:
+        """The word that holds each byte of the source's micro tile."""
+        chunk = self.chunk(SOURCE)
+        each = len(chunk.starts)
+        found = {}
+        for k, start in enumerate(chunk.starts):
+            name = f"{array}[i * {each} + {k}]" if array else f"x{k}"
+            for at in range(chunk.width):
+                word = name if chunk.width <= 4 else f"{name}.{'xyzw'[at // 4]}"
+                found[start + at] = Byte(word, at % 4)
+        return found
+
+    def writes(self, array: str) -> list[str]:
+        """The chunks of the target, with the fill where there are no data."""
+        lines: list[str] = []
+        base, chunk = self.spots(TARGET, lines), self.chunk(TARGET)
+        source, target = self.elements(SOURCE), self.elements(TARGET)
+        unit = self.bytes[TARGET]
+        where = {at + k: (e, k) for e, at in enumerate(target) for k in range(unit)}
+        size = max(1, chunk.width // 4)
+        spots = [[start + 4 * w + k for k in range(min(4, chunk.width))] for start in chunk.starts for w in range(size)]
+        if self.memory.convert:
+            words = self.converted(lines, array, spots, where)
+        else:
+            inputs = self.inputs(array)
+            wanted = [[inputs[source[where[s][0]] + where[s][1]] for s in spot] for spot in spots]
+            network = Network()
+            words = network.words([[*bytes_, *[None] * (4 - len(bytes_))] for bytes_ in wanted])
+            lines += network.lines
+        if self.blends:
+            words = self.blended(lines, words, spots, where)
+        verb = "put" if self.images[TARGET] else "write"
+        groups = [words[k * size : (k + 1) * size] for k in range(len(chunk.starts))]
+        whole = [
+            f"{verb}{chunk.width}({self.at(TARGET, base, start)}, {', '.join(group)});"
+            for start, group in zip(chunk.starts, groups)
+        ]
+        tests = [self.within(axis, self.axes[axis].first, self.axes[axis].last) for axis in self.masked]
+        if not tests:
+            return [*lines, *whole]
+        lines += [f"if ({' && '.join(tests)}) {{", *whole, "} else {"]
+        for start, group in zip(chunk.starts, groups):
+            lines += self.one_by_one(verb, base, start, chunk.width, group, where)
+        return [*lines, "}"]
+
+    @property
+    def blends(self) -> bool:
+        """Whether positions without data are written."""
+        return any([(axis.low, axis.high) != (axis.first, axis.last) for axis in self.axes])
+
+    def valid(self, element: int, low: str, high: str) -> str:
+        """Whether one element of a micro tile is in a range of every masked axis."""
+        tests = []
+        for axis in self.masked:
+            place = offsets(self.tile.micro, [p.place if p.axis == axis else 0 for p in self.tile.micro])[element]
+            its = self.axes[axis]
+            tests.append(f"p{axis} + {place} >= {getattr(its, low)} && p{axis} + {place} < {getattr(its, high)}")
+        return " && ".join(tests) or "true"
+
+    def blended(
+        self, lines: list[str], words: list[str], spots: list[list[int]], where: dict[int, tuple[int, int]]
+    ) -> list[str]:
+        lines += [f"u32 o{k} = {word};" for k, word in enumerate(words)]
+        tests = [self.within(axis, self.axes[axis].low, self.axes[axis].high) for axis in self.masked]
+        lines.append(f"if (!({' && '.join(tests)})) {{")
+        elements = sorted({e for spot in spots for e in [where[s][0] for s in spot]})
+        lines += [f"const bool v{e} = {self.valid(e, 'low', 'high')};" for e in elements]
+        for k, spot in enumerate(spots):
+            bits: dict[int, tuple[int, int]] = {}
+            for place, s in enumerate(spot):
+                e, at = where[s]
+                mask, fill = bits.get(e, (0, 0))
+                byte = self.memory.fill[at % len(self.memory.fill)]
+                bits[e] = mask | 0xFF << 8 * place, fill | byte << 8 * place
+            for e, (mask, fill) in bits.items():
+                lines.append(f"o{k} = v{e} ? o{k} : (o{k} & 0x{~mask & 0xFFFFFFFF:08x}u) | 0x{fill:08x}u;")
+        lines.append("}")
+        return [f"o{k}" for k in range(len(words))]
+
+    def one_by_one(
+        self, verb: str, base: str, start: int, width: int, words: list[str], where: dict[int, tuple[int, int]]
+    ) -> list[str]:
+        """The elements of a chunk that are to be written."""
+        unit, lines = self.bytes[TARGET], []
+        for at in range(0, width, unit):
+            test = self.valid(where[start + at][0], "first", "last")
+            spot = f"{self.at(TARGET, base, start)} + {at}" if at else self.at(TARGET, base, start)
+            if unit >= 4:
+                value = ", ".join(words[at // 4 : (at + unit) // 4])
+            else:
+                value = f"{words[at // 4]} >> {at % 4 * 8}" if at % 4 else words[at // 4]
+            lines.append(f"if ({test}) {verb}{unit}({spot}, {value});")
+        return lines
+
+    def converted(
+        self, lines: list[str], array: str, spots: list[list[int]], where: dict[int, tuple[int, int]]
+    ) -> list[str]:
+        """Every element converted, and the words of the target that they make."""
+        inputs, source = self.inputs(array), self.elements(SOURCE)
+        size, unit = self.bytes
+        micro = self.tile.micro
+        channels = [
+            "0" if axis is None else None if axis not in self.counted else f"p{axis}" for axis in self.memory.channels
+        ]
+        only = f" & 0x{(1 << 8 * unit) - 1:x}u" if unit < 4 else ""
+        for e in sorted({where[s][0] for spot in spots for s in spot}):
+            first = inputs[source[e]]
+            if size == 8:
+                second = inputs[source[e] + 4]
+                value = f"u64({second.word}) << 32 | {first.word}"
+            else:
+                value = f"{first.word} >> {8 * first.at}" if first.at else first.word
+                value = value if size == 4 else f"({value}) & 0x{(1 << 8 * size) - 1:x}u"
+            words = []
+            for axis, channel in zip(self.memory.channels, channels):
+                place = offsets(micro, [p.place if p.axis == axis else 0 for p in micro])[e] if axis is not None else 0
+                low = self.axes[axis].low if axis is not None else 0
+                words.append(f"{channel} + {place - low}" if axis is not None else "0")
+            lines.append(f"const {'u64' if unit == 8 else 'u32'} y{e} = convert({value}, {', '.join(words)}){only};")
+        made = []
+        for spot in spots:
+            pieces = []
+            for place, s in enumerate(spot):
+                e, at = where[s]
+                if at % 4 == 0 or at % unit == 0:
+                    value = f"u32(y{e} >> {8 * at})" if at else f"u32(y{e})"
+                    pieces.append(f"{value} << {8 * place}" if place else value)
+            lines.append(f"const u32 z{len(made)} = {' | '.join(pieces)};")
+            made.append(f"z{len(made)}")
+        return made
+
+
+def _words(pointer: str, unit: int) -> str:
+    """An element at a pointer, as its words."""
+    if unit == 16:
+        return f"read16({pointer}).x, read16({pointer}).y, read16({pointer}).z, read16({pointer}).w"
+    return f"read8({pointer}).x, read8({pointer}).y" if unit == 8 else f"read{unit}({pointer})"
+
+
+def _moved(target: str, spot: str, unit: int) -> str:
+    """An element from an image to memory."""
+    fields = {8: "xy", 16: "xyzw"}.get(unit)
+    words = ", ".join([f"take{unit}({spot}).{f}" for f in fields]) if fields else f"take{unit}({spot})"
+    return f"write{unit}({target}, {words});"
+
+
+def _indented(lines: list[str]) -> str:
+    depth, out = 1, []
+    for line in lines:
+        depth -= line.startswith("}")
+        out.append("    " * depth + line)
+        depth += line.count("{") - line.count("}") + line.startswith("}")
+    return "\n".join(out)

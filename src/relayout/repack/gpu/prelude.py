@@ -1,0 +1,123 @@
+"""What every kernel is built on: the same few functions for a device, and for a host that runs threads in turn."""
+
+TYPES = """
+typedef signed char i8;
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef long long i64;
+"""
+
+DEVICE = (
+    TYPES
+    + """
+#define DEVICE static __device__ __forceinline__
+#define DATA static __device__ const
+#define UNROLL _Pragma("unroll")
+
+DEVICE uint4 read16(const u8 *p) { return *reinterpret_cast<const uint4 *>(p); }
+DEVICE uint2 read8(const u8 *p) { return *reinterpret_cast<const uint2 *>(p); }
+DEVICE u32 read4(const u8 *p) { return *reinterpret_cast<const u32 *>(p); }
+DEVICE u32 read2(const u8 *p) { return *reinterpret_cast<const u16 *>(p); }
+DEVICE u32 read1(const u8 *p) { return *p; }
+DEVICE void write16(u8 *p, u32 a, u32 b, u32 c, u32 d) { *reinterpret_cast<uint4 *>(p) = make_uint4(a, b, c, d); }
+DEVICE void write8(u8 *p, u32 a, u32 b) { *reinterpret_cast<uint2 *>(p) = make_uint2(a, b); }
+DEVICE void write4(u8 *p, u32 a) { *reinterpret_cast<u32 *>(p) = a; }
+DEVICE void write2(u8 *p, u32 a) { *reinterpret_cast<u16 *>(p) = static_cast<u16>(a); }
+DEVICE void write1(u8 *p, u32 a) { *p = static_cast<u8>(a); }
+
+#define take16 read16
+#define take8 read8
+#define take4 read4
+#define take2 read2
+#define take1 read1
+#define put16 write16
+#define put8 write8
+#define put4 write4
+#define put2 write2
+#define put1 write1
+
+// Past registers and the first-level cache, straight to shared memory; lines beside it come to the second-level one.
+DEVICE void fetch16(u8 *image, const u8 *p) {
+    const u32 at = static_cast<u32>(__cvta_generic_to_shared(image));
+    asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;" ::"r"(at), "l"(p) : "memory");
+}
+DEVICE void fetch16_and_next(u8 *image, const u8 *p) {
+    const u32 at = static_cast<u32>(__cvta_generic_to_shared(image));
+    asm volatile("cp.async.cg.shared.global.L2::256B [%0], [%1], 16;" ::"r"(at), "l"(p) : "memory");
+}
+DEVICE void fetched() { asm volatile("cp.async.wait_all;" ::: "memory"); }
+"""
+)
+
+HOST = (
+    """
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+"""
+    + TYPES
+    + """
+#define DEVICE static inline
+#define DATA static const
+#define UNROLL
+
+struct uint2 { u32 x, y; };
+struct uint4 { u32 x, y, z, w; };
+
+// The bounds of source, target and image; an access outside, or not aligned, ends the run.
+static const u8 *bound[6];
+
+static inline void check(const void *p, int size, int first, int last) {
+    const u8 *at = static_cast<const u8 *>(p);
+    if (reinterpret_cast<u64>(p) % size) { std::fprintf(stderr, "%d bytes are not aligned\\n", size); std::abort(); }
+    for (int k = first; k <= last; ++k)
+        if (at >= bound[2 * k] && at + size <= bound[2 * k + 1]) return;
+    std::fprintf(stderr, "%d bytes at %lld of memory %d..%d are outside\\n", size, (i64)(at - bound[2 * first]), first, last);
+    std::abort();
+}
+
+template <typename T> T get(const u8 *p) { T x; std::memcpy(&x, p, sizeof x); return x; }
+template <typename T> void set(u8 *p, T x) { std::memcpy(p, &x, sizeof x); }
+
+static inline uint4 read16(const u8 *p) { check(p, 16, 0, 0); return get<uint4>(p); }
+static inline uint2 read8(const u8 *p) { check(p, 8, 0, 0); return get<uint2>(p); }
+static inline u32 read4(const u8 *p) { check(p, 4, 0, 0); return get<u32>(p); }
+static inline u32 read2(const u8 *p) { check(p, 2, 0, 0); return get<u16>(p); }
+static inline u32 read1(const u8 *p) { check(p, 1, 0, 0); return *p; }
+static inline void write16(u8 *p, u32 a, u32 b, u32 c, u32 d) { check(p, 16, 1, 1); set(p, uint4{a, b, c, d}); }
+static inline void write8(u8 *p, u32 a, u32 b) { check(p, 8, 1, 1); set(p, uint2{a, b}); }
+static inline void write4(u8 *p, u32 a) { check(p, 4, 1, 1); set(p, a); }
+static inline void write2(u8 *p, u32 a) { check(p, 2, 1, 1); set(p, u16(a)); }
+static inline void write1(u8 *p, u32 a) { check(p, 1, 1, 1); *p = u8(a); }
+static inline uint4 take16(const u8 *p) { check(p, 16, 2, 2); return get<uint4>(p); }
+static inline uint2 take8(const u8 *p) { check(p, 8, 2, 2); return get<uint2>(p); }
+static inline u32 take4(const u8 *p) { check(p, 4, 2, 2); return get<u32>(p); }
+static inline u32 take2(const u8 *p) { check(p, 2, 2, 2); return get<u16>(p); }
+static inline u32 take1(const u8 *p) { check(p, 1, 2, 2); return *p; }
+static inline void put16(u8 *p, u32 a, u32 b, u32 c, u32 d) { check(p, 16, 2, 2); set(p, uint4{a, b, c, d}); }
+static inline void put8(u8 *p, u32 a, u32 b) { check(p, 8, 2, 2); set(p, uint2{a, b}); }
+static inline void put4(u8 *p, u32 a) { check(p, 4, 2, 2); set(p, a); }
+static inline void put2(u8 *p, u32 a) { check(p, 2, 2, 2); set(p, u16(a)); }
+static inline void put1(u8 *p, u32 a) { check(p, 1, 2, 2); *p = u8(a); }
+static inline void fetch16(u8 *image, const u8 *p) { check(image, 16, 2, 2); set(image, read16(p)); }
+static inline void fetch16_and_next(u8 *image, const u8 *p) { fetch16(image, p); }
+static inline void fetched() {}
+
+static inline u32 __byte_perm(u32 a, u32 b, u32 selector) {
+    const u64 both = u64(b) << 32 | a;
+    u32 found = 0;
+    for (int k = 0; k < 4; ++k) found |= u32(both >> 8 * (selector >> 4 * k & 7) & 0xff) << 8 * k;
+    return found;
+}
+static inline float __fmul_rn(float a, float b) { volatile float c = a * b; return c; }
+static inline float __fadd_rn(float a, float b) { volatile float c = a + b; return c; }
+static inline u32 __float_as_uint(float x) { return get<u32>(reinterpret_cast<const u8 *>(&x)); }
+static inline float __uint_as_float(u32 x) { return get<float>(reinterpret_cast<const u8 *>(&x)); }
+static inline i64 __double_as_longlong(double x) { return get<i64>(reinterpret_cast<const u8 *>(&x)); }
+static inline double __longlong_as_double(i64 x) { return get<double>(reinterpret_cast<const u8 *>(&x)); }
+static inline int __float2int_rn(float x) { return int(std::lrint(x)); }
+"""
+)

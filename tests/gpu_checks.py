@@ -1,0 +1,225 @@
+"""Checks on a real device, against the host: each is a function, so that they run without pytest too.
+
+python tests/gpu_checks.py [name ...]
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from itertools import chain
+from typing import Any
+
+import gpu_cases
+import numpy as np
+
+import relayout as rl
+
+CHECKS: dict[str, Callable[[], Any]] = {}
+
+
+def check(call: Callable[[], Any]) -> Callable[[], Any]:
+    CHECKS[call.__name__] = call
+    return call
+
+
+def torch() -> Any:
+    import torch as found
+
+    return found
+
+
+def memory(count: int, size: int, shift: int, data: bytes | None = None) -> Any:
+    """Bytes on the device, past an aligned address by so many elements: the data, or junk."""
+    room = torch().empty((count + shift) * size + 16, dtype=torch().uint8, device="cuda")
+    part = room[shift * size : (shift + count) * size]
+    if data is None:
+        return part.fill_(0xA5)
+    return part.copy_(torch().from_numpy(np.frombuffer(data, np.uint8).copy())) if data else part
+
+
+def carried(kind: Any) -> Any:
+    """torch's type of the same width, for memory that is passed as bits."""
+    found = getattr(torch(), kind.underlying.name, None)
+    if found is None:
+        raise LookupError(kind.name)
+    return found
+
+
+def compare(cases: Iterator[gpu_cases.Case]) -> int:
+    done = 0
+    for number, (name, plan, shift) in enumerate(cases):
+        data = gpu_cases.sample(plan, number)
+        kinds = plan.element.element, plan.dst_element.element
+        x = memory(len(data) // kinds[0].bytes, kinds[0].bytes, shift[0], data).view(carried(kinds[0]))
+        out = memory(plan.target.storage_size, kinds[1].bytes, shift[1])
+        plan(x, out=out.view(carried(kinds[1])))
+        expected = np.full(out.numel(), 0xA5, np.uint8)
+        plan(memoryview(data), out=memoryview(expected))
+        got = out.cpu().numpy()
+        assert np.array_equal(got, expected), f"{name}: differs at byte {int(np.argmax(got != expected))}"
+        done += 1
+    return done
+
+
+@check
+def layouts() -> int:
+    return compare(gpu_cases.named())
+
+
+@check
+def random_layouts() -> int:
+    return compare(chain(gpu_cases.random_plans(7, 150), gpu_cases.random_plans(8, 150)))
+
+
+@check
+def conversions() -> int:
+    return compare(gpu_cases.conversions())
+
+
+def arrays() -> Iterator[tuple[Any, Any, dict[str, Any]]]:
+    """Arrays of numpy, targets and options."""
+    dice = np.random.default_rng(3)
+    x = dice.integers(0, 255, (2, 17, 21, 50), dtype=np.uint8)
+    yield x, "htp:R4Crouton", {}
+    yield x, "htp:R4Crouton", {"fill": 9}
+    yield x, rl.Format(4, [(0, 0), (3, 0), (1, 0), (2, 0)]), {}
+    yield x.astype(np.float32), "0 1 2 3 / 3,4", {}
+    yield x[:, ::2, 3:, ::3], "0 3 1 2", {}
+    yield x.astype(np.float32), rl.Layout.row_major(x.shape), {"element": rl.ScaleOffset(2.0, 4, "quint8")}
+    yield dice.normal(size=(64, 48)).astype(np.float16), rl.Layout((64, 48), (1, 64)), {}
+    yield np.zeros((0, 5), np.float32), "1 0", {}
+    yield np.zeros((3, 0), np.float32), "0 1 / 0,4 1,4", {"fill": 2}
+    yield np.arange(3, dtype=np.int64).reshape(3, 1), "1 0 / 0,8", {"fill": 1}
+
+
+def repacked(to_device: Callable[[Any], Any], to_host: Callable[[Any], Any], flat: bool = False) -> int:
+    done = 0
+    for x, target, options in arrays():
+        y = to_device(x)
+        got, expected = rl.repack(y, target, **options), rl.repack(x, target, **options)
+        assert type(got) is type(y), type(got)
+        host = to_host(got)
+        if not flat or expected.flags.c_contiguous:
+            assert host.shape == expected.shape, (host.shape, expected.shape)
+            assert host.dtype == expected.dtype
+            assert np.array_equal(host, expected), target
+        done += 1
+    return done
+
+
+@check
+def torch_arrays() -> int:
+    done = repacked(lambda x: torch().from_numpy(np.ascontiguousarray(x)).cuda(), lambda y: y.cpu().numpy())
+    x = torch().arange(24 * 40, device="cuda", dtype=torch().float32).reshape(24, 40)
+    for part in (x.T, x[::2], x[:, 1::3], x[3:, 5:], x.T[2:]):
+        assert np.array_equal(rl.repack(part, "1 0").cpu().numpy(), rl.repack(part.cpu().numpy(), "1 0"))
+    return done + 5
+
+
+@check
+def cupy_arrays() -> int:
+    import cupy
+
+    done = repacked(cupy.asarray, cupy.asnumpy)
+    x = np.random.default_rng(1).normal(size=(31, 23))
+    for index in (np.s_[::-1], np.s_[:, ::-1], np.s_[::-2, ::-3], np.s_[5:, ::-1]):
+        expected = rl.repack(x[index], "1 0")
+        assert np.array_equal(cupy.asnumpy(rl.repack(cupy.asarray(x)[index], "1 0")), expected)
+        done += 1
+    return done
+
+
+@check
+def jax_arrays() -> int:
+    import jax
+
+    done = repacked(lambda x: jax.device_put(np.ascontiguousarray(x)), np.asarray, flat=True)
+    y = jax.numpy.arange(1 << 20, dtype="float32").reshape(1024, 1024) * 2
+    got = rl.repack(y, rl.Format(2, [(1, 0), (0, 0)])) + 1
+    assert np.array_equal(np.asarray(got), np.asarray(y).T + 1)
+    return done + 1
+
+
+@check
+def streams_and_graphs() -> int:
+    """On the caller's stream, behind what it has to do, and recorded into graphs."""
+    x = torch().zeros(4096, 4096, device="cuda")
+    out = torch().empty(4096 * 4096, device="cuda")
+    plan = rl.plan(rl.Layout.row_major(x.shape), rl.Layout(x.shape), "float32")
+    plan(x, out=out)
+    stream = torch().cuda.Stream()
+    stream.wait_stream(torch().cuda.current_stream())
+    with torch().cuda.stream(stream):
+        torch().cuda._sleep(50_000_000)
+        x.copy_(torch().arange(x.numel(), device="cuda", dtype=torch().float32).reshape(x.shape))
+        plan(x, out=out)
+        made = rl.repack(x, rl.Format(2, [(1, 0), (0, 0)]))
+    stream.synchronize()
+    assert torch().equal(out.reshape(4096, 4096), x.T)
+    assert torch().equal(made, x.T.contiguous())
+    graph = torch().cuda.CUDAGraph()
+    with torch().cuda.graph(graph):
+        again = rl.repack(x, rl.Format(2, [(1, 0), (0, 0)]))
+        plan(x, out=out)
+    x.normal_()
+    graph.replay()
+    torch().cuda.synchronize()
+    assert torch().equal(again, x.T.contiguous())
+    assert torch().equal(out.reshape(4096, 4096), x.T)
+    return 4
+
+
+@check
+def large_tensors() -> int:
+    """More than 2^31 elements, in and out of blocks, padded."""
+    rows, columns = 65537, 33001
+    x = torch().randint(0, 256, (rows, columns), dtype=torch().uint8, device="cuda")
+    assert torch().equal(rl.repack(x, rl.Format(2, [(1, 0), (0, 0)])), x.T)
+    tiled = rl.repack(x, "0 1 / 0,128 1,128", fill=7)
+    padded = torch().nn.functional.pad(x, (0, -columns % 128, 0, -rows % 128), value=7)
+    assert torch().equal(tiled.permute(0, 2, 1, 3).reshape(padded.shape), padded)
+    target = rl.parse("0 1 / 0,128 1,128").layout((rows, columns))
+    back = rl.plan(target, rl.Layout.row_major((rows, columns)), "uint8")(tiled.reshape(-1))
+    assert torch().equal(back.reshape(x.shape), x)
+    return 3
+
+
+@check
+def refusals() -> int:
+    """What is wrong is refused before anything is launched."""
+    x = torch().zeros(64, 64, device="cuda")
+    plan = rl.plan(rl.Layout.row_major((64, 64)), rl.Layout((64, 64)), "float32")
+    tries: list[tuple[type[Exception], Callable[[], Any]]] = [
+        (rl.Overlap, lambda: plan(x, out=x)),
+        (rl.Overlap, lambda: rl.repack(x, rl.Layout((64, 64), (1, 1)))),
+        (rl.DeviceError, lambda: plan(x, out=torch().zeros(64 * 64))),
+        (rl.DeviceError, lambda: plan(torch().zeros(64, 64), out=x)),
+        (rl.OutOfBounds, lambda: plan(x, out=torch().zeros(100, device="cuda"))),
+        (rl.ShapeError, lambda: plan(x, out=torch().zeros(64 * 64, device="cuda", dtype=torch().float16))),
+        (rl.NotExpressible, lambda: rl.repack(x, "1 0", element="int8")),
+        (rl.ShapeError, lambda: rl.repack(x.requires_grad_(), "1 0")),
+    ]
+    for error, call in tries:
+        try:
+            call()
+        except error:
+            continue
+        raise AssertionError(f"{error.__name__} was not raised")
+    return len(tries)
+
+
+@check
+def small_sets() -> int:
+    """Few cases of each kind, for tools that look at every access."""
+    few = [case for k, case in enumerate(gpu_cases.named()) if k % 3 == 0]
+    return compare(chain(few, gpu_cases.random_plans(9, 40), list(gpu_cases.conversions())[::9]))
+
+
+def main() -> None:
+    for name in sys.argv[1:] or CHECKS:
+        print(name, CHECKS[name](), flush=True)  # noqa: T201
+
+
+if __name__ == "__main__":
+    main()

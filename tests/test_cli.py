@@ -387,6 +387,13 @@ def test_errors_point_at_the_text() -> None:
     assert (error["code"], error["name"], error["text"], error["position"]) == ("RL001", "ParseError", "(3,4:(4,1)", 4)
 
 
+def test_misspelt_names_are_guessed() -> None:
+    assert "did you mean htp:R4Crouton, " in refused("show", "htp:R4Cruton", code=3)
+    assert "did you mean tensorrt:kCHW32, " in refused("show", "tensorrt:CHW32", code=3)
+    assert refused("show", "nChw16", code=3).count("did you mean") == 1
+    assert "did you mean" not in refused("show", "(3,4:(4,1)", code=3)
+
+
 def test_usage_errors() -> None:
     assert "Did you mean show?" in refused("shwo", code=2)
     assert "Missing argument 'B'" in refused("compare", "4:1", code=2)

@@ -413,7 +413,7 @@ def test_what_is_no_kind_of_file() -> None:
     Path("plain").mkdir()
     for arguments in (("inspect", "plain"), ("repack", "x.npy", "plain", "--to", "nchw")):
         done = run(*arguments)
-        assert (done.exit_code, "plain: it is a folder, and no Zarr" in done.stderr) == (3, True)
+        assert (done.exit_code, "plain: it is a folder, and no Zarr." in done.stderr) == (3, True)
     hint = run("repack", "x.npy", "y.what", "--to", "nchw").stderr.splitlines()[-1]
     assert ".zarr" in hint
     assert ".gguf" not in hint

@@ -58,7 +58,7 @@ def kind_of(path: str | PathLike[str], among: Container[str] = _READERS) -> str:
     if (where / "zarr.json").is_file():
         return "zarr"
     if where.is_dir():
-        raise bad(where, "it is a folder, and no Zarr, and has no index of shards.", "name a file in it")
+        raise bad(where, "it is a folder, and no Zarr.", f"name a file in it, as in {where / 'model.safetensors'}")
     suffixes = ", ".join([suffix for suffix, kind in _SUFFIXES.items() if kind in among])
     raise bad(where, "its name does not tell what kind of file it is.", f"end it with one of {suffixes}")
 

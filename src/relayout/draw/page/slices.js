@@ -8,6 +8,25 @@ import { nameOf } from "./readout.js";
 
 const FEW = 6;
 
+/**
+ * A slider over the slices along a dimension.
+ * @param {string} name
+ * @param {number} count
+ * @param {() => void} moved
+ */
+export function slider(name, count, moved) {
+  const label = document.createElement("label");
+  const input = Object.assign(document.createElement("input"), { type: "range", min: "0", step: "1" });
+  input.max = `${count - 1}`;
+  input.value = "0";
+  input.setAttribute("aria-label", `slice along ${name}`);
+  input.addEventListener("input", moved);
+  const title = Object.assign(document.createElement("span"), { textContent: nameOf(name) });
+  const output = document.createElement("output");
+  label.append(title, input, output);
+  return { label, input, output };
+}
+
 export class Slices {
   /**
    * @param {HTMLElement} figure
@@ -39,17 +58,9 @@ export class Slices {
    * @param {number[]} values
    */
   #slider(dim, name, values) {
-    const label = document.createElement("label");
-    const input = Object.assign(document.createElement("input"), { type: "range", min: "0", value: "0", step: "1" });
-    input.max = `${values.length - 1}`;
-    input.setAttribute("aria-label", `slice along ${name}`);
-    const output = document.createElement("output");
-    const title = document.createElement("span");
-    title.textContent = nameOf(name);
-    label.append(title, input, output);
-    this.sliders.push({ dim, values, input, output });
-    input.addEventListener("input", () => this.#slid(dim));
-    return label;
+    const made = slider(name, values.length, () => this.#slid(dim));
+    this.sliders.push({ dim, values, ...made });
+    return made.label;
   }
 
   /**

@@ -1,5 +1,7 @@
 // Sliders over slices that the server draws one by one, because all of them would be too many.
 
+import { slider } from "../picture/slices.js";
+
 /**
  * @typedef {{dim: number, name: string, extent: string}} Slider
  */
@@ -19,18 +21,13 @@ export function showSliders(root, sliders, at, chosen) {
   bar.className = "sliders";
   const places = new Map(at.split(",").map((pair) => /** @type {[string, string]} */ (pair.split(":"))));
   for (const { dim, name, extent } of sliders) {
-    const label = document.createElement("label");
-    const title = Object.assign(document.createElement("span"), { textContent: name.match(/^\d+$/) ? `d${name}` : name });
-    const input = Object.assign(document.createElement("input"), { type: "range", min: "0", step: "1" });
-    input.max = `${Number(extent) - 1}`;
-    input.value = places.get(`${dim}`) ?? "0";
-    input.dataset.dim = `${dim}`;
-    const output = Object.assign(document.createElement("output"), { textContent: input.value });
-    input.addEventListener("input", () => {
+    const { label, input, output } = slider(name, Number(extent), () => {
       output.textContent = input.value;
       chosen([...bar.querySelectorAll("input")].map((each) => `${each.dataset.dim}:${each.value}`).join(","));
     });
-    label.append(title, input, output);
+    input.value = places.get(`${dim}`) ?? "0";
+    input.dataset.dim = `${dim}`;
+    output.textContent = input.value;
     bar.append(label);
   }
   root.replaceChildren(bar);

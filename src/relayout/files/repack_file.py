@@ -79,9 +79,10 @@ def repack_file(
     formats with names.
     ``fill`` is the stored value of padding, ``dtype`` the type or interface of the result.
 
-    The process needs at most ``max_memory`` besides what it already holds. Everything is written to ``.part``, and
-    renamed when it is whole. A run that was ended, by whatever, is continued with ``resume``: the result has the same
-    bits, and a changed source or option is refused. With ``verify`` every element is read again and compared before the
+    The process needs at most ``max_memory`` besides what it already holds; 48 MiB of that are not for data. Everything
+    is written to ``.part``, and renamed when it is whole. A run that was ended, by whatever, is continued with
+    ``resume``: the result has the same bits, and a changed source or option is refused; a file that is finished, and
+    holds what is asked for, stays. With ``verify`` every element is read again and compared before the
     rename. Nothing is overwritten without ``force``. ``progress(done, total)`` may return False to stop.
     """
     from pathlib import Path

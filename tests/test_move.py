@@ -533,6 +533,38 @@ def test_tensors_that_are_alike_keep_their_own_data() -> None:
             assert np.array_equal(found[name], x if to is None else rl.repack(x, to))
 
 
+@pytest.mark.filterwarnings("ignore:copied unchanged")
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("out", ["out.safetensors", "out.safetensors.index.json"])
+def test_what_torch_wrote_torch_reads(out: str) -> None:
+    torch, judge = pytest.importorskip("torch"), pytest.importorskip("safetensors.torch")
+    kinds = (torch.bfloat16, torch.float8_e4m3fn, torch.float8_e5m2, torch.float16, torch.int64, torch.bool)
+    made = torch.Generator().manual_seed(0)
+    tensors = {f"blocks.{k}.ü": torch.randn((3, 5, 4, 7), generator=made).to(kind) for k, kind in enumerate(kinds)}
+    tensors |= {"scalar": torch.tensor(2.5), "none": torch.empty((2, 0, 3, 4)), "bias": torch.ones(7)}
+    judge.save_file(tensors, "in.safetensors", {"format": "pt"})
+    assert run("repack", "in.safetensors", out, "--to", "nhwc", "--axes", "nchw", "--verify").exit_code == 0
+    assert run("verify", "in.safetensors", out).exit_code == 0
+    found = judge.load_file("out-00001-of-00001.safetensors" if out.endswith(".json") else out)
+    for name, x in tensors.items():
+        expected = x.permute(0, 2, 3, 1) if x.dim() == 4 else x
+        assert (found[name].shape, found[name].dtype) == (expected.shape, x.dtype)
+        bits = [tensor.contiguous().reshape(-1).view(torch.uint8) for tensor in (found[name], expected)]
+        assert torch.equal(*bits)
+
+
+@pytest.mark.usefixtures("folder")
+def test_names_that_a_folder_cannot_have() -> None:
+    for names in (("a", "a/b"), ("a/b", "a"), ("../a",), ("a//b",), ("zarr.json",), ("/a",), ("a" * 300,), ("",)):
+        np.savez("in.npz", **{name: np.ones((2, 2)) for name in names})
+        done = run("repack", "in.npz", "out.zarr", "--to", "format:1 0")
+        assert (done.exit_code, "rename the tensor" in done.stderr) == (3, True)
+        assert not list(Path().glob("out*"))
+        assert run("repack", "in.npz", "out.safetensors", "--to", "format:1 0", "--force").exit_code == 0
+        assert run("verify", "in.npz", "out.safetensors").exit_code == 0
+        Path("out.safetensors").unlink()
+
+
 @pytest.mark.usefixtures("folder")
 def test_names_do_not_reach_the_terminal() -> None:
     np.savez("in.npz", **{"a\x1b[31m\x07": np.ones(2), "new\nline": np.ones((1, 2, 3, 4)), "你好": np.ones(2)})

@@ -225,13 +225,17 @@ def plan(path: Path, planned: Sequence[Planned], metadata: Mapping[str, Any] | N
     for p in [as_numpy(p) for p in planned]:
         parts = p.name.split("/")
         if p.name in entries or any(not _is_name(part) for part in parts):
-            raise bad(path, "its name is taken, or names no folder.", "rename the tensor", p.name)
-        for k in range(1, len(parts)):
-            if path.joinpath(*parts[:k], "zarr.json") not in files:
-                _put(files, path.joinpath(*parts[:k]), group)
+            raise bad(
+                path, "its name is taken, or names no folder.", "write .safetensors, or rename the tensor", p.name
+            )
+        above = ["/".join(parts[:k]) for k in range(1, len(parts))]
         folder = path.joinpath(*parts)
-        if folder / "zarr.json" in files:
-            raise bad(path, "its name is taken by a group.", "rename the tensor", p.name)
+        if folder / "zarr.json" in files or any(name in entries for name in above):
+            what = "the name of a group is that of an array."
+            raise bad(path, what, "write .safetensors, or rename the tensor", p.name)
+        for name in above:
+            if path / name / "zarr.json" not in files:
+                _put(files, path / name, group)
         chunk = _chunk_shape(p.shape, p.element)
         own = dict(arrays.get(p.name, {})) if isinstance(arrays, Mapping) else {}
         _put(files, folder, _array_node(p, chunk, own))

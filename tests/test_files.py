@@ -375,6 +375,29 @@ def test_what_arrays_say_of_themselves_survives(tmp_path: Path) -> None:
     assert dict(again["x"].attrs) == {"unit": "m"}
 
 
+NAMES = st.one_of(
+    st.text(max_size=12),
+    st.text("ab/.\\:\0 _c0", max_size=6),
+    st.sampled_from(["__metadata__", "c", "x.npy", "zarr.json"]),
+)
+
+
+@pytest.mark.parametrize("out", ["x.npz", "x.safetensors", "x.safetensors.index.json", "x.zarr"])
+@given(names=st.lists(NAMES, min_size=1, max_size=4, unique=True))
+def test_names_come_back_or_are_refused(tmp_path_factory: Any, out: str, names: list[str]) -> None:
+    path = tmp_path_factory.mktemp("names") / out
+    arrays = {name: np.full((2, k + 1), k, np.uint8) for k, name in enumerate(names)}
+    try:
+        store(path, arrays)
+    except rl.BadFile as refusal:
+        assert refusal.tensor in names
+        return
+    found = rl.open(path)
+    assert set(found) == set(names)
+    for name, x in arrays.items():
+        assert np.array_equal(found[name].numpy(), x)
+
+
 # ---- GGUF and ONNX ---------------------------------------------------------------------------------------
 
 

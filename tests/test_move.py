@@ -554,6 +554,17 @@ def test_what_torch_wrote_torch_reads(out: str) -> None:
 
 
 @pytest.mark.usefixtures("folder")
+def test_files_whose_names_are_no_text() -> None:
+    name = os.fsdecode(b"x\xff.npy")
+    Path("x.npy").rename(name)
+    assert "stored" in run("inspect", name).stdout
+    for out in ("y.npy", "y.npz", "y.safetensors", "y.zarr", "y.bin"):
+        done = run("repack", name, out, "--to", "nchw")
+        assert (done.exit_code, "its name is no text" in done.stderr) == (3, True)
+    assert [path.name for path in Path().iterdir()] == [name]
+
+
+@pytest.mark.usefixtures("folder")
 def test_names_that_a_folder_cannot_have() -> None:
     for names in (("a", "a/b"), ("a/b", "a"), ("../a",), ("a//b",), ("zarr.json",), ("/a",), ("a" * 300,), ("",)):
         np.savez("in.npz", **{name: np.ones((2, 2)) for name in names})

@@ -102,6 +102,9 @@ def plan_destination(
     kind = kind or kind_of(where, _PLANNERS)
     if kind not in _PLANNERS:
         raise bad(where, f"{kind} files are read, not written.", f"write one of {', '.join(_PLANNERS)}")
+    for p in planned:
+        if any("\ud800" <= c <= "\udfff" for c in p.name):
+            raise bad(where, "its name is no text.", "rename the tensor, or the file that it is named after", p.name)
     module, function = _PLANNERS[kind]
     plan = getattr(import_module(f".{module}", __name__), function)
     made: Destination = plan(where, list(planned), metadata)

@@ -23,6 +23,9 @@ _UTF8 = 0x800
 _ENCRYPTED = 0x1
 _FIRST_DAY = 0x21  # 1980-01-01: the same tensors make the same file
 _FILLER = 0xD935  # the extra field that aligns data
+MAX_NAME = 60_000
+"""No name has more bytes: a zip archive has two for their number."""
+
 _WIDE, _MANY = 0xFFFFFFFF, 0xFFFF
 
 
@@ -112,8 +115,8 @@ def plan(path: Path, planned: Sequence[Planned], metadata: Mapping[str, Any] | N
     members = []
     at = 0
     for p in stored:
-        if p.name in entries:
-            raise bad(path, "the name is taken.", "rename the tensor", p.name)
+        if p.name in entries or "\0" in p.name or len(p.name.encode()) > MAX_NAME:
+            raise bad(path, "the name is taken, or none for a zip archive.", "rename the tensor", p.name)
         header, name = header_of(p.element, p.shape), f"{p.name}.npy".encode()
         size = bytes_of(p.element, p.shape)
         front = _front(name, len(header) + size, at, large)

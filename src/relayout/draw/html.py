@@ -84,13 +84,13 @@ def _figures(scene: Scene) -> Iterator[str]:
     yield f'<svg class="rl" width="0" height="0" aria-hidden="true">{hatch_svg()}</svg><div class="panes">'
     for pane in scene.panes:
         if pane.joint:
-            yield f'<div class="joint" aria-hidden="true">{escape(pane.joint)}</div>'
+            yield f'<div class="joined"><div class="joint" aria-hidden="true">{escape(pane.joint)}</div>'
         title = f'<span class="title">{escape(pane.title)}</span>'
         yield f'<figure class="pane {pane.kind}"><figcaption>{title}</figcaption><div class="grids">'
         place = geometry(pane)
         for grid in pane.grids:
             yield _grid(pane, grid, place)
-        yield "</div></figure>"
+        yield "</div></figure></div>" if pane.joint else "</div></figure>"
     yield "</div>"
     if scene.legend:
         yield f'<ul class="legend">{"".join([_meaning(meaning) for meaning in scene.legend])}</ul>'

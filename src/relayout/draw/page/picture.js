@@ -303,9 +303,12 @@ export class Picture {
    * @param {number} p
    */
   #room(p) {
-    const { paddingLeft, paddingRight } = getComputedStyle(this.figures[p]);
-    const panes = /** @type {Element} */ (this.figures[p].parentElement);
-    return panes.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight) - 2;
+    const figure = this.figures[p];
+    const { paddingLeft, paddingRight } = getComputedStyle(figure);
+    const panes = /** @type {Element} */ (figure.closest(".panes"));
+    const joint = figure.previousElementSibling;
+    const taken = joint instanceof HTMLElement && joint.className === "joint" ? joint.offsetWidth : 0;
+    return panes.clientWidth - taken - parseFloat(paddingLeft) - parseFloat(paddingRight) - 2;
   }
 
   /**

@@ -6,6 +6,7 @@ import importlib.util
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -551,6 +552,21 @@ def test_what_torch_wrote_torch_reads(out: str) -> None:
         assert (found[name].shape, found[name].dtype) == (expected.shape, x.dtype)
         bits = [tensor.contiguous().reshape(-1).view(torch.uint8) for tensor in (found[name], expected)]
         assert torch.equal(*bits)
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("name", ["w[0]", "a b", "it's", "force", "*", "--x"])
+def test_the_way_out_can_be_typed(name: str) -> None:
+    np.savez("in.npz", **{name: np.ones(3, np.uint8), "x": np.ones((1, 2, 3, 4), np.uint8)})
+    rules = [{"name": "*", "to": "htp:R4Crouton"}]
+    with pytest.raises(rl.ShapeError) as refusal:
+        rl.repack_file("in.npz", "out.npz", rules=rules)
+    typed = shlex.split(refusal.value.hint.partition("it is: ")[2])
+    assert typed[0] == "--except"
+    assert rl.repack_file("in.npz", "out.npz", rules=rules, except_=typed[1]).rows[0].kept
+    Path("rules.toml").write_text('[[rule]]\nname = "*"\nto = "htp:R4Crouton"\n')
+    done = run("repack", "in.npz", "again.npz", "--map", "rules.toml")
+    assert done.stderr.rstrip().endswith(refusal.value.hint.rpartition("; ")[2])
 
 
 @pytest.mark.usefixtures("folder")

@@ -173,8 +173,8 @@ def in_options() -> Iterator[None]:
     try:
         yield
     except LayoutError as error:
-        error.hint = re.sub(r"\b(force|resume)\b", r"--\1", error.hint)
-        error.message = re.sub(r"\bwith (force|resume)\b", r"with --\1", error.message)
+        for told in ("hint", "message"):
+            setattr(error, told, re.sub(r"\bwith (force|resume)\b", r"with --\1", getattr(error, told)))
         raise
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from glob import escape
+from shlex import quote
 from typing import Any, NamedTuple
 
 from ..align import compare
@@ -138,7 +140,7 @@ def _change(entry: Entry, rule: Rule, named: bool) -> Change:
         if error.operands.get("tensor") is not None:
             raise
         words = {**error.operands, "tensor": entry.name}
-        hint = f"{error.hint}; or leave this tensor as it is: --except {entry.name}"
+        hint = f"{error.hint}; or leave this tensor as it is: --except {quote(escape(entry.name))}"
         raise type(error)(f"tensor {entry.name!r}: {error.message}", hint=hint, **words) from None
 
 

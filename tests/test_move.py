@@ -592,6 +592,25 @@ def test_names_that_a_folder_cannot_have() -> None:
         Path("out.safetensors").unlink()
 
 
+FEW = 'ulimit -n 180; "$@"'
+
+
+def test_a_zarr_of_more_files_than_may_be_open(folder: Path) -> None:
+    tensors = {f"x{k}": np.full((5, 3), k, np.uint16) for k in range(150)}
+    np.savez("in.npz", **tensors)
+    words = ["bash", "-c", FEW, "", sys.executable, "-m", "relayout"]
+    for arguments in (
+        ("repack", "in.npz", "out.zarr", "--to", "format:1 0", "--verify"),
+        ("verify", "in.npz", "out.zarr"),
+        ("repack", "out.zarr", "back.npz", "--to", "format:0 1", "--verify"),
+    ):
+        done = subprocess.run([*words, *arguments], cwd=folder, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (0, "")
+    with np.load("back.npz") as found:
+        for name, x in tensors.items():
+            assert np.array_equal(found[name], x)
+
+
 @pytest.mark.usefixtures("folder")
 def test_names_do_not_reach_the_terminal() -> None:
     np.savez("in.npz", **{"a\x1b[31m\x07": np.ones(2), "new\nline": np.ones((1, 2, 3, 4)), "你好": np.ones(2)})

@@ -30,35 +30,56 @@ SYNC_FILE_RANGE_WRITE = 2
 """Begins to write, and does not wait."""
 
 
+MOST_OPEN = 64
+"""How many files are open at a time; systems allow some hundred, and a Zarr has thousands."""
+
+
+class Descriptor:
+    """A descriptor that is closed when nobody uses it any more."""
+
+    __slots__ = ("number",)
+
+    def __init__(self, path: Path, flags: int) -> None:
+        self.number = -1
+        self.number = os.open(path, flags | os.O_CLOEXEC, 0o666)
+
+    def __del__(self) -> None:
+        if self.number >= 0:
+            os.close(self.number)
+
+
 class Files:
-    """Open files by their path, for many threads; closed together."""
+    """Open files by their path, for many threads; those used last stay open, and all are closed together."""
 
     def __init__(self, flags: int = os.O_RDONLY) -> None:
-        self._flags = flags | os.O_CLOEXEC
-        self._open: dict[Path, int] = {}
+        self._flags = flags
+        self._open: dict[Path, Descriptor] = {}
+        self._written: set[Path] = set()
         self._lock, self._writing = Lock(), Lock()
 
     def __enter__(self) -> Files:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for number in self._open.values():
-            os.close(number)
         self._open.clear()
 
-    def number(self, path: Path) -> int:
-        """The descriptor of a file."""
+    def opened(self, path: Path, written: bool = False) -> Descriptor:
+        """A file, open for as long as the result is kept."""
         with self._lock:
-            if path not in self._open:
-                self._open[path] = os.open(path, self._flags, 0o666)
-            return self._open[path]
+            file = self._open.pop(path, None) or Descriptor(path, self._flags)
+            self._open[path] = file
+            if written:
+                self._written.add(path)
+            if len(self._open) > MOST_OPEN:
+                del self._open[next(iter(self._open))]
+            return file
 
     def read(self, segments: Sequence[Segment], starts: Sequence[int], out: NDArray[np.uint8]) -> None:
         """Fill ``out`` with runs of a tensor, one after another and all of one length, from these bytes of it on."""
-        for path, number, place, view in self._parts(segments, starts, out.data):
-            count = os.preadv(number, [view], place)
+        for path, file, place, view in self._parts(segments, starts, out.data):
+            count = os.preadv(file.number, [view], place)
             while count < len(view):
-                more = os.preadv(number, [view[count:]], place + count)
+                more = os.preadv(file.number, [view[count:]], place + count)
                 if not more:
                     raise BadFile(
                         f"{path} ends at byte {place + count}, and was longer when it was opened.",
@@ -73,36 +94,36 @@ class Files:
         One thread at a time: the system lets no more write to a file, and has those who wait spin.
         """
         with self._writing:
-            for _, number, place, view in self._parts(segments, starts, data.data):
-                _put(number, place, view)
+            for _, file, place, view in self._parts(segments, starts, data.data, written=True):
+                _put(file.number, place, view)
 
     def put(self, path: Path, start: int, data: bytes) -> None:
         """Write bytes at a place of a file."""
-        _put(self.number(path), start, memoryview(data))
+        _put(self.opened(path, written=True).number, start, memoryview(data))
 
     def _parts(
-        self, segments: Sequence[Segment], starts: Sequence[int], data: memoryview
-    ) -> Iterator[tuple[Path, int, int, memoryview]]:
+        self, segments: Sequence[Segment], starts: Sequence[int], data: memoryview, written: bool = False
+    ) -> Iterator[tuple[Path, Descriptor, int, memoryview]]:
         """Where in which files runs of a tensor are, and where in memory."""
         length = len(data) // len(starts)
         runs = ((start, data[k * length : (k + 1) * length]) for k, start in enumerate(starts))
         if len(segments) == 1:
             path, place, _ = segments[0]
-            number = self.number(path)
+            file = self.opened(path, written)
             for start, run in runs:
-                yield path, number, place + start, run
+                yield path, file, place + start, run
             return
         for start, run in runs:
             for path, place, first, last in spans(segments, start, start + length):
-                yield path, self.number(path), place, run[first:last]
+                yield path, self.opened(path, written), place, run[first:last]
 
     def make(self, path: Path, size: int) -> None:
         """A file of that size, for which there is room on the disk."""
-        number = self.number(path)
-        os.ftruncate(number, size)
+        file = self.opened(path, written=True)
+        os.ftruncate(file.number, size)
         if size and hasattr(os, "posix_fallocate"):
             try:
-                os.posix_fallocate(number, 0, size)
+                os.posix_fallocate(file.number, 0, size)
             except OSError as error:
                 if error.errno not in UNSUPPORTED:
                     raise
@@ -111,17 +132,17 @@ class Files:
         """Let what was written go to the disk meanwhile, where the system can be told to."""
         start = _start_writing()
         if start is not None:
-            for number in self._numbers():
-                start(number, 0, 0, SYNC_FILE_RANGE_WRITE)
+            with self._lock:
+                files = list(self._open.values())
+            for file in files:
+                start(file.number, 0, 0, SYNC_FILE_RANGE_WRITE)
 
     def sync(self) -> None:
         """Wait until all that was written is on the disk."""
-        for number in self._numbers():
-            getattr(os, "fdatasync", os.fsync)(number)
-
-    def _numbers(self) -> list[int]:
         with self._lock:
-            return list(self._open.values())
+            written, self._written = self._written, set()
+        for path in written:
+            getattr(os, "fdatasync", os.fsync)(self.opened(path).number)
 
 
 def _put(number: int, start: int, view: memoryview) -> None:

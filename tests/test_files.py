@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -255,6 +256,22 @@ def test_what_an_index_says_of_itself_survives(tmp_path: Path) -> None:
     assert json.loads(out.read_text())["metadata"] == {"total_size": 12, "total_parameters": 6}
     assert open_source(out)["x"].element.name == "int16"
     assert open_source(out.with_name("n-00001-of-00001.safetensors")).metadata == {"format": "pt"}
+
+
+def test_more_files_than_may_be_open(tmp_path: Path) -> None:
+    path = store(tmp_path / "x.zarr", {f"x{k}": np.full((3, 2), k, np.int32) for k in range(150)})
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    opened = len(list(Path("/proc/self/fd").iterdir())) if Path("/proc/self/fd").exists() else 64
+    resource.setrlimit(resource.RLIMIT_NOFILE, (opened + 80, before[1]))
+    try:
+        tensors = dict(rl.open(path))
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    assert all(tensors[f"x{k}"].numpy().max() == k for k in range(150))
+    file = rl.open(path)
+    (path / "x7" / "c" / "0" / "0").unlink()
+    with pytest.raises(rl.BadFile, match="tensor 'x7': it cannot be read: No such file"):
+        file["x7"]
 
 
 def test_a_cache_of_links_is_read(tmp_path: Path) -> None:

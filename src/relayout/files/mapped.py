@@ -14,23 +14,29 @@ from ..memory import fresh_bytes
 from ..tensor import Tensor
 from .entry import Entry, Segment, Source, bad
 from .reading import WHOLE, Opened
+from .regions import Files
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
 
+FEW, SMALL = 100, 1 << 20
+"""Of more files than a few, those are read that are small: a mapped file stays open, and there may be thousands."""
+
+
 class TensorFile(Mapping[str, Tensor]):
     """Tensors by name, made when they are asked for; read-only.
 
-    Each lies in the file's mapped pages, without a copy, if it is in one piece and aligned to its type; else in memory
-    of its own. Tensors stay valid after ``close``. A file that another program cuts short while it is mapped ends the
-    process, as everywhere.
+    Each lies in the file's mapped pages, without a copy, if it is in one piece and aligned to its type; else, and if it
+    is small and in one of very many files, in memory of its own. Tensors stay valid after ``close``. A file that
+    another program cuts short while it is mapped ends the process, as everywhere.
     """
 
     def __init__(self, source: Source) -> None:
         self.source = source
         self._pages: dict[Path, NDArray[np.uint8]] = {}
+        self._few = len(source.files) <= FEW
         self.closed = False
 
     @property
@@ -68,7 +74,7 @@ class TensorFile(Mapping[str, Tensor]):
         data = self._bytes(entry)
         kind = means.element
         if kind.bits % 8 == 0 and data.size and data.ctypes.data % storage_dtype(kind).alignment:
-            data = _copied([data])
+            data = _aligned(data)
         data.flags.writeable = False
         try:
             return Tensor(data.data, layout, means, axes=entry.axes)
@@ -81,8 +87,16 @@ class TensorFile(Mapping[str, Tensor]):
 
         if entry.inline is not None:
             return np.frombuffer(entry.inline, np.uint8)
-        parts = [self._part(segment) for segment in entry.segments]
-        return parts[0] if len(parts) == 1 else _copied(parts)
+        if len(entry.segments) == 1 and (self._few or entry.size > SMALL):
+            return self._part(entry.segments[0])
+        room = fresh_bytes(entry.size, zeroed=False)
+        try:
+            with Files() as files:
+                files.read(entry.segments, [0], room)
+        except OSError as error:
+            what = f"it cannot be read: {error.strerror}."
+            raise bad(self.source.path, what, "look at the permissions and the disk", entry.name) from None
+        return room
 
     def _part(self, segment: Segment) -> NDArray[np.uint8]:
         pages = self._pages.get(segment.file)
@@ -106,11 +120,8 @@ def _mapped(path: Path) -> NDArray[np.uint8]:
             raise bad(path, f"it cannot be mapped into memory: {shown(error)}.", "read it on another machine") from None
 
 
-def _copied(parts: list[NDArray[np.uint8]]) -> NDArray[np.uint8]:
-    """The parts one after another, in aligned memory."""
-    room = fresh_bytes(sum([part.size for part in parts]), zeroed=False)
-    at = 0
-    for part in parts:
-        room[at : at + part.size] = part
-        at += part.size
+def _aligned(data: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """The same in memory of its own."""
+    room = fresh_bytes(data.size, zeroed=False)
+    room[:] = data
     return room

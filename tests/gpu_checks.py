@@ -191,7 +191,7 @@ def refusals() -> int:
     x = torch().zeros(64, 64, device="cuda")
     plan = rl.plan(rl.Layout.row_major((64, 64)), rl.Layout((64, 64)), "float32")
     tries: list[tuple[type[Exception], Callable[[], Any]]] = [
-        (rl.Overlap, lambda: plan(x, out=x)),
+        (rl.Overlap, lambda: plan(x, out=x.reshape(-1))),
         (rl.Overlap, lambda: rl.repack(x, rl.Layout((64, 64), (1, 1)))),
         (rl.DeviceError, lambda: plan(x, out=torch().zeros(64 * 64))),
         (rl.DeviceError, lambda: plan(torch().zeros(64, 64), out=x)),

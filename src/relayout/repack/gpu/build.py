@@ -11,9 +11,10 @@ from ..places import box_range, element_range, prove_places
 from .convert import conversion_text
 from .digits import Work, byte_swizzle, common_axes, simplify, widen
 from .element import element_kernel, fill_kernel
-from .kernel import Kernel, Memory, kernel
+from .frame import Memory
+from .kernel import Kernel, kernel
 from .prelude import DEVICE
-from .tiles import Choice, tile
+from .tiles import tile
 
 if TYPE_CHECKING:
     from ..plan import Plan
@@ -21,12 +22,8 @@ if TYPE_CHECKING:
 WIDTHS = (8, 16, 32, 64, 128)
 """The bits of elements that a device moves."""
 
-CHOICE = Choice()
 
-
-def kernels(
-    plan: Plan, aligned: tuple[int, int], whole: tuple[int, int] | None = None, choice: Choice = CHOICE
-) -> list[Kernel]:
+def kernels(plan: Plan, aligned: tuple[int, int], whole: tuple[int, int] | None = None) -> list[Kernel]:
     """The kernels of a plan, in their order: a fill where the copy does not write the padding itself, and the copy.
 
     A fill covers the ``whole`` of the target, by default its box. Addresses are multiples of the bytes in ``aligned``.
@@ -45,22 +42,20 @@ def kernels(
                 target=plan.dst_element,
             )
     if plan.fill is None:
-        return [copy_kernel(plan, aligned, convert, None, choice)[0]] if plan.target.size else []
+        return [copy_kernel(plan, aligned, convert, None)[0]] if plan.target.size else []
     low, high = whole or box_range(plan.target)
     if high - low <= plan.target.size:
-        return [copy_kernel(plan, aligned, convert, None, choice)[0]] if plan.target.size else []
+        return [copy_kernel(plan, aligned, convert, None)[0]] if plan.target.size else []
     if plan.target.size and (low, high) == box_range(plan.target) and prove_places(plan.target):
-        found, filled = copy_kernel(plan, aligned, convert, plan.fill, choice)
+        found, filled = copy_kernel(plan, aligned, convert, plan.fill)
         if filled:
             return [found]
     size = plan.dst_element.element.bytes
     filling = fill_kernel(low * size, high * size, plan.fill)
-    return [filling, *([copy_kernel(plan, aligned, convert, None, choice)[0]] if plan.target.size else [])]
+    return [filling, *([copy_kernel(plan, aligned, convert, None)[0]] if plan.target.size else [])]
 
 
-def copy_kernel(
-    plan: Plan, aligned: tuple[int, int], convert: str | None, fill: bytes | None, choice: Choice
-) -> tuple[Kernel, bool]:
+def copy_kernel(plan: Plan, aligned: tuple[int, int], convert: str | None, fill: bytes | None) -> tuple[Kernel, bool]:
     """The kernel that moves the elements, and whether it writes the padding as well."""
     source, target = plan.source, plan.target
     sizes = plan.element.element.bytes, plan.dst_element.element.bytes
@@ -74,9 +69,10 @@ def copy_kernel(
     if found is not None:
         kept = {axis for axis in memory.channels if axis is not None}
         work, places = simplify(Work(found[0], found[1], *sizes, tuple(found[2]), swizzles[0], swizzles[1]), kept)
-        memory = memory._replace(channels=tuple([None if a is None else places[a] for a in memory.channels]))
+        one, other = [None if axis is None else places[axis] for axis in memory.channels]
+        memory = memory._replace(channels=(one, other))
         work = work if convert else widen(work, min(aligned))
-        planned = tile(work, aligned, choice, bool(convert))
+        planned = tile(work, aligned, bool(convert))
         if planned is not None:
             return kernel(planned, memory), fill is not None
         memory = memory._replace(channels=(plan.element.axis, plan.dst_element.axis))
@@ -86,7 +82,8 @@ def copy_kernel(
 def check_element(means: Interface) -> None:
     if means.element.bits not in WIDTHS:
         raise NotExpressible(
-            f"a device moves elements of 1, 2, 4, 8 and 16 bytes, and {means.element.name} has {means.element.bits} bits.",
+            f"a device moves elements of 1, 2, 4, 8 and 16 bytes, and {means.element.name} has "
+            f"{means.element.bits} bits.",
             hint="repack it on the host",
             element=means.element,
         )

@@ -5,7 +5,9 @@ An axis counts positions. Some of them hold data and some are written; where bot
 
 from __future__ import annotations
 
-from math import gcd, prod
+from collections.abc import Sequence
+from itertools import pairwise
+from math import prod
 from typing import NamedTuple
 
 from ...layout import Layout
@@ -24,7 +26,7 @@ class Digit(NamedTuple):
 
 
 class Axis(NamedTuple):
-    """Digits, fastest first, whose positions from ``low`` to ``high`` hold data, and ``first`` to ``last`` are written."""
+    """Digits, fastest first; positions from ``low`` to ``high`` hold data, and ``first`` to ``last`` are written."""
 
     digits: tuple[Digit, ...]
     low: int
@@ -38,7 +40,7 @@ class Axis(NamedTuple):
 
 
 class Work(NamedTuple):
-    """Where both sides start, in units of so many bytes, the axes, and the swizzles, as (mask, shift) of byte offsets."""
+    """Where both sides start, in units of so many bytes, the axes, and swizzles as (mask, shift) of byte offsets."""
 
     source: int
     target: int
@@ -50,7 +52,7 @@ class Work(NamedTuple):
 
 
 def common_axes(source: Layout, target: Layout, padded: bool) -> tuple[int, int, list[Axis]] | None:
-    """Where both start, and an axis for each dimension of a shape that is not empty; ``padded`` also writes the padding.
+    """Where both start, and an axis for each dimension of a shape that is not empty; ``padded`` writes padding too.
 
     None where a dimension has no digits that are common to both, or its padding has no position.
     """
@@ -87,7 +89,7 @@ def common_axes(source: Layout, target: Layout, padded: bool) -> tuple[int, int,
     return starts[0], starts[1], axes
 
 
-def _multiples(sizes: list[int] | tuple[int, ...], step: int) -> list[int]:
+def _multiples(sizes: Sequence[int], step: int) -> list[int]:
     return [step * prod(sizes[:k]) for k in range(len(sizes))]
 
 
@@ -101,9 +103,9 @@ def _refined(
     if a.origin != b.origin:
         return None
     places = sorted({*_places(a), *_places(b)})
-    if any(high % low for low, high in zip(places, places[1:])):
+    if any(high % low for low, high in pairwise(places)):
         return None
-    sizes = [high // low for low, high in zip(places, places[1:])]
+    sizes = [high // low for low, high in pairwise(places)]
     sizes.append(-(-(a.origin + a.extent) // places[-1]))
     return (one, other), (sizes, [_stride(a, p) for p in places], [_stride(b, p) for p in places], a.origin)
 
@@ -204,8 +206,3 @@ def moved_from(swizzle: tuple[int, int]) -> int:
     mask, shift = swizzle
     lowest = mask & -mask
     return min(lowest, lowest >> shift if shift > 0 else lowest << -shift)
-
-
-def alignment(*numbers: int) -> int:
-    """The largest power of two, up to 16, that divides all of the numbers."""
-    return gcd(16, *numbers)

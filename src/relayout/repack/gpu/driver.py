@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
+from collections.abc import Callable
 from ctypes import byref, c_char_p, c_int, c_size_t, c_uint, c_void_p
 from functools import cache
 from importlib.util import find_spec
@@ -16,9 +17,6 @@ from typing import Any
 from ...errors import DeviceError
 from .build import device_text
 from .kernel import Kernel
-
-SHARED_LIMIT = 8
-"""The attribute of a function that says how much shared memory a launch may ask for."""
 
 MAJOR, MINOR = 75, 76
 """The attributes of a device that say what it can do."""
@@ -90,13 +88,29 @@ class Device:
         driver().cuDeviceGetAttribute(byref(minor), MINOR, handle)
         self.context = context
         self.architecture = f"sm_{major.value}{minor.value}"
+        self._current = driver().cuCtxGetCurrent
 
-    def enter(self) -> None:
-        """Make the context current, where it is not."""
+    def __enter__(self) -> bool:
+        """Make the context current; where it is not, the one that was comes back at the end."""
         now = c_void_p()
-        driver().cuCtxGetCurrent(byref(now))
-        if now.value != self.context.value:
-            check(driver().cuCtxSetCurrent(self.context), "the change of context")
+        self._current(byref(now))
+        other = now.value != self.context.value
+        if other:
+            check(driver().cuCtxPushCurrent_v2(self.context), "the change of context")
+        return other
+
+    def __exit__(self, *error: Any) -> None:
+        now = c_void_p()
+        driver().cuCtxPopCurrent_v2(byref(now))
+
+    def call(self, work: Callable[..., Any], *arguments: Any) -> Any:
+        """Do some work in the context."""
+        if not self.__enter__():
+            return work(*arguments)
+        try:
+            return work(*arguments)
+        finally:
+            self.__exit__()
 
 
 @cache
@@ -105,28 +119,39 @@ def device(number: int) -> Device:
 
 
 class Function:
-    """A kernel on a device; it may be launched many times."""
+    """A kernel on a device; it may be launched many times, by many threads."""
 
     def __init__(self, where: Device, kernel: Kernel) -> None:
-        where.enter()
         binary = compiled(device_text(kernel, "relayout_kernel"), where.architecture)
-        module, self._function = c_void_p(), c_void_p()
-        check(driver().cuModuleLoadData(byref(module), binary), "the load of a kernel")
-        check(driver().cuModuleGetFunction(byref(self._function), module, b"relayout_kernel"), "the load of a kernel")
-        if kernel.shared > 48 << 10:
-            check(driver().cuFuncSetAttribute(self._function, SHARED_LIMIT, kernel.shared), "the use of shared memory")
+        self._function = where.call(_loaded, binary)
         self._launch = driver().cuLaunchKernel
-        self._launch.argtypes = [c_void_p, *[c_uint] * 7, c_void_p, c_void_p, c_void_p]
-        self._sizes = kernel.blocks, 1, 1, kernel.threads, 1, 1, kernel.shared
+        sizes = kernel.blocks, 1, 1, kernel.threads, 1, 1, kernel.shared
+        self._sizes = tuple([c_uint(size) for size in sizes])
+        self._room: list[tuple[Any, Any]] = []
 
     def __call__(self, source: int, target: int, stream: int) -> None:
-        """Ask for a run on a stream; it is not waited for."""
-        values = (c_void_p * 2)(source, target)
-        first = ctypes.addressof(values)
-        pointers = (c_void_p * 2)(first, first + ctypes.sizeof(c_void_p))
-        code = self._launch(self._function, *self._sizes, stream, pointers, None)
+        """Ask for a run on a stream, in the context of its device; it is not waited for."""
+        room = self._room.pop() if self._room else _arguments()
+        values, pointers = room
+        values[0], values[1] = source, target
+        code = self._launch(self._function, *self._sizes, c_void_p(stream), pointers, None)
+        self._room.append(room)
         if code:
             check(code, "the launch of a kernel")
+
+
+def _arguments() -> tuple[Any, Any]:
+    """Room for two pointers, and pointers to them."""
+    values = (c_void_p * 2)()
+    first = ctypes.addressof(values)
+    return values, (c_void_p * 2)(first, first + ctypes.sizeof(c_void_p))
+
+
+def _loaded(binary: bytes) -> c_void_p:
+    module, function = c_void_p(), c_void_p()
+    check(driver().cuModuleLoadData(byref(module), binary), "the load of a kernel")
+    check(driver().cuModuleGetFunction(byref(function), module, b"relayout_kernel"), "the load of a kernel")
+    return function
 
 
 def compiled(text: str, architecture: str) -> bytes:

@@ -6,8 +6,9 @@ from math import prod
 
 from ...layout import Layout
 from ...modes import Mode
-from .kernel import Kernel, Memory
 from .digits import Work
+from .frame import Memory
+from .kernel import Kernel
 
 THREADS = 256
 EACH = 4
@@ -72,7 +73,8 @@ def fill_kernel(low: int, high: int, pattern: bytes) -> Kernel:
     whole = ", ".join([f"0x{word:08x}u" for word in words])
     some = ", ".join([f"0x{word:08x}u" for word in words[: max(1, size // 4)]])
     lines = [
-        f"  const u64 from = reinterpret_cast<u64>(target) + {low}ull, end = reinterpret_cast<u64>(target) + {high}ull;",
+        "  const u64 target_at = reinterpret_cast<u64>(target);",
+        f"  const u64 from = target_at + {low}ull, end = target_at + {high}ull;",
         f"  for (u32 k = 0; k < {EACH}u; ++k) {{",
         f"    const u64 first = (from & ~15ull) + ((u64(block) * {EACH}u + k) * {THREADS}u + u32(thread)) * 16u;",
         f"    if (first >= from && first + 16 <= end) write16(reinterpret_cast<u8 *>(first), {whole});",

@@ -5,13 +5,11 @@ from __future__ import annotations
 from math import gcd, prod
 from typing import NamedTuple
 
-from .digits import Axis
-from .images import VECTOR, Image, Part, chunked, offsets
+from .frame import Memory, indented
+from .images import VECTOR, Image, chunked, offsets
 from .network import Byte, Network
+from .staging import Staging
 from .tiles import SOURCE, TARGET, Tile
-
-MAX_UNROLLED = 16
-"""Longer loops stay loops."""
 
 
 class Kernel(NamedTuple):
@@ -22,15 +20,6 @@ class Kernel(NamedTuple):
     blocks: int
     threads: int
     shared: int
-
-
-class Memory(NamedTuple):
-    """What is known of a run: bytes of the source that may be read, from and to, the fill, and a conversion's text."""
-
-    readable: tuple[int, int]
-    fill: bytes
-    convert: str | None = None
-    channels: tuple[int | None, int | None] = (None, None)
 
 
 class _Chunk(NamedTuple):
@@ -45,30 +34,7 @@ def kernel(tile: Tile, memory: Memory) -> Kernel:
     return _Writer(tile, memory).kernel()
 
 
-class _Writer:
-    def __init__(self, tile: Tile, memory: Memory) -> None:
-        self.tile, self.memory, self.work = tile, memory, tile.work
-        self.images = tile.images
-        self.bytes = self.work.source_bytes, self.work.target_bytes
-        self.axes = self.padded_axes()
-        self.masked = [k for k, axis in enumerate(self.axes) if axis.masked]
-        self.channel_axes = {axis for axis in memory.channels if axis is not None}
-        self.counted = sorted({*self.masked, *self.channel_axes})
-        self.count = prod([part.size for part in tile.lanes])
-        self.rounds = -(-self.count // tile.threads)
-
-    def padded_axes(self) -> list[Axis]:
-        """The axes with as many positions as the tiles have, so that those too many are masked."""
-        sizes = [1] * len(self.work.axes)
-        for part in (*self.tile.micro, *self.tile.lanes, *self.tile.grid):
-            sizes[part.axis] = max(sizes[part.axis], part.place * part.size)
-        found = []
-        for axis, size in zip(self.work.axes, sizes):
-            *lower, top = axis.digits
-            place = prod([d.size for d in lower])
-            found.append(axis._replace(digits=(*lower, top._replace(size=max(size // place, 1)))))
-        return found
-
+class _Writer(Staging):
     def kernel(self) -> Kernel:
         source, target = self.images
         texts = {"load_image": self.load_image()} if source else {}
@@ -81,165 +47,6 @@ class _Writer:
         blocks = prod([part.size for part in self.tile.grid])
         shared = sum([image.size for image in self.images if image])
         return Kernel(text, tuple(texts), blocks, self.tile.threads, shared)
-
-    # Names in the text: from, to are where the tile begins, q3 its position on axis 3; at, spot are a thread's places.
-
-    def block(self) -> list[str]:
-        """Where the tile begins."""
-        lines = ["u32 b = block;"]
-        grid = self.tile.grid
-        for k, part in enumerate(grid):
-            last = k == len(grid) - 1
-            lines.append(f"const u32 b{k} = b{'' if last else f' % {part.size}u'};")
-            lines += [] if last else [f"b /= {part.size}u;"]
-        starts = self.work.source * self.bytes[0], self.work.target * self.bytes[1]
-        for side, name in ((SOURCE, "from"), (TARGET, "to")):
-            steps = [f"i64(b{k}) * {part.step(side)}ll" for k, part in enumerate(grid) if part.step(side)]
-            lines.append(f"const i64 {name} = {' + '.join([f'{starts[side]}ll', *steps])};")
-        for axis in self.counted:
-            steps = [f"{self.position}(b{k}) * {part.place}" for k, part in enumerate(grid) if part.axis == axis]
-            lines.append(f"const {self.position} q{axis} = {' + '.join(['0', *steps])};")
-        lines += ["(void)b; (void)from; (void)to;", *[f"(void)q{axis};" for axis in self.counted]]
-        return lines
-
-    @property
-    def position(self) -> str:
-        sizes = [prod([d.size for d in axis.digits]) for axis in self.axes]
-        return "int" if max(sizes, default=1) < 1 << 31 else "i64"
-
-    @staticmethod
-    def indices(parts: list[Part], name: str) -> list[str]:
-        """One index per part out of ``u``, the first part fastest."""
-        lines = []
-        for k, part in enumerate(parts):
-            last = k == len(parts) - 1
-            lines.append(f"const u32 {name}{k} = u{'' if last else f' % {part.size}u'};")
-            lines += [] if last else [f"u /= {part.size}u;"]
-        return lines
-
-    @staticmethod
-    def total(steps: list[int], name: str, wide: bool = False) -> str:
-        """The sum of the steps of all indices."""
-        kind = "i64" if wide else "int"
-        words = [f"{kind}({name}{k}) * {step}{'ll' if wide else ''}" for k, step in enumerate(steps) if step]
-        return " + ".join(words) or "0"
-
-    def wide(self, side: int) -> bool:
-        """Whether offsets within a tile need 64 bits."""
-        parts = (*self.tile.micro, *self.tile.lanes)
-        return sum([(part.size - 1) * abs(part.step(side)) for part in parts]) >= 1 << 30
-
-    def loop(self, count: int, lines: list[str]) -> list[str]:
-        """The lines for every ``u`` below the count that is this thread's, which is its ``i``-th."""
-        threads = self.tile.threads
-        rounds = -(-count // threads)
-        guard = [f"if (u >= {count}u) continue;"] if count % threads else []
-        unroll = ["UNROLL"] if rounds <= MAX_UNROLLED else []
-        return [
-            *unroll,
-            f"for (int i = 0; i < {rounds}; ++i) {{",
-            f"u32 u = u32(thread) + u32(i) * {threads}u;",
-            *guard,
-            *lines,
-            "}",
-        ]
-
-    def swizzled(self, side: int, offset: str) -> str:
-        swizzle = self.work.target_swizzle if side else self.work.source_swizzle
-        if swizzle is None:
-            return offset
-        mask, shift = swizzle
-        moved = f">> {shift}" if shift >= 0 else f"<< {-shift}"
-        return f"(({offset}) ^ ((({offset}) & {mask}ll) {moved}))"
-
-    def positions(self, name: str, parts: list[Part], axes: list[int]) -> list[str]:
-        """The position on each of the axes that a thread begins at."""
-        lines = []
-        for axis in axes:
-            words = [f"{self.position}({name}{k}) * {p.place}" for k, p in enumerate(parts) if p.axis == axis]
-            lines.append(f"const {self.position} p{axis} = {' + '.join([f'q{axis}', *words])};")
-        return lines
-
-    # Images
-
-    def load_image(self) -> str:
-        """The runs of the source, vector by vector."""
-        image = self.images[SOURCE]
-        if image is None:
-            return ""
-        unit = self.bytes[SOURCE]
-        rows = [part for part, _ in image.rows if part.step(SOURCE)]
-        low, high = self.memory.readable
-        lines = [f"const u32 v = u % {image.vectors}u;", f"u /= {image.vectors}u;", *self.indices(rows, "r")]
-        for axis in self.masked:
-            if not any([part.axis == axis for part in (*rows, *self.tile.grid)]):
-                continue
-            reach = sum([(p.size - 1) * p.place for p in image.run if p.axis == axis])
-            its = self.axes[axis]
-            lines += self.positions("r", rows, [axis])
-            lines.append(f"if (p{axis} + {reach} < {its.low} || p{axis} >= {its.high}) continue;")
-        lines.append(f"const i64 at = from + {image.lowest} + {self.total([p.step(SOURCE) for p in rows], 'r', True)};")
-        spot = self.total([image.step(part) for part in rows], "r")
-        shift = "" if image.aligned else " - shift"
-        if not image.aligned:
-            lines.append("const int shift = int((reinterpret_cast<u64>(source) + u64(at)) & 15);")
-            lines.append(f"if (int(v) * 16 >= shift + {image.length}) continue;")
-        lines.append(f"const i64 first = {self.swizzled(SOURCE, f'at + int(v) * 16{shift}')};")
-        lines.append(f"u8 *const spot = room + {spot} + int(v) * 16;")
-        fetch = f"{'fetch16_and_next' if self.tile.ahead else 'fetch16'}(spot, source + first);"
-        if image.aligned and not self.masked and image.length % VECTOR == 0:
-            lines.append(fetch)
-        else:
-            some = f"if (first + k >= {low}ll && first + k < {high}ll) put{unit}(spot + k, {_words('source + first + k', unit)});"
-            lines.append(f"if (first >= {low}ll && first + 16 <= {high}ll) {fetch}")
-            lines.append(f"else for (int k = 0; k < 16; k += {unit}) {some}")
-        count = image.vectors * prod([part.size for part in rows])
-        return _indented([*self.block(), *self.loop(count, lines), "fetched();"])
-
-    def store_image(self) -> str:
-        """The runs of the target, vector by vector; the ends of a run that is not aligned element by element."""
-        image = self.images[TARGET]
-        if image is None:
-            return ""
-        unit = self.bytes[TARGET]
-        rows = [part for part, _ in image.rows]
-        lines = [f"const u32 v = u % {image.vectors}u;", f"u /= {image.vectors}u;", *self.indices(rows, "r")]
-        length, outer = str(image.length), image.run[-1] if image.run else None
-        for axis in self.masked:
-            its = self.axes[axis]
-            lines += self.positions("r", rows, [axis])
-            if outer is None or axis != outer.axis:
-                inner = any([part.axis == axis for part in image.run])
-                lines += [] if inner else [f"if (p{axis} < {its.first} || p{axis} >= {its.last}) continue;"]
-        if outer is not None and outer.axis in self.masked:
-            its, step = self.axes[outer.axis], outer.target // outer.place
-            whole = outer.behind(TARGET, its)
-            lines.append(f"const i64 left = i64({its.last} - p{outer.axis}) * {step};")
-            lines.append(f"const int length = left < {whole} ? int(left) : {whole};")
-        else:
-            whole = outer.behind(TARGET, self.axes[outer.axis]) if outer is not None else unit
-            lines.append(f"const int length = {whole};")
-        lines.append(f"const i64 at = to + {self.total([p.step(TARGET) for p in rows], 'r', True)};")
-        lines.append(
-            "const int shift = 0;"
-            if image.aligned
-            else "const int shift = int((reinterpret_cast<u64>(target) + u64(at)) & 15);"
-        )
-        base = self.images[SOURCE].size if self.images[SOURCE] else 0
-        lines.append(
-            f"const u8 *const spot = room + {base} + {self.total([image.step(p) for p in rows], 'r')} + int(v) * 16;"
-        )
-        lines.append("const int first = int(v) * 16 - shift;")
-        lines.append("if (first >= 0 && first + 16 <= length) {")
-        lines.append("const uint4 x = take16(spot);")
-        lines.append("write16(target + at + first, x.x, x.y, x.z, x.w);")
-        some = f"if (first + k >= 0 && first + k < length) {_moved('target + at + first + k', 'spot + k', unit)}"
-        lines.append(f"}} else for (int k = 0; k < 16; k += {unit}) {some}")
-        del length
-        count = image.vectors * prod([part.size for part in rows])
-        return _indented([*self.block(), *self.loop(count, lines)])
-
-    # Micro tiles
 
     def chunk(self, side: int) -> _Chunk:
         """How the elements of a micro tile are accessed on one side."""
@@ -271,9 +78,8 @@ class _Writer:
             lines.append(f"const {kind} {name} = {offset};")
             swizzle = self.work.target_swizzle if side else self.work.source_swizzle
             return f"{start} + {name}" if swizzle else f"{memory} + {start} + {name}"
-        base = self.images[SOURCE].size if side and self.images[SOURCE] else 0
         spot = self.total([image.step(part) for part in lanes], "l")
-        lines.append(f"{'' if side else 'const '}u8 *const s{name} = room + {base - image.lowest} + {spot};")
+        lines.append(f"{'' if side else 'const '}u8 *const s{name} = room + {self.room(side) - image.lowest} + {spot};")
         if image.aligned:
             return f"s{name}"
         rows = {part for part, _ in image.rows}
@@ -308,14 +114,14 @@ class _Writer:
         """Every thread's micro tiles: read, put in order, written."""
         if self.images[SOURCE] is not None:
             lines = [*self.head(), *self.reads(""), *self.writes("")]
-            return _indented([*self.block(), *self.loop(self.count, lines)])
+            return indented([*self.block(), *self.loop(self.count, lines)])
         # All that is in memory is asked for before any of it is needed.
         chunk = self.chunk(SOURCE)
         kind = {16: "uint4", 8: "uint2"}.get(chunk.width, "u32")
         each = len(chunk.starts)
         first = self.loop(self.count, [*self.head(), *self.reads("x")])
         second = self.loop(self.count, [*self.head(), *self.writes("x")])
-        return _indented([*self.block(), f"{kind} x[{self.rounds * each}];", *first, *second])
+        return indented([*self.block(), f"{kind} x[{self.rounds * each}];", *first, *second])
 
     def head(self) -> list[str]:
         lanes = list(self.tile.lanes)
@@ -353,9 +159,8 @@ class _Writer:
                 some = " && ".join([self.touches(axis) for axis in self.masked])
                 lines.append(f"if ({some}) {{")
                 lines.append(f"const u8 *const p = {self.at(SOURCE, base, start)};")
-                lines.append(
-                    f"if (p - source >= {low}ll && p - source + {chunk.width} <= {high}ll) {name} = {verb}{chunk.width}(p);"
-                )
+                inside = f"p - source >= {low}ll && p - source + {chunk.width} <= {high}ll"
+                lines.append(f"if ({inside}) {name} = {verb}{chunk.width}(p);")
                 lines += self.partly(name, chunk.width, low, high)
                 lines.append("}")
             else:
@@ -372,9 +177,8 @@ class _Writer:
             word = name if width <= 4 else f"{name}.{'xyzw'[k // 4]}"
             inside = f"p - source + {k} >= {low}ll && p - source + {k + unit} <= {high}ll"
             if unit == 8:
-                lines.append(
-                    f"if ({inside}) {{ const uint2 e = read8(p + {k}); {name}.{'xz'[k // 8]} = e.x; {name}.{'yw'[k // 8]} = e.y; }}"
-                )
+                pair = f"{name}.{'xz'[k // 8]} = e.x; {name}.{'yw'[k // 8]} = e.y;"
+                lines.append(f"if ({inside}) {{ const uint2 e = read8(p + {k}); {pair} }}")
             else:
                 lines.append(f"if ({inside}) {word} |= read{unit}(p + {k}) << {k % 4 * 8};")
         return [*lines, "}"]
@@ -432,7 +236,7 @@ class _Writer:
     @property
     def blends(self) -> bool:
         """Whether positions without data are written."""
-        return any([(axis.low, axis.high) != (axis.first, axis.last) for axis in self.axes])
+        return any((axis.low, axis.high) != (axis.first, axis.last) for axis in self.axes)
 
     def valid(self, element: int, low: str, high: str) -> str:
         """Whether one element of a micro tile is in a range of every masked axis."""
@@ -503,7 +307,7 @@ class _Writer:
                 low = self.axes[axis].low if axis is not None else 0
                 words.append(f"{channel} + {place - low}" if axis is not None else "0")
             lines.append(f"const {'u64' if unit == 8 else 'u32'} y{e} = convert({value}, {', '.join(words)}){only};")
-        made = []
+        made: list[str] = []
         for spot in spots:
             pieces = []
             for place, s in enumerate(spot):
@@ -514,26 +318,3 @@ class _Writer:
             lines.append(f"const u32 z{len(made)} = {' | '.join(pieces)};")
             made.append(f"z{len(made)}")
         return made
-
-
-def _words(pointer: str, unit: int) -> str:
-    """An element at a pointer, as its words."""
-    if unit == 16:
-        return f"read16({pointer}).x, read16({pointer}).y, read16({pointer}).z, read16({pointer}).w"
-    return f"read8({pointer}).x, read8({pointer}).y" if unit == 8 else f"read{unit}({pointer})"
-
-
-def _moved(target: str, spot: str, unit: int) -> str:
-    """An element from an image to memory."""
-    fields = {8: "xy", 16: "xyzw"}.get(unit)
-    words = ", ".join([f"take{unit}({spot}).{f}" for f in fields]) if fields else f"take{unit}({spot})"
-    return f"write{unit}({target}, {words});"
-
-
-def _indented(lines: list[str]) -> str:
-    depth, out = 1, []
-    for line in lines:
-        depth -= line.startswith("}")
-        out.append("    " * depth + line)
-        depth += line.count("{") - line.count("}") + line.startswith("}")
-    return "\n".join(out)

@@ -75,7 +75,7 @@ static inline void check(const void *p, int size, int first, int last) {
     if (reinterpret_cast<u64>(p) % size) { std::fprintf(stderr, "%d bytes are not aligned\\n", size); std::abort(); }
     for (int k = first; k <= last; ++k)
         if (at >= bound[2 * k] && at + size <= bound[2 * k + 1]) return;
-    std::fprintf(stderr, "%d bytes at %lld of memory %d..%d are outside\\n", size, (i64)(at - bound[2 * first]), first, last);
+    std::fprintf(stderr, "%d bytes at %lld are outside memory %d\\n", size, i64(at - bound[2 * first]), first);
     std::abort();
 }
 

@@ -7,6 +7,7 @@ of the other, that other side is kept as an *image* in shared memory, which goes
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import gcd, prod
 from typing import NamedTuple
 
@@ -15,25 +16,26 @@ from .images import LINE, VECTOR, Image, Part, made_image
 
 SOURCE, TARGET = 0, 1
 
-MAX_BYTES = 100 << 10
+TILE_BYTES = 16 << 10
+"""About so many bytes are in a tile; up to half as many more where sizes do not divide."""
+
+MAX_BYTES = 48 << 10
 """No tile, and no image, has more: a block has so much shared memory without asking."""
+
+RUNS = 128, 256
+"""The bytes that lie together in a tile, of the source and of the target, where they can."""
+
+THREADS = 512
+"""The most threads of a block, each with two vectors; half as many, with four, where much is computed."""
+
+STAGED_BELOW = 32
+"""Vectors that stay together in runs of so many bytes need no image."""
 
 SOON = 512
 """About so many tiles run at once."""
 
 MAX_GAP = 4
 """Elements of the source that are at most so many apart are read with what is between them."""
-
-
-class Choice(NamedTuple):
-    """The sizes that were found to be fast by measuring."""
-
-    tile_bytes: int = 16 << 10
-    runs: tuple[int, int] = (128, 128)
-    threads: int = 512
-    staged_below: int = 32
-    group: int = 1
-    along: int = TARGET
 
 
 class Tile(NamedTuple):
@@ -58,14 +60,14 @@ class Key(NamedTuple):
     digit: int
 
 
-def tile(work: Work, aligned: tuple[int, int], choice: Choice, converts: bool) -> Tile | None:
+def tile(work: Work, aligned: tuple[int, int], converts: bool) -> Tile | None:
     """The tile for memories with addresses of known alignment; None where there is none that serves."""
-    return _Planner(work, aligned, choice, converts).planned()
+    return _Planner(work, aligned, converts).planned()
 
 
 class _Planner:
-    def __init__(self, work: Work, aligned: tuple[int, int], choice: Choice, converts: bool) -> None:
-        self.work, self.aligned, self.choice, self.converts = work, aligned, choice, converts
+    def __init__(self, work: Work, aligned: tuple[int, int], converts: bool) -> None:
+        self.work, self.aligned, self.converts = work, aligned, converts
         self.bytes = work.source_bytes, work.target_bytes
         self.starts = work.source, work.target
         self.swizzles = work.source_swizzle, work.target_swizzle
@@ -78,21 +80,13 @@ class _Planner:
         images = self.staged([prod(v.values()) * size for v, size in zip(vectors, self.bytes)])
         if images is None:
             return None
-        found = self.smallest(images, vectors, self.choice.runs)
+        found = self.smallest(images, vectors, RUNS)
         if found is not None and not _whole_runs(found):
             images = True, False
-            found = self.smallest(images, vectors, self.choice.runs)
-        if found is not None and images[SOURCE] and self.short(found.grid) is not None and not found.ahead:
-            return self.smallest(images, vectors, (2 * self.choice.runs[SOURCE], self.choice.runs[TARGET])) or found
+            found = self.smallest(images, vectors, RUNS)
+        if found is not None and images[SOURCE] and _goes_on(found.grid) is not None and not found.ahead:
+            return self.smallest(images, vectors, (2 * RUNS[SOURCE], RUNS[TARGET])) or found
         return found
-
-    def short(self, grid: tuple[Part, ...] | list[Part]) -> int | None:
-        """After how many tiles a run of the source goes on; None where it has ended, or has two lines already."""
-        for k, part in enumerate(grid):
-            step = abs(part.source)
-            if step < 2 * LINE and all([abs(other.source) >= step for other in grid]):
-                return prod([other.size for other in grid[:k]])
-        return None
 
     def smallest(
         self, images: tuple[bool, bool], vectors: list[dict[Key, int]], wanted: tuple[int, int]
@@ -106,13 +100,15 @@ class _Planner:
             for key, size in self.words(1 - side, vectors[side]).items():
                 micro.setdefault(key, []).append(size)
         chunk = self.bytes[side] * (1 if images == (True, True) else prod(vectors[side].values()))
-        for shorter in (1, 2, 4, 16, 64):
-            runs = [max(1, run // shorter) for run in wanted]
-            extents = self.extents({key: prod(sizes) for key, sizes in micro.items()}, runs)
-            if prod(extents.values()) * max(self.bytes) <= MAX_BYTES:
-                found = self.tile(micro, extents, images, side, chunk)
-                if sum([image.size for image in found.images if image]) <= MAX_BYTES:
-                    return found
+        whole = {key: prod(sizes) for key, sizes in micro.items()}
+        s, t = wanted
+        for most in (TILE_BYTES * 3 // 2, MAX_BYTES):
+            for runs in ((s, t), (s, t // 2), *[(max(1, s // n), max(1, t // n)) for n in (2, 4, 8, 16, 128)]):
+                extents = self.extents(whole, runs)
+                if prod(extents.values()) * max(self.bytes) <= most:
+                    found = self.tile(micro, extents, images, side, chunk)
+                    if sum([image.size for image in found.images if image]) <= MAX_BYTES:
+                        return found
         return None
 
     def staged(self, wide: list[int]) -> tuple[bool, bool] | None:
@@ -125,10 +121,10 @@ class _Planner:
         if self.converts:
             return True, False
         if self.bytes[SOURCE] == VECTOR:
-            return self.common_run() < self.choice.staged_below, False
+            return self.common_run() < STAGED_BELOW, False
         dense = self.swizzles[TARGET] is None and self.units[TARGET] == 1
-        dense = dense and all([axis.first == 0 for axis in self.work.axes])
-        dense = dense and all([digit.target > 0 for digit in self.digits.values()])
+        dense = dense and all(axis.first == 0 for axis in self.work.axes)
+        dense = dense and all(digit.target > 0 for digit in self.digits.values())
         if wide[SOURCE] > wide[TARGET] and dense:
             return False, True
         return True, wide[TARGET] < 4 and dense
@@ -218,22 +214,21 @@ class _Planner:
             return {key: more} if self.granularity(side, {key: have * more}) >= 4 else {}
         return {key: left} if left <= 8 else {}
 
-    def extents(self, micro: dict[Key, int], wanted: list[int]) -> dict[Key, int]:
+    def extents(self, micro: dict[Key, int], wanted: tuple[int, int]) -> dict[Key, int]:
         """How many steps of each digit a tile has: runs of so many bytes, and then what is nearest on both sides."""
         extents = {key: micro.get(key, 1) for key in self.digits}
         for side in (SOURCE, TARGET):
             self.grow(side, extents, micro, -(-wanted[side] // self.bytes[side]))
-        size = max(self.bytes)
-        while prod(extents.values()) * size * 4 <= self.choice.tile_bytes * 3:
-            left = [key for key in self.digits if extents[key] < self.digits[key].size]
-            if not left:
-                break
+        left = [key for key in self.digits if extents[key] < self.digits[key].size]
+        while left and prod(extents.values()) * max(self.bytes) * 4 <= TILE_BYTES * 3:
             key = min(left, key=lambda key: self.reach(key) * extents[key])
             before = extents[key]
             extents[key] = self.pick(key, 2 * before, micro.get(key, 1))
-            if prod(extents.values()) * size > 2 * self.choice.tile_bytes:
+            if prod(extents.values()) * max(self.bytes) * 2 > TILE_BYTES * 3:
                 extents[key] = before
-                break
+                left.remove(key)
+            elif extents[key] >= self.digits[key].size:
+                left.remove(key)
         return extents
 
     def reach(self, key: Key) -> int:
@@ -311,13 +306,14 @@ class _Planner:
         chunks = [self.bytes[s] if s != side or images[s] else chunk for s in (SOURCE, TARGET)]
         if not any(images) and self.bytes[SOURCE] == VECTOR:
             chunks = [VECTOR, VECTOR]
-        tiles = self.scheduled(grid)
-        after = self.short(tiles)
+        # In the order of the target: what is written in turn lies together.
+        grid.sort(key=lambda part: (part.target, abs(part.source)))
+        after = _goes_on(grid)
         return Tile(
             self.work,
             tuple(small),
             tuple(lanes),
-            tuple(tiles),
+            tuple(grid),
             made,
             (chunks[0], chunks[1]),
             self.threads(prod(extents.values()) * max(self.bytes) // VECTOR),
@@ -326,7 +322,7 @@ class _Planner:
 
     def threads(self, vectors: int) -> int:
         """As many threads as share the vectors of a tile evenly."""
-        most = self.choice.threads // (2 if any([axis.masked for axis in self.work.axes]) else 1)
+        most = THREADS // (2 if self.converts or any(axis.masked for axis in self.work.axes) else 1)
         if vectors <= most // 2:
             return max(32, -(-vectors // 32) * 32)
         return min(range(most, most // 2 - 1, -32), key=lambda n: -(-vectors // n) * n)
@@ -335,7 +331,7 @@ class _Planner:
         self, images: tuple[bool, bool], micro: list[Part], lanes: list[Part], grid: list[Part]
     ) -> tuple[Image | None, Image | None]:
         """The images of a tile whose threads are in this order."""
-        sizes = {k: 1 for k in range(len(self.work.axes))}
+        sizes = dict.fromkeys(range(len(self.work.axes)), 1)
         for part in (*micro, *lanes, *grid):
             sizes[part.axis] = max(sizes[part.axis], part.place * part.size)
         masked = {k for k, axis in enumerate(self.work.axes) if axis.masked or sizes[k] != axis.last}
@@ -362,23 +358,12 @@ class _Planner:
                 found.append([inner, word, *[outer] * (outer.size > 1), *rest])
         return found or [[first, word, *rest]]
 
-    def scheduled(self, grid: list[Part]) -> list[Part]:
-        """The order of the tiles: several along each side, so that both sides are walked in wide strips."""
-        side = self.choice.along
-        if side == 2:
-            return sorted(grid, key=lambda part: (max(abs(part.source), abs(part.target)), part.target))
-        if side == 3:
-            return sorted(grid, key=lambda part: (max(abs(part.source), abs(part.target)), part.source))
-        ordered = sorted(grid, key=lambda part: abs(part.step(side)))
-        if len(ordered) < 2:
-            return ordered
-        near = min(ordered, key=lambda part: abs(part.step(1 - side)) or 1 << 62)
-        group = next((n for n in range(self.choice.group, 1, -1) if near.size % n == 0), 1)
-        if near is ordered[0] or group == 1:
-            return ordered
-        inner, outer = near.split(group)
-        first, *rest = [part for part in ordered if part is not near]
-        return [inner, first, *sorted([outer, *rest], key=lambda part: abs(part.step(side)))]
+
+def _goes_on(grid: Sequence[Part]) -> int | None:
+    """After how many tiles a run of the source goes on; None where it has ended, or has two lines already."""
+    steps = [abs(part.source) for part in grid]
+    nearest = min(steps, default=2 * LINE)
+    return prod([part.size for part in grid[: steps.index(nearest)]]) if nearest < 2 * LINE else None
 
 
 def _whole_runs(tile: Tile) -> bool:
@@ -386,7 +371,7 @@ def _whole_runs(tile: Tile) -> bool:
     image = tile.images[TARGET]
     if image is None:
         return True
-    outside = [part for part in (*[row for row, _ in image.rows], *tile.grid)]
+    outside = [*[row for row, _ in image.rows], *tile.grid]
     for k, axis in enumerate(tile.work.axes):
         mine = [part for part in image.run if part.axis == k]
         size = max(
@@ -394,8 +379,8 @@ def _whole_runs(tile: Tile) -> bool:
         )
         if not mine or (not axis.masked and size == axis.last):
             continue
-        straight = all([part.target * mine[0].place == mine[0].target * part.place for part in mine])
-        alone = not any([part.axis == k for part in outside])
+        straight = all(part.target * mine[0].place == mine[0].target * part.place for part in mine)
+        alone = not any(part.axis == k for part in outside)
         if not straight or mine[0].place > 1 or not (alone or image.run[-1].axis == k):
             return False
     return True

@@ -1,0 +1,103 @@
+"""The phases that move whole runs: from memory into an image, and from an image to memory."""
+
+from __future__ import annotations
+
+from math import prod
+
+from .frame import Frame, indented
+from .images import VECTOR, Image
+from .tiles import SOURCE, TARGET
+
+
+class Staging(Frame):
+    """The text of the phases before and behind the move."""
+
+    def load_image(self) -> str:
+        """The runs of the source, vector by vector."""
+        image = self.images[SOURCE]
+        if image is None:
+            return ""
+        unit = self.bytes[SOURCE]
+        rows = [part for part, _ in image.rows if part.step(SOURCE)]
+        low, high = self.memory.readable
+        lines = [f"const u32 v = u % {image.vectors}u;", f"u /= {image.vectors}u;", *self.indices(rows, "r")]
+        for axis in self.masked:
+            if not any(part.axis == axis for part in (*rows, *self.tile.grid)):
+                continue
+            reach = sum([(p.size - 1) * p.place for p in image.run if p.axis == axis])
+            its = self.axes[axis]
+            lines += self.positions("r", rows, [axis])
+            lines.append(f"if (p{axis} + {reach} < {its.low} || p{axis} >= {its.high}) continue;")
+        lines.append(f"const i64 at = from + {image.lowest} + {self.total([p.step(SOURCE) for p in rows], 'r', True)};")
+        spot = self.total([image.step(part) for part in rows], "r")
+        shift = "" if image.aligned else " - shift"
+        if not image.aligned:
+            lines.append("const int shift = int((reinterpret_cast<u64>(source) + u64(at)) & 15);")
+            lines.append(f"if (int(v) * 16 >= shift + {image.length}) continue;")
+        lines.append(f"const i64 first = {self.swizzled(SOURCE, f'at + int(v) * 16{shift}')};")
+        lines.append(f"u8 *const spot = room + {spot} + int(v) * 16;")
+        fetch = f"{'fetch16_and_next' if self.tile.ahead else 'fetch16'}(spot, source + first);"
+        if image.aligned and not self.masked and image.length % VECTOR == 0:
+            lines.append(fetch)
+        else:
+            element = f"put{unit}(spot + k, {_words('source + first + k', unit)});"
+            some = f"if (first + k >= {low}ll && first + k < {high}ll) {element}"
+            lines.append(f"if (first >= {low}ll && first + 16 <= {high}ll) {fetch}")
+            lines.append(f"else for (int k = 0; k < 16; k += {unit}) {some}")
+        count = image.vectors * prod([part.size for part in rows])
+        return indented([*self.block(), *self.loop(count, lines), "fetched();"])
+
+    def store_image(self) -> str:
+        """The runs of the target, vector by vector; the ends of a run that is not aligned element by element."""
+        image = self.images[TARGET]
+        if image is None:
+            return ""
+        unit = self.bytes[TARGET]
+        rows = [part for part, _ in image.rows]
+        lines = [f"const u32 v = u % {image.vectors}u;", f"u /= {image.vectors}u;", *self.indices(rows, "r")]
+        inside = {part.axis for part in image.run}
+        for axis in self.masked:
+            its = self.axes[axis]
+            lines += self.positions("r", rows, [axis])
+            lines += [] if axis in inside else [f"if (p{axis} < {its.first} || p{axis} >= {its.last}) continue;"]
+        lines += self.length(image)
+        lines.append(f"const i64 at = to + {self.total([p.step(TARGET) for p in rows], 'r', True)};")
+        past = "0" if image.aligned else "int((reinterpret_cast<u64>(target) + u64(at)) & 15)"
+        lines.append(f"const int first = int(v) * 16 - {past};")
+        spot = self.total([image.step(part) for part in rows], "r")
+        lines.append(f"const u8 *const spot = room + {self.room(TARGET)} + {spot} + int(v) * 16;")
+        lines.append("if (first >= 0 && first + 16 <= length) {")
+        lines.append("const uint4 x = take16(spot);")
+        lines.append("write16(target + at + first, x.x, x.y, x.z, x.w);")
+        some = f"if (first + k >= 0 && first + k < length) {_moved('target + at + first + k', 'spot + k', unit)}"
+        lines.append(f"}} else for (int k = 0; k < 16; k += {unit}) {some}")
+        count = image.vectors * prod([part.size for part in rows])
+        return indented([*self.block(), *self.loop(count, lines)])
+
+    def length(self, image: Image) -> list[str]:
+        """How much of a run is written: all of it, or up to the end of its outermost axis."""
+        if not image.run:
+            return [f"const int length = {image.unit};"]
+        outer = image.run[-1]
+        its = self.axes[outer.axis]
+        whole = outer.behind(TARGET, its)
+        if outer.axis not in self.masked:
+            return [f"const int length = {whole};"]
+        return [
+            f"const i64 left = i64({its.last} - p{outer.axis}) * {outer.target // outer.place};",
+            f"const int length = left < {whole} ? int(left) : {whole};",
+        ]
+
+
+def _words(pointer: str, unit: int) -> str:
+    """An element at a pointer, as its words."""
+    if unit == 16:
+        return f"read16({pointer}).x, read16({pointer}).y, read16({pointer}).z, read16({pointer}).w"
+    return f"read8({pointer}).x, read8({pointer}).y" if unit == 8 else f"read{unit}({pointer})"
+
+
+def _moved(target: str, spot: str, unit: int) -> str:
+    """An element from an image to memory."""
+    fields = {8: "xy", 16: "xyzw"}.get(unit)
+    words = ", ".join([f"take{unit}({spot}).{f}" for f in fields]) if fields else f"take{unit}({spot})"
+    return f"write{unit}({target}, {words});"

@@ -389,6 +389,38 @@ def test_a_folder_of_other_things_is_never_replaced(folder: Path, out: str) -> N
     assert in_folder(folder) == before
 
 
+@pytest.mark.parametrize("moment", [1, 2, 3])
+def test_a_folder_is_replaced_whole_whenever_the_run_is_killed(folder: Path, moment: int) -> None:
+    """Killed at the first, second or third change of names; what is beside the folder is nobody's business."""
+    run("repack", "x.npy", "y.zarr", "--to", "nchw")
+    Path("y.zarr.old").mkdir()
+    (Path("y.zarr.old") / "kept").write_text("kept")
+    before = in_folder(folder / "y.zarr")
+    child = os.fork()
+    if not child:
+        calls = []
+
+        def deadly(call: Callable[..., Any]) -> Callable[..., Any]:
+            def counted(*arguments: Any, **words: Any) -> Any:
+                calls.append(call)
+                if len(calls) == moment:
+                    os._exit(9)
+                return call(*arguments, **words)
+
+            return counted
+
+        os.rename, os.replace, os.rmdir = deadly(os.rename), deadly(os.replace), deadly(os.rmdir)
+        with suppress(BaseException):
+            rl.repack_file("x.npy", "y.zarr", to="htp:R4Crouton", force=True)
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+    if moment == 1:
+        assert in_folder(folder / "y.zarr") == before
+    assert run("repack", "x.npy", "y.zarr", "--to", "htp:R4Crouton", "--resume", "--force").exit_code == 0
+    assert rl.open("y.zarr")["x"].raw.tobytes() == rl.repack(np.load("x.npy"), "htp:R4Crouton").tobytes()
+    assert sorted(path.name for path in folder.iterdir()) == ["x.npy", "y.zarr", "y.zarr.old"]
+
+
 @pytest.mark.parametrize("link", [os.symlink, os.link])
 def test_links_to_the_source(folder: Path, link: Callable[[str, str], None]) -> None:
     link("x.npy", "y.npy")

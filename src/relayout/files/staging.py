@@ -25,6 +25,7 @@ class Staging:
         self.is_folder = any(path in file.parents for file in final.files)
         self.part = beside(path, ".part")
         self.journal = beside(path, ".part.journal")
+        self.replaced = beside(path, ".part.old")
         places = {file: self._staged(file) for file in final.files}
         self.renames = {self.part: path} if self.is_folder else {staged: file for file, staged in places.items()}
         self.destination = Destination(
@@ -108,22 +109,25 @@ class Staging:
             record.unlink()
         for staged, file in sorted(waiting.items(), key=lambda item: item[1] == self.path):
             if file.is_dir() and not file.is_symlink():
-                old = beside(file, ".old")
-                file.rename(old)
-                staged.rename(file)
-                rmtree(old)
-            else:
-                staged.replace(file)
+                _remove(self.replaced)
+                file.rename(self.replaced)
+            staged.replace(file)
+        _remove(self.replaced)
         for folder in {file.parent for file in self.final.files} | {self.path.parent}:
             _sync_folder(folder)
 
     def discard(self) -> None:
         """Remove all unfinished files, but for the journal."""
         for staged in self.renames:
-            if staged.is_dir() and not staged.is_symlink():
-                rmtree(staged)
-            else:
-                staged.unlink(missing_ok=True)
+            _remove(staged)
+
+
+def _remove(path: Path) -> None:
+    """A file or a folder, if it is there."""
+    if path.is_dir() and not path.is_symlink():
+        rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def beside(path: Path, suffix: str) -> Path:

@@ -187,6 +187,14 @@ def test_raw_files_are_as_told(tmp_path: Path) -> None:
             rl.open(path, **wrong)
 
 
+def test_raw_files_that_are_not_as_told(tmp_path: Path) -> None:
+    (tmp_path / "x.bin").write_bytes(bytes(400))
+    with pytest.raises(rl.BadFile, match="needs 404 bytes, and 400 are stored") as refusal:
+        rl.open(tmp_path / "x.bin", dtype="float32", shape=(101,))
+    assert refusal.value.hint == "say the dtype, the shape and the layout that it has"
+    assert "record" not in refusal.value.message
+
+
 # ---- safetensors -----------------------------------------------------------------------------------------
 
 TORCH = ["bfloat16", "float8_e4m3fn", "float8_e5m2", "float16", "float32", "int64", "bool", "uint8", "uint16"]

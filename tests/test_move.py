@@ -112,6 +112,10 @@ def test_raw_files_and_fills() -> None:
     assert run("repack", "x.bin", "y.npy", *arguments).exit_code == 0
     want = rl.repack(np.arange(200, dtype=np.uint8).reshape(20, 10), "format:0 1 / 0,8", fill=31)
     assert np.array_equal(np.load("y.npy"), want)
+    assert run("repack", "x.bin", "z.npy", *arguments[:4]).exit_code == 0
+    assert np.array_equal(np.load("z.npy"), np.arange(200, dtype=np.uint8).reshape(20, 10))
+    assert run("repack", "x.bin", "f.npy", *arguments[:4], "--dtype", "float32").exit_code == 0
+    assert np.array_equal(np.load("f.npy"), np.arange(200, dtype=np.float32).reshape(20, 10))
     shown = run("inspect", "x.bin", "--dtype", "uint8", "--shape", "20,10").stdout
     assert "20x10" in shown
 

@@ -129,7 +129,7 @@ def verify(a: str, b: str, rules: str | None, max_memory: str) -> Answer:
 
 
 def _check(options: dict[str, Any]) -> None:
-    if all(options[name] is None for name in ("to", "src", "rules", "dtype")):
+    if all(options[name] is None for name in ("to", "src", "rules", "dtype", "src_dtype")):
         what = "Say what to do: --to LAYOUT, --from LAYOUT, --map RULES or --dtype TYPE."
         raise click.UsageError(what, click.get_current_context())
     options["only"], options["except_"] = list(options["only"]), list(options["except_"])

@@ -23,7 +23,8 @@ def read(path: Path, dtype: Any = None, shape: Any = None, layout: Any = None) -
         size = file.size
     records, metadata = read_sidecar(path, [name])
     record = records.get(name)
-    if dtype is not None or shape is not None or layout is not None:
+    said = dtype is not None or shape is not None or layout is not None
+    if said:
         if record is not None:
             raise bad(path, "its sidecar tells what it holds.", "leave out dtype, shape and layout", name)
         record = _said(path, dtype, shape, layout)
@@ -36,8 +37,18 @@ def read(path: Path, dtype: Any = None, shape: Any = None, layout: Any = None) -
     if size % stored.bytes:
         raise bad(path, f"its {size} bytes are no whole number of {stored.name}.", "look at the dtype", name)
     entry = Entry(name, stored, (size // stored.bytes,), (Segment(path, 0, size),), record)
+    if said:
+        _check(path, record, entry)
     _ = entry.layout
     return Source(path, "raw", {name: entry}, metadata)
+
+
+def _check(path: Path, record: Record, entry: Entry) -> None:
+    """Refuse what the caller says if the bytes are not as many."""
+    try:
+        record.placed(entry.element, entry.size)
+    except LayoutError as error:
+        raise bad(path, error.message, "say the dtype, the shape and the layout that it has", entry.name) from None
 
 
 def _said(path: Path, dtype: Any, shape: Any, layout: Any) -> Record:

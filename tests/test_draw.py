@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import time
 import xml.etree.ElementTree as ElementTree
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 import relayout as rl
 from relayout.draw.colours import DARK, LIGHT, Theme
 from relayout.draw.drawing import HTML_CELLS, SVG_CELLS, Drawing
-from relayout.draw.scene import PADDING, PLAIN, Grid, Pane
+from relayout.draw.scene import PADDING, PLAIN, Grid, Meaning, Pane, Scene
 
 TILED = rl.Layout(((3, 2), (2, 2)), ((1, 6), (3, 12)))
 
@@ -281,7 +282,7 @@ def test_tiles_of_a_division_have_one_colour(name):
         same = {int(tints[x, y]) for x, y in cartesian(range(4), range(6)) if (x // 2, y // 3) == (r // 2, c // 3)}
         assert len(same) == 1
     assert len(set(grid.tints)) == 4
-    assert {grid.keys[k] for k in grid.marked} == {0, 1, 2, 6, 7, 8}
+    assert {int(grid.texts[k]) for k in grid.marked} == {0, 1, 2, 6, 7, 8}
     by_offset = dict(zip(grid.keys, grid.tints))
     for part in result.grids:
         assert part.tints == [by_offset[key] for key in part.keys]
@@ -294,15 +295,18 @@ def test_copies_of_a_product_have_one_colour(name):
     scene = rl.draw(getattr(rl, name), a, b).scene()
     copies = {}
     for grid in scene.panes[-1].grids:
-        for key, tint in zip(grid.keys, grid.tints):
-            copies.setdefault(tint, set()).add(key)
+        for text, tint in zip(grid.texts, grid.tints):
+            copies.setdefault(tint, set()).add(int(text))
     assert sorted(map(sorted, copies.values())) == [list(range(4 * k, 4 * k + 4)) for k in range(6)]
 
 
 def test_a_composition_links_by_place():
     a, b = rl.Layout(20, 2), rl.Layout((5, 4), (4, 1))
     first, second, result = rl.draw(rl.composition, a, b).scene().panes
-    assert second.grids[0].keys == result.grids[0].keys == [2 * n for n in range(20)]
+    places = dict(zip(first.grids[0].keys, first.grids[0].texts))
+    assert len(places) == 20
+    assert second.grids[0].keys == result.grids[0].keys
+    assert [places[key] for key in result.grids[0].keys] == result.grids[0].texts == [str(2 * n) for n in range(20)]
     assert [pane.joint for pane in (first, second, result)] == ["", "\u2218", "="]
     broken = rl.draw(rl.composition, rl.Layout((6, 2), (1, 7)), rl.Layout((3, 2), (2, 3))).scene()
     assert broken.panes[-1].grids[0].texts[-1] == "8"
@@ -405,9 +409,17 @@ def test_svg_is_well_formed_and_says_every_offset():
 
 
 def test_svg_escapes_what_users_write():
-    svg = rl.draw(rl.Layout(2, 1), axes='"').svg() + rl.draw("cute:(4,2):(1,4)").svg()
-    assert "<script" not in svg
-    ElementTree.fromstring(rl.draw(rl.Layout((2, 2), (2, 1)), axes="<&").svg())
+    (pane,) = rl.draw(rl.Layout((2, 2), (2, 1))).scene().panes
+    words = "<script>&\"'</title>]]>"
+    rows = dataclasses.replace(pane.rows, name=words, labels=(words, words))
+    grid = dataclasses.replace(pane.grids[0], texts=[words] * 4, caption=words)
+    wild = dataclasses.replace(pane, title=words, rows=rows, grids=[grid], joint=words)
+    svg = Drawing(lambda limit: Scene([wild], [Meaning(0, words)], [words])).svg()
+    root = ElementTree.fromstring(svg)
+    assert sorted({node.tag.partition("}")[2] for node in root.iter()}) == [
+        *("defs", "g", "path", "pattern", "rect", "style", "svg", "text", "title")
+    ]
+    assert "".join(root.itertext()).count(words) == 12, "a title twice, 4 cells, 2 labels, and the rest"
 
 
 def test_a_picture_of_1024_cells_is_small_and_quick():

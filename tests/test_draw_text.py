@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from itertools import product as cartesian
 from pathlib import Path
 from typing import Any
@@ -216,7 +217,7 @@ def test_signs_between_operands_are_those_of_mathematics(operation: Any) -> None
         rl.draw(rl.composition, Layout(20, 2), Layout((5, 4), (4, 1))),
         rl.draw(Layout(((4, 8), 2), ((16, 1), 8)), tile=(8, 8)),
         rl.draw(rl.compare(Layout.row_major(4, 8), Layout.col_major(4, 8))),
-        rl.draw(Layout((2, 2), (2, 1)), axes="&_"),
+        Drawing(lambda limit: Scene([replace(pane(2, 2, [PLAIN] * 4), title="50% of {a_b} & #1 $x^2~\\ é")], [], [])),
         rl.draw(*2 * [Layout.row_major(99, 99)], path=True),
     ],
 )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from . import catalog
 from .block_table import BlockTable, trimmed
 from .errors import NotExpressible, OutOfBounds, ShapeError, shown
+from .factors import checked_axes
 from .interface import Interface, Plain, as_interface
 from .inttuple import as_int
 from .layout import Layout
@@ -105,15 +106,11 @@ class Tensor(TensorData, TensorViews):
         table: BlockTable | None,
         padding: Padding | None = None,
     ) -> Tensor:
-        if axes is not None and not (isinstance(axes, str) and len(axes) == len(set(axes)) == layout.rank):
-            raise ShapeError(
-                f"axes {axes!r} do not name {layout.rank} dimensions.", hint="one different letter each", axes=axes
-            )
         if interface.axis is not None:
             _check_channels(interface, layout)
         _prove(memories[0].count if table is None else table.count * table.elements, layout, table)
         self._memories, self.layout, self.interface = memories, layout, interface
-        self.axes, self._table, self._padding = axes, table, padding
+        self.axes, self._table, self._padding = checked_axes(axes, layout.rank), table, padding
         return self
 
     def _like(self, layout: Layout, interface: Interface, axes: str | None) -> Tensor:

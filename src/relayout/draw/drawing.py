@@ -79,7 +79,7 @@ class Drawing:
             )
         where.write_text(form(), encoding="utf-8")
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return self.text()
 
     def _repr_svg_(self) -> str:

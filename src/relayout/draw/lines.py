@@ -14,7 +14,8 @@ from .scene import Axis
 class Lines(NamedTuple):
     """The drawn positions ``start, start + step, ...`` of the box of one dimension.
 
-    ``levels`` are the sizes of its blocks, smallest first. A position outside ``[origin, origin + extent)`` is padding.
+    ``levels`` are the sizes of its blocks, smallest first. A position outside ``[origin, origin + extent)`` is no
+    element. A line stands for ``chunk`` positions, each ``every`` after the one before, and shows the first.
     """
 
     dim: int
@@ -22,7 +23,12 @@ class Lines(NamedTuple):
     levels: tuple[int, ...]
     start: int
     stop: int
-    step: int = 1
+    every: int = 1
+    chunk: int = 1
+
+    @property
+    def step(self) -> int:
+        return self.every * self.chunk
 
     @property
     def positions(self) -> range:
@@ -44,8 +50,8 @@ class Lines(NamedTuple):
         return self.levels[-1] if self.levels else 0
 
     def holds(self, position: int) -> bool:
-        """Whether a line has an element of the window."""
-        return position + self.step > self.mode.origin and position < self.mode.origin + self.mode.extent
+        """Whether there is an element at a position."""
+        return self.mode.origin <= position < self.mode.origin + self.mode.extent
 
     def block_of(self, position: int) -> int:
         return position // self.block if self.block else 0
@@ -54,18 +60,27 @@ class Lines(NamedTuple):
         """What the position adds to the offset."""
         return digit_sum(self.mode.sizes, self.mode.strides, position)
 
-    def chunked(self, step: int) -> Lines:
-        """The same with one line for every ``step`` positions."""
-        return self._replace(start=self.start - self.start % step, step=step)
+    def drawn_at(self, coordinate: int) -> int | None:
+        """The coordinate of the line that stands for this one; None where none does."""
+        after = coordinate + self.mode.origin - self.start
+        if after < 0 or after % self.every or coordinate + self.mode.origin >= self.stop:
+            return None
+        return coordinate - after % self.step
+
+    def coarser(self) -> Lines:
+        """The same in larger chunks, whole blocks if that is possible; chunks begin with an element."""
+        whole = self.step < self.block and self.block % self.every == 0
+        chunk = self.block // self.every if whole else 2 * self.chunk
+        return self._replace(start=max(self.start, self.mode.origin), chunk=chunk)
 
     def cropped(self, part: range) -> Lines:
         """Only the lines of these coordinates."""
         origin = self.mode.origin
-        return self._replace(start=origin + part.start, stop=origin + part.stop, step=part.step)
+        return self._replace(start=origin + part.start, stop=origin + part.stop, every=part.step)
 
     def axis(self, name: str) -> Axis:
         places = self.positions
-        labels = [str(p - self.mode.origin) if self.holds(p) or p > self.mode.origin else "" for p in places]
+        labels = [str(p - self.mode.origin) if p >= self.mode.origin else "" for p in places]
         rules = [self._weight(p) for p in (*places, self.stop)]
         return Axis(self.dim, name, tuple(labels), tuple(rules), self.start - self.mode.origin, self.step)
 

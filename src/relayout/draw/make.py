@@ -66,16 +66,31 @@ def draw(
 
     if view not in VIEWS:
         raise ShapeError(f"there is no view {shown(view)}.", hint=f"one of {', '.join(VIEWS)}", got=view)
+    look = {"rows": rows, "columns": columns, "at": at, "part": part, "mark": mark}
+    look |= {"cells": cells, "color": color, "path": path, "width": width}
+    given = {**look, "path": path or None, "view": None if view == VIEWS[0] else view, "tile": tile, "others": others}
     if isinstance(x, FunctionType):
+        _refuse("an operation", {**given, "others": None})
         operands = [subjects_of([y], shape, axes, dtype)[0].layout if isinstance(y, str) else y for y in others]
         return Drawing(lambda limit: operation_scene(x, operands, limit))
     if isinstance(x, LinearLayout):
+        _refuse("a LinearLayout", given)
         return Drawing(lambda limit: linear_scene(x, limit))
-    both = [x.a, x.b] if isinstance(x, Comparison) else [x, *others]
-    subjects = subjects_of(both, shape, axes, dtype)
-    if tile is not None:
-        return Drawing(lambda limit: threads_scene(subjects[0], tile, limit))
-    look = look_at(subjects, rows, columns, at, part, mark, cells=cells, color=color, path=path, width=width)
     if isinstance(x, Comparison):
-        return Drawing(lambda limit: difference_scene(x, subjects, look, limit))
-    return Drawing(lambda limit: layouts_scene(subjects, look, view, limit))
+        _refuse("a comparison", {name: given[name] for name in ("color", "view", "tile", "others")})
+        compared = subjects_of([x.a, x.b], shape, axes, dtype)
+        differing = look_at(compared, **look)
+        return Drawing(lambda limit: difference_scene(x, compared, differing, limit))
+    subjects = subjects_of([x, *others], shape, axes, dtype)
+    if tile is not None:
+        _refuse("a tile of threads", {**given, "tile": None})
+        return Drawing(lambda limit: threads_scene(subjects[0], tile, limit))
+    chosen = look_at(subjects, **look)
+    return Drawing(lambda limit: layouts_scene(subjects, chosen, view, limit))
+
+
+def _refuse(what: str, given: Mapping[str, Any]) -> None:
+    """Refuse arguments that would say nothing."""
+    said = [name for name, value in given.items() if value or (value is not None and isinstance(value, int | str))]
+    if said:
+        raise ShapeError(f"{what} is drawn without {', '.join(said)}.", hint="leave it out", given=said)

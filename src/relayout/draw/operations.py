@@ -10,8 +10,11 @@ from ..composed import ComposedLayout
 from ..composition import composition
 from ..errors import LimitExceeded, NotExpressible, ShapeError, shown
 from ..layout import Layout
-from .panes import Cell, Logical, Look, Subject, Tint, step_of, text_of
+from ..nested import product
+from .cells import step_of, text_of
+from .panes import Cell, Logical, Look, Subject, Tint
 from .scene import CATEGORIES, PLAIN, Meaning, Pane, Scale, Scene
+from .subjects import titled
 
 DIVIDES = (algebra.logical_divide, algebra.zipped_divide, algebra.tiled_divide, algebra.flat_divide)
 PRODUCTS = (
@@ -45,26 +48,24 @@ def operation_scene(operation: Callable[..., Any], operands: Sequence[Any], limi
 def _divide(operation: Callable[..., Any], a: Layout, tiler: Any, limit: int) -> Scene:
     result = operation(a, tiler)
     tiles = algebra.zipped_divide(a, tiler)
-    part = _parts(tiles, limit)
     one = tiler if isinstance(tiler, Layout) else tiles[0]
+    shown_as = _Parts(tiles, limit)
     panes = [
-        _pane(f"A = {a}", a, limit, part),
-        _pane(f"B = {tiler}" if one is tiler else f"tile {shown(tiler)}", one, limit, {}, "\u00f7"),
-        _pane(f"{operation.__name__} = {result}", result, limit, part, "="),
+        shown_as.pane(f"A = {a}", a),
+        _plain(f"B = {tiler}" if one is tiler else f"tile {shown(tiler)}", one, limit, "\u00f7"),
+        shown_as.pane(f"{operation.__name__} = {result}", result, "="),
     ]
-    return Scene(panes, [], ["Each tile has a colour; the first one is outlined."])
+    return Scene(panes, [], ["The first tile is marked."])
 
 
 def _product(operation: Callable[..., Any], a: Layout, b: Any, limit: int) -> Scene:
     result = operation(a, b)
-    copies = algebra.zipped_product(a, b)
-    part = _parts(copies, limit)
-    panes = [_pane(f"A = {a}", a, limit, part)]
+    shown_as = _Parts(algebra.zipped_product(a, b), limit)
+    panes = [shown_as.pane(f"A = {a}", a)]
     if isinstance(b, Layout):
-        tint: Tint = lambda cell: b.coordinates(cell.coordinate).integer % CATEGORIES  # noqa: E731
-        panes.append(_drawn(f"B = {b}", b, limit, tint, "categories", lambda cell: -1, lambda cell: False, "\u00d7"))
-    panes.append(_pane(f"{operation.__name__} = {result}", result, limit, part, "="))
-    return Scene(panes, [], ["Each copy of A has a colour; the first one is outlined."])
+        panes.append(shown_as.numbers(f"B = {b}", b, "\u00d7"))
+    panes.append(shown_as.pane(f"{operation.__name__} = {result}", result, "="))
+    return Scene(panes, [], ["The first copy is marked."])
 
 
 def _compose(operation: Callable[..., Any], a: Layout, b: Any, limit: int) -> Scene:
@@ -76,48 +77,82 @@ def _compose(operation: Callable[..., Any], a: Layout, b: Any, limit: int) -> Sc
     except NotExpressible:
         result = ComposedLayout(a, b)
     _bounded(max(a.size, b.size), limit)
-    low, high = a.min_offset, a.max_offset
+    low, high = (0, 0) if a.has_basis else (a.min_offset, a.max_offset)
+    keys = _Keys()
 
-    def tint(value: Callable[[Cell], int]) -> Tint:
-        return lambda cell: min(max(step_of(value(cell), low, high), 0), 11)
-
-    def pane(title: str, layout: Any, value: Callable[[Cell], int], joint: str = "") -> Pane:
-        return _drawn(title, layout, limit, tint(value), "ramp", value, lambda cell: False, joint)
+    def pane(title: str, layout: Any, value: Callable[[Cell], Any], joint: str = "") -> Pane:
+        tint: Tint = lambda cell: PLAIN if a.has_basis else step_of(value(cell), low, high)  # noqa: E731
+        return _drawn(title, layout, limit, tint, "ramp", lambda cell: keys.of(value(cell)), joint=joint)
 
     word = "A after B" if isinstance(result, ComposedLayout) else "composition"
     panes = [
-        pane(f"A = {a}", a, lambda cell: int(cell.offset)),
-        pane(f"B = {b}", b, lambda cell: int(result(cell.coordinate)), "\u2218"),
-        pane(f"{word} = {result}", result, lambda cell: int(cell.offset), "="),
+        pane(f"A = {a}", a, lambda cell: cell.offset),
+        pane(f"B = {b}", b, lambda cell: result(b.coordinates(cell.coordinate).integer), "\u2218"),
+        pane(f"{word} = {result}", result, lambda cell: cell.offset, "="),
     ]
-    return Scene(panes, [Meaning(None, "memory, from the lowest address to the highest")], [])
+    legend = [] if a.has_basis else [Meaning(None, "memory, from the lowest address to the highest")]
+    return Scene(panes, legend, [])
 
 
 # ---- panes -----------------------------------------------------------------------------------------------
 
 
-def _parts(pairs: Layout, limit: int) -> dict[int, int]:
-    """The number of the tile or copy that each offset belongs to, of a layout of pairs (inside, number)."""
-    _bounded(pairs.size, limit)
-    inside, outside = pairs.extents
-    found: dict[int, int] = {}
-    for number in range(outside):
-        for k in range(inside):
-            found.setdefault(pairs(k, number), number)
-    return found
+class _Keys:
+    """Numbers for places, whatever they are: the same place has the same number in every pane."""
+
+    def __init__(self) -> None:
+        self._known: dict[Any, int] = {}
+
+    def of(self, place: Any) -> int:
+        return self._known.setdefault(place, len(self._known))
 
 
-def _pane(title: str, layout: Layout, limit: int, part: dict[int, int], joint: str = "") -> Pane:
-    """A layout whose offsets are coloured by the part they belong to; the first part is outlined."""
+class _Parts:
+    """The tiles or copies of ``pairs``, a layout of pairs (inside, number): every offset in the colour of its part."""
 
-    def tint(cell: Cell) -> int:
-        number = part.get(cell.offset)
-        return PLAIN if number is None else number % CATEGORIES
+    def __init__(self, pairs: Layout, limit: int) -> None:
+        _bounded(pairs.size, limit)
+        self._limit, self._keys = limit, _Keys()
+        inside, outside = pairs.extents
+        self._part: dict[Any, int] = {}
+        for number in range(outside):
+            for k in range(inside):
+                self._part.setdefault(pairs(k, number), number)
+        modes = pairs.shape[1] if isinstance(pairs.shape, tuple) else 1
+        self._sizes = [product(n) for n in modes] if isinstance(modes, tuple) else [outside]
 
-    def outlined(cell: Cell) -> bool:
-        return part.get(cell.offset) == 0
+    def pane(self, title: str, layout: Layout, joint: str = "") -> Pane:
+        """A layout in the colours of the parts that its offsets belong to; the first part is outlined."""
 
-    return _drawn(title, layout, limit, tint, "categories", lambda cell: int(cell.offset), outlined, joint)
+        def tint(cell: Cell) -> int:
+            number = self._part.get(cell.offset)
+            return PLAIN if number is None else self._tint(number)
+
+        def outlined(cell: Cell) -> bool:
+            return self._part.get(cell.offset) == 0
+
+        key: Callable[[Cell], int] = lambda cell: self._keys.of(cell.offset)  # noqa: E731
+        return _drawn(title, layout, self._limit, tint, "categories", key, outlined, joint)
+
+    def numbers(self, title: str, layout: Layout, joint: str) -> Pane:
+        """A layout whose elements are the parts, each in its colour."""
+        tint: Tint = lambda cell: self._tint(layout.coordinates(cell.coordinate).integer)  # noqa: E731
+        return _drawn(title, layout, self._limit, tint, "categories", lambda cell: -1, joint=joint)
+
+    def _tint(self, number: int) -> int:
+        """A colour for a part; those beside it, in a row of parts or a grid, have others."""
+        if len(self._sizes) == 1:
+            return number % CATEGORIES
+        total = 0
+        for size in self._sizes[:-1]:
+            number, place = divmod(number, size)
+            total += 3 * place
+        return (total + number) % 6
+
+
+def _plain(title: str, layout: Layout, limit: int, joint: str) -> Pane:
+    """A layout without colours."""
+    return _drawn(title, layout, limit, lambda cell: PLAIN, "categories", lambda cell: -1, joint=joint)
 
 
 def _drawn(
@@ -127,10 +162,10 @@ def _drawn(
     tint: Tint,
     scale: Scale,
     key: Callable[[Cell], int],
-    outlined: Callable[[Cell], bool],
-    joint: str,
+    outlined: Callable[[Cell], bool] = lambda cell: False,
+    joint: str = "",
 ) -> Pane:
-    drawn = Logical(Subject(layout, title), Look(), limit)
+    drawn = Logical(Subject(layout, titled(title)), Look(), limit)
     return drawn.pane(text_of(None, drawn), tint, scale, key, outlined, joint)
 
 

@@ -6,7 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ..compare import Comparison
-from .panes import Cell, Logical, Look, Subject, memory_pane, number, text_of, tint_of
+from .cells import number, text_of, tint_of
+from .memory import SHARED, memory_pane
+from .panes import Cell, Logical, Look, Subject
 from .scene import PADDING, PLAIN, Meaning, Pane, Scene
 
 DIFFERENT = 3
@@ -17,13 +19,16 @@ def layouts_scene(subjects: Sequence[Subject], look: Look, view: str, limit: int
     """Every subject, and where ``view`` asks for it the memory behind it; the same element has the same key."""
     panes: list[Pane] = []
     notes: list[str] = []
-    ramps: list[str] = []
+    legend: list[Meaning] = []
+    hatched: list[Meaning] = []
     for subject in subjects:
         drawn = Logical(subject, look, limit)
         tint, scale, words = tint_of(look.color, drawn, view != "logical")
-        ramps.append(words)
+        if words:
+            legend.append(Meaning(None, words))
         if view != "memory":
-            panes.append(drawn.pane(text_of(look.cells, drawn), tint, scale, _element_key(subject)))
+            panes.append(drawn.pane(text_of(look.cells, drawn), tint, scale, _row_major(subject)))
+            hatched += _hatched(panes[-1], subject.outside)
             notes += drawn.notes
         if view != "logical":
             memory = memory_pane(subject, tint, scale, look, limit)
@@ -31,7 +36,9 @@ def layouts_scene(subjects: Sequence[Subject], look: Look, view: str, limit: int
                 notes.append(f"The memory of {subject.title} is not drawn: more than {limit} addresses, or none.")
             else:
                 panes.append(memory)
-    return Scene(panes, _legend(panes, ramps), list(dict.fromkeys(notes)))
+                hatched += [] if hatched else _hatched(memory, "no element")
+                notes += [SHARED] * any(text.endswith("+") for text in memory.grids[0].texts)
+    return Scene(panes, list(dict.fromkeys(legend + hatched)), list(dict.fromkeys(notes)))
 
 
 def difference_scene(verdict: Comparison, subjects: Sequence[Subject], look: Look, limit: int) -> Scene:
@@ -41,32 +48,36 @@ def difference_scene(verdict: Comparison, subjects: Sequence[Subject], look: Loo
         return Scene(scene.panes, scene.legend, [str(verdict), *scene.notes])
     if verdict.coordinate is not None:
         look = replace(look, mark=(verdict.coordinate, *look.mark))
+    both = [Logical(subject, look, limit) for subject in subjects]
     panes = []
     notes = [str(verdict)]
-    for subject in subjects:
-        drawn = Logical(subject, look, limit)
+    hatched: list[Meaning] = []
+    for drawn, other in zip(both, reversed(subjects)):
+        element = _in_order(drawn.subject)
 
-        def tint(cell: Cell) -> int:
-            there = [s.layout(cell.coordinate) for s in subjects]
-            return DIFFERENT if there[0] != there[1] else PLAIN
+        def tint(cell: Cell, element: Callable[[Cell], int] = element, other: Subject = other) -> int:
+            return DIFFERENT if other.layout(element(cell)) != cell.offset else PLAIN
 
-        panes.append(drawn.pane(text_of(look.cells, drawn), tint, "categories", _element_key(subject)))
+        panes.append(drawn.pane(text_of(look.cells, drawn), tint, "categories", element))
+        hatched += _hatched(panes[-1], drawn.subject.outside)
         notes += drawn.notes
-    legend = [] if verdict else [Meaning(DIFFERENT, "placed differently")]
-    return Scene(panes, legend + _legend(panes, []), list(dict.fromkeys(notes)))
+    words = "begins with an element placed differently" if any(d.chunked for d in both) else "placed differently"
+    legend = [] if verdict else [Meaning(DIFFERENT, words)]
+    return Scene(panes, list(dict.fromkeys(legend + hatched)), list(dict.fromkeys(notes)))
 
 
-def _element_key(subject: Subject) -> Callable[[Cell], int]:
+def _row_major(subject: Subject) -> Callable[[Cell], int]:
+    """The number of a cell's element, last dimension fastest."""
     extents = subject.layout.extents
     return lambda cell: number(extents, cell.coordinate)
 
 
-def _legend(panes: Sequence[Pane], ramps: Sequence[str]) -> list[Meaning]:
-    """What is not plain from the picture: which way a ramp goes, and what is hatched."""
-    found = [Meaning(None, words) for words in dict.fromkeys(ramps) if words]
-    hatched = [pane.kind for pane in panes if any(PADDING in grid.tints for grid in pane.grids)]
-    if "logical" in hatched:
-        found.append(Meaning(PADDING, "padding"))
-    elif hatched:
-        found.append(Meaning(PADDING, "no element"))
-    return found
+def _in_order(subject: Subject) -> Callable[[Cell], int]:
+    """The number of a cell's element, first dimension fastest: an integer coordinate, whatever the dimensions are."""
+    extents = subject.layout.extents[::-1]
+    return lambda cell: number(extents, cell.coordinate[::-1])
+
+
+def _hatched(pane: Pane, words: str) -> list[Meaning]:
+    """What is hatched in a pane, if anything is."""
+    return [Meaning(PADDING, words)] if any(PADDING in grid.tints for grid in pane.grids) else []

@@ -1,4 +1,4 @@
-"""What somebody wants drawn, as subjects: a layout, its title, names and values."""
+"""What somebody wants drawn, as subjects: a layout, its title, names and values; and how they want it drawn."""
 
 from __future__ import annotations
 
@@ -9,12 +9,17 @@ from ..align import subject as layout_or_format
 from ..composed import ComposedLayout
 from ..dialects import Shapeless, with_shape
 from ..errors import ShapeError, shown
+from ..factors import checked_axes
 from ..format import Format
 from ..indexing import completed, slice_ends
 from ..inttuple import as_int
 from ..layout import Layout
 from ..tensor_data import is_tensor
-from .panes import Look, Subject, marked
+from .cells import CELLS, COLORS
+from .panes import WINDOW, Look, Subject, marked
+
+LONGEST = 400
+"""Titles of more characters are cut."""
 
 
 def subjects_of(things: Sequence[Any], shape: Any, axes: str | None, dtype: Any) -> list[Subject]:
@@ -38,11 +43,14 @@ def _found(x: Any, dtype: Any) -> Layout | ComposedLayout | Shapeless | Any:
 
 def _subject(x: Any, found: Any, shape: Any, axes: str | None, order: str | None) -> Subject:
     if is_tensor(found):
-        names = axes or found.axes or ""
-        return Subject(found.layout, repr(found)[1:-1], names, lambda c: found[c] if c else found.numpy()[()])
-    title = x.strip() if isinstance(x, str) else str(found)
+        names = _names(axes or found.axes, found.layout.rank)
+        outside = "padding" if found.owns_padding else WINDOW
+        return Subject(found.layout, titled(repr(found)[1:-1]), names, found, outside)
+    title = titled(x if isinstance(x, str) else str(found))
     if isinstance(found, Layout | ComposedLayout):
-        return Subject(found, title, axes or "")
+        # Our own notation names the window; in those of others a window is what padding leaves.
+        outside = "padding" if isinstance(x, str) and " extents " not in x else WINDOW
+        return Subject(found, title, _names(axes, found.rank), outside=outside)
     if isinstance(found, Format):
         if order is not None and found.axes is not None:
             found = found.aligned(order)
@@ -53,8 +61,21 @@ def _subject(x: Any, found: Any, shape: Any, axes: str | None, order: str | None
             f"{title} is drawn for a shape, and none is given.", hint="pass shape=(...), as in (1, 8, 8, 32)", got=x
         )
     layout = with_shape(found, shape)
-    names = getattr(found, "axes", None) or axes or ""
-    return Subject(layout, f"{title}, {' x '.join(map(str, layout.extents))}", names)
+    names = _names(getattr(found, "axes", None) or axes, layout.rank)
+    return Subject(layout, f"{title}, {' x '.join(map(str, layout.extents))}", names, outside="padding")
+
+
+def _names(axes: str | None, rank: int) -> str:
+    return checked_axes(axes, rank) or ""
+
+
+def titled(text: str) -> str:
+    """A text on one line, cut where it is long."""
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST else f"{line[: LONGEST - 4]} ..."
+
+
+# ---- the look --------------------------------------------------------------------------------------------
 
 
 def look_at(
@@ -64,35 +85,61 @@ def look_at(
     at: Mapping[Any, int] | None,
     part: Any,
     mark: Any,
-    **rest: Any,
+    *,
+    cells: str | None,
+    color: str | None,
+    path: bool,
+    width: int | None,
 ) -> Look:
-    """How the subjects are drawn, with every dimension by number and every coordinate checked."""
+    """How the subjects are drawn, with every dimension by number, every coordinate and every word checked."""
     first = subjects[0]
-    fixed = {_dimension(d, first): n for d, n in (at or {}).items()}
     points, ranges = _keys(part, first.layout.extents)
-    fixed |= points
+    fixed = _fixed(at, first) | points
     down, across = [None if d is None else _dimension(d, first) for d in (rows, columns)]
     if (down is not None and (down == across or down in fixed)) or across in fixed:
         raise ShapeError("a dimension runs down, across, or stands still.", hint="name each dimension once", at=at)
     marks = tuple(mark) if isinstance(mark, list) else () if mark is None else (mark,)
     for x in subjects:
-        for d, n in fixed.items():
-            if not (d < x.layout.rank and 0 <= n < x.layout.extents[d]):
-                raise ShapeError(
-                    f"{x.title} has no coordinate {shown(n)} in dimension {d}.",
-                    hint=f"its extents are {x.layout.extents}",
-                    at=at,
-                )
-        for d, r in ranges.items():
-            if not (d < x.layout.rank and r.stop <= x.layout.extents[d]):
-                raise ShapeError(
-                    f"{x.title} has no coordinates {r.start}:{r.stop} in dimension {d}.",
-                    hint=f"its extents are {x.layout.extents}",
-                    part=part,
-                )
+        _check(x, fixed, ranges)
         for c in marks:
             marked(x.layout, c)
-    return Look(down, across, fixed, ranges, mark=marks, **rest)
+        if x.tensor is None and "value" in (cells, color):
+            raise ShapeError(f"{x.title} has no values to draw.", hint="draw a tensor or an array, or its offsets")
+    _known(cells, CELLS, "cells cannot show")
+    _known(color, COLORS, "cells cannot be coloured by")
+    if width is not None and as_int(width, "a width") < 1:
+        raise ShapeError(f"a line of memory has no {width} addresses.", hint="give a width of 1 or more", width=width)
+    return Look(down, across, fixed, ranges, cells, color, bool(path), marks, width)
+
+
+def _known(word: Any, words: Sequence[str], what: str) -> None:
+    if word is not None and word not in words:
+        raise ShapeError(f"{what} {shown(word)}.", hint=f"one of {', '.join(words)}", got=word)
+
+
+def _check(x: Subject, fixed: dict[int, int], ranges: dict[int, range]) -> None:
+    """Refuse coordinates that a subject does not have."""
+    for d, n in fixed.items():
+        if not (d < x.layout.rank and 0 <= n < x.layout.extents[d]):
+            raise ShapeError(
+                f"{x.title} has no coordinate {shown(n)} in dimension {d}.",
+                hint=f"its extents are {x.layout.extents}",
+                at=fixed,
+            )
+    for d, r in ranges.items():
+        if not (d < x.layout.rank and r.stop <= x.layout.extents[d]):
+            raise ShapeError(
+                f"{x.title} has no coordinates {r.start}:{r.stop} in dimension {d}.",
+                hint=f"its extents are {x.layout.extents}",
+                part=r,
+            )
+
+
+def _fixed(at: Any, subject: Subject) -> dict[int, int]:
+    """The coordinates of dimensions that stand still."""
+    if at is not None and not isinstance(at, Mapping):
+        raise ShapeError(f"at is a dict, got {shown(at)}.", hint='as in {"n": 0, "c": 3} or {0: 0, 3: 3}', at=at)
+    return {_dimension(d, subject): as_int(n, "a coordinate") for d, n in (at or {}).items()}
 
 
 def _keys(part: Any, extents: Sequence[int]) -> tuple[dict[int, int], dict[int, range]]:

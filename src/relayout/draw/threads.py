@@ -66,8 +66,7 @@ def _linear_places(linear: LinearLayout) -> Iterator[tuple[Sequence[int], Owner]
     values = "register" if "register" in linear.in_dims else None
     for coordinate in cartesian(*[range(n) for n in linear.in_dims.values()]):
         named = dict(zip(linear.in_dims, coordinate))
-        thread = weight = 0
-        weight = 1
+        thread, weight = 0, 1
         for name, x in named.items():
             if name != values:
                 thread += x * weight
@@ -94,4 +93,5 @@ def _scene(title: str, rows: int, columns: int, owners: dict[int, list[Owner]], 
         keys.append(found[0][0] if found else -1)
     axes = [Axis(None, name, tuple(map(str, range(n))), (0,) * (n + 1)) for name, n in zip(names, (rows, columns))]
     pane = Pane(title, "threads", axes[0], axes[1], [Grid((), texts, tints, keys)])
-    return Scene([pane], [], [])
+    more = "+ and a number: so many more threads or values hold the same place."
+    return Scene([pane], [], [more] if any(len(found) > 1 for found in owners.values()) else [])

@@ -1,0 +1,97 @@
+"""What cells say and which tints they have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..errors import ShapeError
+from .panes import Cell, Logical, Tint
+from .scene import CATEGORIES, PLAIN, STEPS, Scale
+
+CELLS = ("offset", "coordinate", "block", "value", "none")
+COLORS = ("block", "memory", "coordinate", "row", "column", "value", "none")
+
+
+def number(extents: Sequence[int], coordinate: Sequence[int]) -> int:
+    """The number of an element in row-major order."""
+    total = 0
+    for n, c in zip(extents, coordinate):
+        total = total * n + c
+    return total
+
+
+def written(value: Any) -> str:
+    """What is stored, in as few characters as tell it."""
+    kind = value.dtype.kind if hasattr(value, "dtype") else ""
+    if kind == "c":
+        return f"{complex(value):.4g}"
+    if kind == "f" or isinstance(value, float):
+        return f"{float(value):.4g}"
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def text_of(what: str | None, drawn: Logical) -> Callable[[Cell], str]:
+    """What is written into a cell."""
+    value = drawn.value
+    forms: dict[str, Callable[[Cell], str]] = {
+        "offset": lambda cell: written(cell.offset),
+        "coordinate": lambda cell: ",".join(map(str, cell.coordinate)) if cell.inside else "",
+        "block": lambda cell: ",".join([str(cell.blocks[d]) for d in drawn.running]),
+        "value": lambda cell: written(value(cell.coordinate)) if cell.inside and value is not None else "",
+        "none": lambda cell: "",
+    }
+    return forms[what or ("value" if value is not None else "offset")]
+
+
+def tint_of(what: str | None, drawn: Logical, beside_memory: bool = False) -> tuple[Tint, Scale, str]:
+    """The tint of a cell, its scale, and what a ramp goes along."""
+    has_blocks = any(line.blocked for line in drawn.lines)
+    plain = "coordinate" if beside_memory else "memory"
+    chosen = what or ("block" if has_blocks else plain if _numeric(drawn) else "none")
+    if chosen == "none" or (chosen == "memory" and not _numeric(drawn)):
+        return (lambda cell: PLAIN), "categories", ""
+    if chosen == "block":
+        across = drawn.across
+        return (lambda cell: _block_tint(cell.blocks, across)), "categories", ""
+    if chosen in ("row", "column"):
+        dim = drawn.down if chosen == "row" else drawn.across
+        return (lambda cell: 0 if dim is None else cell.coordinate[dim] % CATEGORIES), "categories", ""
+    value = drawn.value
+    extents = drawn.subject.layout.extents
+    measures: dict[str, tuple[Callable[[Cell], Any], str]] = {
+        "memory": (lambda cell: cell.offset, "memory, from the lowest address to the highest"),
+        "coordinate": (lambda cell: number(extents, cell.coordinate), "elements, from the first to the last"),
+        "value": (lambda cell: _size(value, cell), "values, from the lowest to the highest"),
+    }
+    measure, words = measures[chosen]
+    seen = [measure(cell) for cells in drawn.grids for cell in cells if cell.inside]
+    finite = [x for x in seen if isinstance(x, int) or abs(x) < float("inf")]
+    low, high = min(finite, default=0), max(finite, default=0)
+    return (lambda cell: step_of(measure(cell), low, high)), "ramp", words
+
+
+def step_of(x: Any, low: Any, high: Any) -> int:
+    """Which step of the ramp a number has between the lowest and the highest; what is no number has none."""
+    if x != x:
+        return PLAIN
+    if x <= low or high <= low:
+        return 0
+    return STEPS - 1 if x >= high else min(int((x - low) * STEPS // (high - low)), STEPS - 1)
+
+
+def _size(value: Callable[[tuple[int, ...]], Any] | None, cell: Cell) -> float:
+    """A value as a number that may be multiplied by ``STEPS`` without becoming infinite."""
+    found = 0.0 if value is None else value(cell.coordinate)
+    if isinstance(found, complex):
+        raise ShapeError("complex values have no order to colour by.", hint="draw their real parts, or abs(x)")
+    return float(found) / 64
+
+
+def _numeric(drawn: Logical) -> bool:
+    return all(isinstance(cell.offset, int) for cells in drawn.grids for cell in cells[:1])
+
+
+def _block_tint(blocks: tuple[int, ...], across: int | None) -> int:
+    """A tint that differs from those of the blocks on all sides."""
+    return sum([b if d == across else 3 * b for d, b in enumerate(blocks)]) % 6

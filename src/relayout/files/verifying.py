@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ..interface import Interface, Plain
@@ -13,7 +14,7 @@ from .entry import Entry, Segment
 from .pieces import Loader
 from .regions import Files
 from .room import Buffers, Room
-from .tiles import tilings
+from .tiles import Tiling, tilings
 from .verify import Verification
 
 if TYPE_CHECKING:
@@ -44,11 +45,8 @@ def compare_entries(files: Files, a: tuple[Entry, Held], b: tuple[Entry, Held], 
     shape = x.layout.extents
     if shape != y.layout.extents:
         return Verification(1, 0, name, reason=f"its shapes are {shape} and {y.layout.extents}.")
-    # Both are put in the order of their coordinates, a part at a time.
-    rows, kind = Layout.row_major(shape), y.means.element
-    zero = bytes(kind.bits if kind.bits < 8 else kind.bytes)
-    plans = [make_plan(side.layout, rows, side.means, y.means, zero, 1) for side in (x, y)]
-    tiled = tilings(plans, Room(room.source, room.target // 2))
+    kind = y.means.element
+    tiled = _tilings(x.layout, x.means, y.layout, y.means, room)
     buffers = Buffers()
     loaders = [Loader(files, entry, buffers) for entry in (one, two)]
     found: Verification | None = None
@@ -64,6 +62,15 @@ def compare_entries(files: Files, a: tuple[Entry, Held], b: tuple[Entry, Held], 
             if found is None or coordinate < (found.coordinate or ()):
                 found = Verification(1, 0, name, coordinate, (_value(left, at, y.means), _value(right, at, y.means)))
     return found
+
+
+@lru_cache(maxsize=256)
+def _tilings(a: Layout, a_means: Interface, b: Layout, b_means: Interface, room: Room) -> list[Tiling]:
+    """How both are put in the order of their coordinates, a part at a time."""
+    rows, kind = Layout.row_major(a.extents), b_means.element
+    zero = bytes(kind.bits if kind.bits < 8 else kind.bytes)
+    plans = [make_plan(layout, rows, means, b_means, zero, 1) for layout, means in ((a, a_means), (b, b_means))]
+    return tilings(plans, Room(room.source, room.target // 2))
 
 
 def _first_difference(a: NDArray[np.uint8], b: NDArray[np.uint8]) -> int | None:

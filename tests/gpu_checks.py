@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import Any
 
-import gpu_cases
 import numpy as np
 
+import gpu_cases
 import relayout as rl
 
 CHECKS: dict[str, Callable[[], Any]] = {}
@@ -97,7 +97,7 @@ def repacked(to_device: Callable[[Any], Any], to_host: Callable[[Any], Any], fla
     done = 0
     for x, target, options in arrays():
         y = to_device(x)
-        got, expected = rl.repack(y, target, **options), rl.repack(x, target, **options)
+        got, expected = rl.repack(y, target, **options), rl.repack(to_host(y), target, **options)
         assert type(got) is type(y), type(got)
         host = to_host(got)
         if not flat or expected.flags.c_contiguous:

@@ -27,7 +27,8 @@ def host_text(kernels: Sequence[Kernel]) -> str:
             f'extern "C" void run{k}(const u8 *source, i64 source_size, u8 *target, i64 target_size) {{\n'
             f"    using namespace k{k};\n"
             f"    alignas(16) static u8 room[{max(kernel.shared, 16)}];\n"
-            "    const u8 *ends[6] = {source, source + source_size, target, target + target_size, room, room + sizeof room};\n"
+            "    const u8 *ends[6] = {source, source + source_size, target, target + target_size, room,\n"
+            "                         room + sizeof room};\n"
             "    std::memcpy(bound, ends, sizeof ends);\n"
             f"    for (u32 b = 0; b < {kernel.blocks}u; ++b) {{\n"
             "        std::memset(room, 0xee, sizeof room);\n        " + "\n        ".join(calls) + "\n    }\n}\n"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Hashable
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -122,14 +121,18 @@ class Foreign:
 
 def library(x: Any) -> Any:
     """What knows arrays of this kind."""
-    known: Hashable = type(x)
-    return _library(known)
+    return _library(type(x))
 
 
-@cache
-def _library(kind: Any) -> Any:
-    name = str(kind.__module__).partition(".")[0]
-    return {"torch": Torch, "cupy": Cupy}.get(name, Foreign)()
+def _library(kind: type) -> Any:
+    known = _libraries.get(kind)
+    if known is None:
+        name = kind.__module__.partition(".")[0]
+        known = _libraries[kind] = {"torch": Torch, "cupy": Cupy}.get(name, Foreign)()
+    return known
+
+
+_libraries: dict[type, Any] = {}
 
 
 @cache

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
+import pty
 import re
 import shutil
+import struct
 import subprocess
 import sys
+import termios
 import time
+from contextlib import suppress
 from dataclasses import replace
 from itertools import product as cartesian
 from pathlib import Path
@@ -314,6 +320,51 @@ def test_pictures_go_to_files(ending: str, tmp_path: Path) -> None:
     assert path.read_text() == form[ending]()
 
 
+def test_pages_hold_more_than_texts(tmp_path: Path) -> None:
+    for arguments in (("(128,128):(128,1)", "8,8", "--op", "divide"), ("(128,128):(1,128)", "--tile", "128,128")):
+        assert run(*arguments).exit_code == 5
+        path = tmp_path / "page.html"
+        done = run(*arguments, "-o", str(path), "--json")
+        assert done.exit_code == 0, done.stderr
+        assert json.loads(done.stdout)["result"]["lines"] is None
+        assert path.stat().st_size > 100_000
+
+
+def test_pages_in_json() -> None:
+    done = json.loads(run(str(TILED), "--html", "--json").stdout)["result"]
+    assert done["html"] == rl.draw(str(TILED)).html()
+    assert done["layout"]["shape"] == [[3, 2], [2, 2]]
+
+
+@pytest.mark.parametrize(
+    ("words", "colours"),
+    [
+        ({"TERM": "xterm-256color"}, 256),
+        ({"TERM": "xterm-256color", "COLORTERM": "truecolor"}, 1 << 24),
+        ({"TERM": "xterm"}, 16),
+        ({"TERM": "dumb"}, 0),
+        ({"TERM": "xterm-256color", "NO_COLOR": "1"}, 0),
+    ],
+)
+@pytest.mark.parametrize("columns", [30, 80])
+def test_terminals_get_the_colours_and_the_width_they_have(words: dict[str, str], colours: int, columns: int) -> None:
+    """In a terminal of its own, where nothing is captured."""
+    text = "((3, 2), (2, 8)):((1, 6), (3, 12))"
+    read, write = pty.openpty()
+    set_size = struct.pack("HHHH", 24, columns, 0, 0)
+    fcntl.ioctl(write, termios.TIOCSWINSZ, set_size)
+    known = {name: x for name, x in os.environ.items() if name not in ("NO_COLOR", "COLORTERM", "COLUMNS", "LINES")}
+    command = [sys.executable, "-m", "relayout", "draw", text]
+    subprocess.run(command, stdout=write, env=known | words, check=True)
+    os.close(write)
+    written = b""
+    with suppress(OSError):
+        while part := os.read(read, 1 << 16):
+            written += part
+    os.close(read)
+    assert written.decode().replace("\r\n", "\n") == rl.draw(text).ansi(columns, colours) + "\n"
+
+
 def test_html_on_stdout_is_one_page() -> None:
     done = run(str(TILED), "--html")
     assert done.stdout == rl.draw(str(TILED)).html() + "\n"
@@ -331,6 +382,18 @@ def test_a_picture_in_json() -> None:
     [
         (("4:1", "--op", "divide"), 2, "one OTHER"),
         (("4:1", "--at", "0"), 2, "fixes no dimension"),
+        (("4:1", "3:1", "--op", "divide", "--difference"), 2, "one of --op and --difference"),
+        (("4:1", "--html", "-o", "x.html"), 2, "give one of them"),
+        (("4:1", "--style", "mojo", "-o", "x.txt"), 2, "drawn without output"),
+        (("4:1", "3:1", "--style", "cute", "--path"), 2, "drawn without path, others"),
+        (("4:1", "--at", "0=1", "--at", "0=2"), 2, "one coordinate only"),
+        (("4:1", "--cells", "value"), 2, "'value' is not one of"),
+        (("4:1", "--width", "0"), 2, "not in the range"),
+        (("(6,2):(1,7)", "(3,2):(2,3)", "--op", "raked", "--path"), 3, "an operation is drawn without path"),
+        (("(4,4):(4,1)", "--tile", "4,4", "--view", "both"), 3, "drawn without view"),
+        (("(4,4):(4,1)", "3:1", "--op", "divide"), 4, "NotExpressible"),
+        (("(99,99):(99,1)", "(3,3):(3,1)", "--op", "divide"), 5, "LimitExceeded"),
+        (("(4,4", "--json"), 3, ""),
         (("4:1", "--at", "z=0"), 3, "has no dimension 'z'"),
         (("4:1", "--rows", "9"), 3, "has no dimension 9"),
         (("4:1", "--mark", "4"), 3, "OutOfBounds"),

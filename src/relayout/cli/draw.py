@@ -9,24 +9,27 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from .. import algebra
 from ..align import compare
 from ..composition import composition
-from ..draw.drawing import Drawing
+from ..draw.cells import CELLS, COLORS
+from ..draw.drawing import HTML_CELLS, Drawing
 from ..draw.make import VIEWS
 from ..draw.make import draw as drawn
 from ..draw.text import format_layout
 from ..errors import ParseError
 from ..files.sizes import as_words
-from .answers import Answer, Command, told, width_of
+from .answers import IN_JSON, Answer, Command, told, width_of
 from .arguments import as_sizes, axes_option, dtype_option, integers, layout, shape_option, text_argument, tiler
 
-CELLS = ("offset", "coordinate", "block", "none")
-COLORS = ("block", "memory", "coordinate", "row", "column", "none")
 OPERATIONS = {
     "compose": composition,
     "divide": algebra.logical_divide,
+    "zipped_divide": algebra.zipped_divide,
+    "tiled_divide": algebra.tiled_divide,
+    "flat_divide": algebra.flat_divide,
     "product": algebra.logical_product,
     "blocked": algebra.blocked_product,
     "raked": algebra.raked_product,
@@ -46,8 +49,15 @@ def _fixed(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) 
         dim, sign, coordinate = pair.strip().partition("=")
         if not sign or not re.fullmatch(r"\d{1,300}", coordinate.strip()):
             raise click.BadParameter(f"{pair!r} fixes no dimension: write it as in h=0 or 1=0.", ctx, param)
-        found[_dimension(ctx, param, dim.strip())] = int(coordinate)
+        key = _dimension(ctx, param, dim.strip())
+        if found.setdefault(key, int(coordinate)) != int(coordinate):
+            raise click.BadParameter(f"dimension {key} stands at one coordinate only.", ctx, param)
     return found
+
+
+def _of_layouts(words: tuple[str, ...]) -> click.Choice[str]:
+    """The words for a layout: it has no values to show."""
+    return click.Choice([word for word in words if word != "value"])
 
 
 EXAMPLES = """\b
@@ -69,14 +79,14 @@ Examples:
 @click.option("--rows", callback=_dimension, metavar="DIM", help="The dimension that runs down, by number or name.")
 @click.option("--columns", callback=_dimension, metavar="DIM", help="The dimension that runs across.")
 @click.option("--at", callback=_fixed, multiple=True, metavar="DIM=N", help="The coordinates of others, as in n=0,c=3.")
-@click.option("--cells", type=click.Choice(CELLS), help="What is written into a cell.")
-@click.option("--color", type=click.Choice(COLORS), help="What the colour of a cell tells.")
+@click.option("--cells", type=_of_layouts(CELLS), help="What is written into a cell.")
+@click.option("--color", type=_of_layouts(COLORS), help="What the colour of a cell tells.")
 @click.option("--view", type=click.Choice(VIEWS), default="logical", help="Elements by coordinate, address, or both.")
 @click.option("--width", type=click.IntRange(1, 4096), help="How many addresses there are in a line of memory.")
 @click.option("--path", is_flag=True, help="Draw the order of memory as a line (in files).")
 @click.option("--mark", multiple=True, metavar="COORDINATE", help="Outline an element, as in 1,2.")
 @click.option("--tile", callback=as_sizes, metavar="SIZES", help="TEXT is (thread, value): who holds what of a tile?")
-@click.option("--op", type=click.Choice(list(OPERATIONS)), help="Draw an operation on TEXT and OTHER.")
+@click.option("--op", type=click.Choice(list(OPERATIONS)), metavar="OPERATION", help=f"{', '.join(OPERATIONS)}.")
 @click.option("--difference", is_flag=True, help="Colour what TEXT and OTHER place differently.")
 @click.option(
     "--style",
@@ -105,19 +115,20 @@ def draw(
     """A picture: the offset of every coordinate, with the blocks set apart and padding hatched.
 
     TEXT is a layout in any notation or a name of the catalog; several stand side by side. Two dimensions are drawn, by
-    default the last two that are longer than 1; there is one grid for each coordinate of the others.
+    default the last two that are longer than 1; there is one grid for each coordinate of the others. --op draws an
+    OPERATION on TEXT and OTHER, with the first tile or copy marked.
     """
     key = None if part is None else _part(part)
+    words = {"shape": shape, "axes": axes, "dtype": dtype}
+    _check_usage(style, len(others), op, difference, in_html and output is not None)
     if style != "blocks":
-        x = layout(text, shape, axes, dtype)
+        x = layout(text, **words)
         lines = format_layout(x if key is None else x.view[key], style)
         return Answer({"layout": x, "lines": lines.splitlines(), "file": None}, [lines])
-    if (op or difference) and len(others) != 1:
-        raise click.UsageError("this is drawn for a TEXT and one OTHER.", click.get_current_context())
-    words = {"shape": shape, "axes": axes, "dtype": dtype}
     look |= {"part": key, "mark": [integers(c, "a coordinate") for c in mark]}
     if op:
-        picture = drawn(OPERATIONS[op], layout(text, **words), tiler(others[0]))
+        other = layout(others[0]) if op in ("blocked", "raked") else tiler(others[0])
+        picture = drawn(OPERATIONS[op], layout(text, **words), other, **look)
     elif difference:
         picture = drawn(compare(text, others[0], **words), **look)
     else:
@@ -125,18 +136,39 @@ def draw(
     return _answer(picture, output, in_html)
 
 
+def _check_usage(style: str, others: int, op: str | None, difference: bool, twice: bool) -> None:
+    """Refuse options that do not go together."""
+    context = click.get_current_context()
+    if style != "blocks":
+        taken = ("text", "part", "style", "shape", "axes", "dtype")
+        given = [name for name in context.params if context.get_parameter_source(name) == ParameterSource.COMMANDLINE]
+        if spare := [name for name in given if name not in taken]:
+            raise click.UsageError(f"--style {style} is text, and drawn without {', '.join(spare)}.", context)
+    if op and difference:
+        raise click.UsageError("one of --op and --difference can be drawn.", context)
+    if (op or difference) and others != 1:
+        raise click.UsageError("this is drawn for a TEXT and one OTHER.", context)
+    if twice:
+        raise click.UsageError("--html prints the page that -o FILE.html writes: give one of them.", context)
+
+
 def _answer(picture: Drawing, output: str | None, in_html: bool) -> Answer:
     """The picture where it belongs: in a file, or on stdout as a page or as text."""
-    scene = picture.scene()
-    result = {"layout": scene.panes[0].layout, "lines": picture.text().splitlines(), "file": output}
+    in_json = click.get_current_context().meta[IN_JSON]
+    seen = picture.scene(HTML_CELLS).panes[0].layout if in_json else None
+    result: dict[str, Any] = {"layout": seen, "lines": None, "file": output}
     if output is not None:
         picture.save(output)
         told(f"{output}: {as_words(Path(output).stat().st_size)}")
         return Answer(result, [])
     if in_html:
-        return Answer({**result, "html": picture.html()}, [picture.html()])
+        page = picture.html()
+        return Answer({**result, "html": page}, [page])
     width = width_of(sys.stdout)
-    return Answer(result, [picture.text() if width is None else picture.ansi(width, _colours())])
+    if width is None or in_json:
+        written = picture.text()
+        return Answer({**result, "lines": written.splitlines()}, [written])
+    return Answer(result, [picture.ansi(width, _colours())])
 
 
 def _colours() -> int:

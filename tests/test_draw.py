@@ -419,7 +419,7 @@ def test_svg_escapes_what_users_write():
     assert sorted({node.tag.partition("}")[2] for node in root.iter()}) == [
         *("defs", "g", "path", "pattern", "rect", "style", "svg", "text", "title")
     ]
-    assert "".join(root.itertext()).count(words) == 12, "a title twice, 4 cells, 2 labels, and the rest"
+    assert "".join(root.itertext()).count(words) == 13, "a title twice, 4 cells, 2 labels, and the rest"
 
 
 def test_a_picture_of_1024_cells_is_small_and_quick():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from itertools import product as cartesian
 from typing import Any
@@ -12,8 +13,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import relayout as rl
+from drawn import in_svg
 from relayout import Layout
+from relayout.draw.places import geometry, steps
 from relayout.draw.scene import CATEGORIES, PADDING, PLAIN, STEPS, Pane
+from relayout.draw.words import folded
 from support import value
 
 FORMS = ("svg", "html", "text", "ansi", "tikz")
@@ -223,8 +227,8 @@ def test_memory_has_the_colours_of_a_part_and_none_for_the_rest() -> None:
 
 def test_chunks_of_a_part_are_of_that_part() -> None:
     (pane,) = rl.draw(Layout.row_major(10**4, 10), part=(slice(1, 10**4, 3), slice(5, 6))).scene(100).panes
-    assert all(int(label) % 3 == 1 for label in pane.columns.labels)
-    assert (pane.columns.count, pane.columns.step) == (53, 3 * 64)
+    assert all(int(label) % 3 == 1 for label in pane.rows.labels)
+    assert (pane.rows.count, pane.rows.step) == (53, 3 * 64)
 
 
 def test_chunks_begin_with_an_element() -> None:
@@ -365,3 +369,59 @@ def test_the_largest_pages_are_quick_and_small(draw: Any) -> None:
 def test_a_picture_prints_itself() -> None:
     drawing = rl.draw("(2,2):(2,1)")
     assert repr(drawing) == str(drawing) == drawing.text()
+
+
+# ---- the look --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("shape", "words", "running"),
+    [
+        ((4, 1), {}, (0, 1)),
+        ((1, 4), {}, (0, 1)),
+        ((4,), {}, (None, 0)),
+        ((2, 1, 3), {}, (0, 2)),
+        ((1, 2, 3, 1), {}, (1, 2)),
+        ((2, 3, 4), {"columns": 0}, (2, 0)),
+        ((2, 3, 4), {"at": {2: 0}}, (0, 1)),
+    ],
+)
+def test_dimensions_run_in_their_order(shape: tuple[int, ...], words: Any, running: tuple[int | None, int]) -> None:
+    (pane,) = rl.draw(Layout.row_major(*shape), **words).scene().panes
+    assert (pane.rows.dim, pane.columns.dim) == running
+
+
+def test_arrows_go_from_cell_to_cell_beside_the_texts() -> None:
+    layout = Layout(((2, 2, 2), (2, 2, 2)), ((2, 8, 32), (1, 4, 16)))
+    (pane,) = rl.draw(layout, path=True).scene().panes
+    place = geometry(pane)
+    (grid,) = pane.grids
+    found = list(steps(place, grid))
+    assert len(found) == 63
+    for n, (x, y, u, v) in enumerate(found):
+        for a, b, number in ((x, y, n), (u, v, n + 1)):
+            row, column = next(k for k in cartesian(range(8), range(8)) if layout(k) == number)
+            left, top = a - place.left - place.width * column, b - place.top - place.height * row
+            assert 0 <= left <= place.width
+            assert 0 <= top <= place.height
+            wide, high = abs(left - place.width / 2), abs(top - place.height / 2)
+            assert wide > 3.5 * len(str(number)) or high > 5, "no arrow ends on a text"
+    drawn = re.findall(r'class="path(?: far)?" d="([^"]*)"', rl.draw(layout, path=True).svg())
+    assert sum(path.count("M") for path in drawn) == 63
+
+
+def test_every_row_has_its_label() -> None:
+    (grid,) = in_svg(rl.draw(Layout.row_major(10**12, 2), part=(slice(10**11, 10**11 + 9),)).svg())
+    assert [cell.row for cell in grid[::2]] == [str(10**11 + k) for k in range(9)]
+
+
+@pytest.mark.parametrize("width", [1, 5, 12, 40, 200])
+@pytest.mark.parametrize("text", ["((2,2),(3,30)):((1,1000),(2,40))", "a note of several words, folded", "x" * 50, ""])
+def test_texts_are_folded_after_commas_and_words(text: str, width: int) -> None:
+    lines = folded(text, width)
+    assert max(map(len, lines), default=0) <= width
+    assert "".join(lines).replace(" ", "") == text.replace(" ", "")
+    if width == 12:
+        assert all(line[-1] in ",)" for line in lines if "(" in line), "numbers stay whole"
+    assert folded(text, 200) == ([text] if text else [])
+    assert all(line.startswith("  ") for line in folded(text, width, "  ")[1:] if width > 2)

@@ -73,8 +73,8 @@ def css() -> str:
 .rl .rule1{{stroke-width:1.25}}
 .rl .rule2{{stroke-width:2.25;stroke-linecap:square}}
 .rl .rule3{{stroke-width:3.5;stroke-linecap:square}}
-.rl .path{{stroke-width:3.5;opacity:.3;stroke-linejoin:round;stroke-linecap:round}}
-.rl .end{{opacity:.45}}
+.rl .path{{stroke-width:1.4;opacity:.65;stroke-linejoin:round;stroke-linecap:round}}
+.rl .far{{opacity:.35}}
 .rl .mark{{stroke-width:2.5;stroke-linecap:square}}
 """
     dark = _paint(DARK)
@@ -98,7 +98,6 @@ def _paint(theme: Theme) -> list[tuple[str, str]]:
         (".rl .hatch", f"{{stroke:{theme.hatch}}}"),
         *[(f".rl .rule{k}", f"{{stroke:{theme.rule}}}") for k in (1, 2, 3)],
         (".rl .path", f"{{stroke:{theme.ink}}}"),
-        (".rl .end", f"{{fill:{theme.ink}}}"),
         (".rl .mark", f"{{stroke:{theme.mark}}}"),
         *[(f".rl .c{k}", f"{{fill:{colour}}}") for k, colour in enumerate(theme.categories)],
         *[(f".rl .r{k}", f"{{fill:{colour}}}") for k, colour in enumerate(theme.ramp)],

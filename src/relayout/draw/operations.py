@@ -14,7 +14,7 @@ from ..nested import product
 from .cells import step_of, text_of
 from .panes import Cell, Logical, Look, Subject, Tint
 from .scene import CATEGORIES, PLAIN, Meaning, Pane, Scale, Scene
-from .subjects import titled
+from .words import titled
 
 DIVIDES = (algebra.logical_divide, algebra.zipped_divide, algebra.tiled_divide, algebra.flat_divide)
 PRODUCTS = (

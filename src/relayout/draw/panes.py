@@ -108,13 +108,11 @@ class Logical:
 
     def _chosen(self) -> tuple[int | None, int | None]:
         """The dimensions that run down and across: by default the last two that have more than one coordinate."""
-        free = [d for d in range(len(self.lines)) if d not in self.look.at]
         chosen = [self.look.rows, self.look.columns]
-        ordered = sorted(free, key=lambda d: (self.lines[d].length > 1, d))
-        for k in (1, 0):
-            left = [d for d in ordered if d not in chosen]
-            if chosen[k] is None and left:
-                chosen[k] = left[-1]
+        free = [d for d in range(len(self.lines)) if d not in self.look.at and d not in chosen]
+        best = sorted(free, key=lambda d: (self.lines[d].length > 1, d), reverse=True)
+        for d in sorted(best[: chosen.count(None)], reverse=True):
+            chosen[1 if chosen[1] is None else 0] = d
         return chosen[0], chosen[1]
 
     def _fit(self, limit: int) -> None:

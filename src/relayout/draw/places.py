@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from math import sqrt
-from textwrap import wrap
 from typing import Literal, NamedTuple
 
 from .scene import STEPS, Axis, Grid, Pane, Scene
+from .words import folded
 
 PAGE = 1120
 """Where a row of panes or grids is broken."""
@@ -53,13 +54,14 @@ class Geometry(NamedTuple):
 
 
 def geometry(pane: Pane) -> Geometry:
-    """The measures that all grids of a pane share, wide enough for every text."""
+    """The measures that all grids of a pane share, wide enough for every text, and for arrows where there are some."""
     lines = [line for grid in pane.grids for text in set(grid.texts) for line in text.split("\n")]
     longest = max(map(len, lines), default=0)
     tall = any("\n" in text for grid in pane.grids for text in grid.texts)
     labels = max(map(len, pane.columns.labels), default=0)
-    width = max(round(longest * _CHARACTER + 9), round(labels * _SMALL + 4), 24 if longest else 16)
-    height = 36 if tall else 24 if longest else 16
+    room = 8 if any(grid.path for grid in pane.grids) else 0
+    width = max(round(longest * _CHARACTER + 9), round(labels * _SMALL + 4), 24 if longest else 16) + room
+    height = (36 if tall else 24 if longest else 16) + room
     axis = len(pane.rows.name) + 2 if pane.rows.name else 0
     names = max([axis, *map(len, pane.rows.labels)])
     left = round(names * _SMALL) + 8 if names else 3
@@ -77,12 +79,13 @@ class Label(NamedTuple):
 
 
 def labels(pane: Pane, place: Geometry) -> Iterator[Label]:
-    """The labels that have room: all of them, unless they are wider than their cells; and the names of the axes."""
+    """The labels that have room, all but those of columns narrower than theirs; and the names of the axes."""
     head = place.top - 9.5
     for k, text in _shown(pane.columns, place.width):
         yield Label("column", place.left + place.width * (k + 0.5), head, text)
-    for k, text in _shown(pane.rows, 2 * place.height):
-        yield Label("row", place.left - 5, place.top + place.height * (k + 0.5), text)
+    for k, text in enumerate(pane.rows.labels):
+        if text:
+            yield Label("row", place.left - 5, place.top + place.height * (k + 0.5), text)
     names = "".join([axis.name and f"{axis.name}{arrow}" for axis, arrow in ((pane.rows, "↓"), (pane.columns, "→"))])
     if names and place.top > 3:
         yield Label("row", max(place.left - 5, round(len(names) * _SMALL)), head, names)
@@ -107,6 +110,26 @@ def outline(place: Geometry, cells: frozenset[int]) -> Iterator[tuple[int, int, 
             yield x, y, x, bottom
         if column == place.columns - 1 or k + 1 not in cells:
             yield right, y, right, bottom
+
+
+def steps(place: Geometry, grid: Grid) -> Iterator[tuple[float, float, float, float]]:
+    """The steps of a grid's path: from beside the text of a cell to beside that of the next."""
+    for k, m in pairwise(grid.path):
+        (x, y), (u, v) = place.middle(k), place.middle(m)
+        away, near = _reach(grid.texts[k], u - x, v - y), _reach(grid.texts[m], u - x, v - y)
+        yield x + away * (u - x), y + away * (v - y), u - near * (u - x), v - near * (v - y)
+
+
+def text_box(text: str) -> tuple[float, float]:
+    """Half the width and half the height of a cell's text with a little room around it."""
+    lines = text.split("\n")
+    return max(map(len, lines)) * _CHARACTER / 2 + 1, 5.5 * len(lines) + 1 if text else 1
+
+
+def _reach(text: str, right: float, down: float) -> float:
+    """How much of a way from the middle of a text lies on it."""
+    wide, high = text_box(text)
+    return min(wide / abs(right) if right else 1, high / abs(down) if down else 1)
 
 
 # ---- whole pictures --------------------------------------------------------------------------------------
@@ -213,7 +236,7 @@ def _block(pane: Pane) -> _Block:
     count = max(len(pane.grids), 1)
     across = max(1, min((PAGE - 2 * _MARGIN) // step[0], count if count <= 4 else _squarest(count, *step)))
     wide = across * step[0] - _GAP // 2
-    title = wrap(pane.title, max(round(wide / _CHARACTER), 48), break_long_words=True) if pane.title else []
+    title = folded(pane.title, max(round(wide / _CHARACTER), 48))
     written = max([round(len(line) * _CHARACTER) for line in title], default=0)
     tall = -(-count // across) * step[1] - _GAP // 2 + _LINE * len(title) + 6 * bool(title)
     return _Block(max(wide, written), tall, title, across, step, place)

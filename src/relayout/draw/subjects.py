@@ -17,9 +17,7 @@ from ..layout import Layout
 from ..tensor_data import is_tensor
 from .cells import CELLS, COLORS
 from .panes import WINDOW, Look, Subject, marked
-
-LONGEST = 400
-"""Titles of more characters are cut."""
+from .words import titled
 
 
 def subjects_of(things: Sequence[Any], shape: Any, axes: str | None, dtype: Any) -> list[Subject]:
@@ -67,12 +65,6 @@ def _subject(x: Any, found: Any, shape: Any, axes: str | None, order: str | None
 
 def _names(axes: str | None, rank: int) -> str:
     return checked_axes(axes, rank) or ""
-
-
-def titled(text: str) -> str:
-    """A text on one line, cut where it is long."""
-    line = " ".join(text.split())
-    return line if len(line) <= LONGEST else f"{line[: LONGEST - 4]} ..."
 
 
 # ---- the look --------------------------------------------------------------------------------------------

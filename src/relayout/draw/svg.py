@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from html import escape
 from itertools import groupby
+from math import hypot
 from zlib import crc32
 
 from .colours import css
-from .places import Geometry, Swatch, arranged, labels, outline
+from .places import Geometry, Swatch, arranged, labels, outline, steps, text_box
 from .scene import PADDING, PLAIN, STEPS, Grid, Pane, Scene
 
 
@@ -71,7 +72,7 @@ def _grid(pane: Pane, grid: Grid, place: Geometry, hatch: str) -> Iterator[str]:
     yield f'<path class="line" d="{_lines(place)}"/>'
     yield from _rules(pane, place)
     if grid.path:
-        yield from _order(place, grid.path)
+        yield from _order(place, grid)
     if grid.marked:
         edges = [f"M{x} {y}L{right} {bottom}" for x, y, right, bottom in outline(place, grid.marked)]
         yield f'<path class="mark" d="{"".join(edges)}"/>'
@@ -117,13 +118,29 @@ def _rules(pane: Pane, place: Geometry) -> Iterator[str]:
         yield f'<path class="rule{weight}" d="{"".join(paths)}"/>'
 
 
-def _order(place: Geometry, path: Sequence[int]) -> Iterator[str]:
-    """A line through the middles of the cells, from a dot to a square."""
-    middles = [place.middle(k) for k in path]
-    yield f'<path class="path" d="M{"L".join([f"{x:g} {y:g}" for x, y in middles])}"/>'
-    (x, y), (u, v) = middles[0], middles[-1]
-    yield f'<circle class="end" cx="{x:g}" cy="{y:g}" r="5"/>'
-    yield f'<rect class="end" x="{u - 4.5:g}" y="{v - 4.5:g}" width="9" height="9"/>'
+def _order(place: Geometry, grid: Grid) -> Iterator[str]:
+    """Arrows from cell to cell, fainter where they pass over others, and a frame around the text of the first."""
+    looks: dict[str, list[str]] = {"path": [], "path far": []}
+    for x, y, u, v in steps(place, grid):
+        length = hypot(u - x, v - y) or 1
+        ahead, down = _HEAD * (u - x) / length, _HEAD * (v - y) / length
+        left, right = (-ahead - down / 2, ahead / 2 - down), (down / 2 - ahead, -ahead / 2 - down)
+        far = abs(u - x) > 1.5 * place.width or abs(v - y) > 1.5 * place.height
+        arrow = f"M{_pair(x, y)}L{_pair(u, v)}m{_pair(*left)}L{_pair(u, v)}l{_pair(*right)}"
+        looks["path far" if far else "path"].append(arrow)
+    for look, arrows in looks.items():
+        yield f'<path class="{look}" d="{"".join(arrows)}"/>' if arrows else ""
+    (x, y), (wide, high) = place.middle(grid.path[0]), text_box(grid.texts[grid.path[0]])
+    size = f'width="{2 * wide + 2:.4g}" height="{2 * high + 2:.4g}"'
+    yield f'<rect class="path" x="{x - wide - 1:.4g}" y="{y - high - 1:.4g}" {size} rx="4"/>'
+
+
+_HEAD = 4
+"""How long the head of an arrow is."""
+
+
+def _pair(x: float, y: float) -> str:
+    return f"{round(x, 1):g} {round(y, 1):g}"
 
 
 def _texts(grid: Grid, place: Geometry) -> Iterator[str]:

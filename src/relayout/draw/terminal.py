@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from textwrap import wrap
 from typing import NamedTuple
 
 from .colours import LIGHT
 from .scene import PADDING, PLAIN, STEPS, Axis, Grid, Meaning, Pane, Scale, Scene
+from .words import folded
 
 PAGE = 100
 """How wide a text is that is not for a terminal; a grid that is wider stays whole."""
@@ -109,7 +109,7 @@ def _pane(pane: Pane, pen: _Pen, width: int | None, alone: bool) -> Block:
     inside = _beside(blocks, [""] * len(blocks), width or PAGE)
     page = width or PAGE
     room = page if alone else min(page, max(_NARROWEST, _width(inside)))
-    return [*[[Span(line, pen.strong)] for line in wrap(pane.title, room)], *inside]
+    return [*[[Span(line, pen.strong)] for line in folded(pane.title, room)], *inside]
 
 
 def _beside(blocks: Sequence[Block], joints: Sequence[str], width: int) -> Block:
@@ -257,7 +257,7 @@ def _legend(legend: Sequence[Meaning], pen: _Pen, width: int) -> Iterator[Line]:
             swatch = [Span(" ", pen.cell("ramp", step)) for step in range(STEPS)]
         else:
             swatch = [Span("   ", pen.cell("categories", tint))]
-        for line in wrap(words, max(width - _length(swatch) - 1, 1)):
+        for line in folded(words, max(width - _length(swatch) - 1, 1)):
             yield [*swatch, Span(f" {line}")]
             swatch = [Span(" " * _length(swatch))]
 
@@ -267,4 +267,4 @@ def _notes(scene: Scene, width: int) -> Iterator[Line]:
     if any(grid.path for pane in scene.panes for grid in pane.grids):
         notes.append("The path is drawn in SVG, HTML and TikZ only.")
     for note in notes:
-        yield from [[Span(line)] for line in wrap(note, width, subsequent_indent="  ")]
+        yield from [[Span(line)] for line in folded(note, width, "  ")]

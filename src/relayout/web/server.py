@@ -11,10 +11,15 @@ import json
 import secrets
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
+from io import BufferedReader, RawIOBase
+from socket import socket
 from socketserver import TCPServer
+from threading import BoundedSemaphore
+from time import monotonic
 from typing import Any
 
 from ..draw.colours import css
@@ -23,6 +28,12 @@ from .handle import handle
 
 BODY_LIMIT = 1 << 16
 """The longest question, in bytes."""
+
+LINES = 64
+"""The most connections at a time; a browser has six. More are hung up on."""
+
+PATIENCE = 10.0
+"""The seconds in which a request must have come in."""
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
@@ -54,11 +65,13 @@ class Explorer(ThreadingHTTPServer):
     """The server; ``url`` is where its page is."""
 
     daemon_threads = True
+    request_queue_size = LINES
 
     def __init__(self, port: int = 0, answer: Callable[[Any], dict[str, Any]] = handle) -> None:
         self.token = secrets.token_urlsafe(16)
         self.files = served_files()
         self.answer = answer
+        self.free_lines = BoundedSemaphore(LINES)
         super().__init__(("127.0.0.1", port), _Request)
         self.hosts = tuple([f"{name}:{self.server_port}" for name in ("127.0.0.1", "localhost")])
 
@@ -67,15 +80,45 @@ class Explorer(ThreadingHTTPServer):
         TCPServer.server_bind(self)
         self.server_name, self.server_port = self.socket.getsockname()
 
+    def process_request(self, request: Any, client_address: Any) -> None:
+        if self.free_lines.acquire(blocking=False):
+            super().process_request(request, client_address)
+        else:
+            self.shutdown_request(request)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self.free_lines.release()
+
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A browser that hangs up is no error; anything else is told as the library's mistake."""
+        """A browser that hangs up is no error; anything else is told as the library's mistake, here and to the page."""
         error = sys.exception()
         if error is not None and not isinstance(error, ConnectionError | TimeoutError):
             sys.excepthook(type(error), error, error.__traceback__)
+            with suppress(OSError):
+                request.sendall(b"HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
 
     @property
     def url(self) -> str:
         return f"http://{self.hosts[0]}/{self.token}/"
+
+
+class _Incoming(RawIOBase):
+    """What a browser sends, until a deadline: a byte now and then does not keep a line open."""
+
+    deadline = 0.0
+
+    def __init__(self, connection: socket) -> None:
+        self._connection = connection
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        self._connection.settimeout(max(self.deadline - monotonic(), 0.001))
+        return self._connection.recv_into(buffer)
 
 
 class _Request(BaseHTTPRequestHandler):
@@ -83,12 +126,30 @@ class _Request(BaseHTTPRequestHandler):
     server_version = "relayout"
     sys_version = ""
     protocol_version = "HTTP/1.1"
+    default_request_version = "HTTP/1.0"
     disable_nagle_algorithm = True
-    timeout = 10
+    timeout = PATIENCE
+
+    def setup(self) -> None:
+        super().setup()
+        self.incoming = _Incoming(self.connection)
+        self.rfile = BufferedReader(self.incoming)
+
+    def handle_one_request(self) -> None:
+        self.incoming.deadline = monotonic() + self.timeout
+        super().handle_one_request()
+        self.connection.settimeout(self.timeout)
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """What the standard library refuses is refused as all else is."""
+        self._refuse(HTTPStatus(code))
 
     def do_GET(self) -> None:
         path = self._path()
         if path is None:
+            return
+        if self.headers.get("Content-Length", "0") != "0" or "Transfer-Encoding" in self.headers:
+            self._refuse(HTTPStatus.BAD_REQUEST)
             return
         found = self.server.files.get(path)
         if found is None:
@@ -121,8 +182,9 @@ class _Request(BaseHTTPRequestHandler):
 
     def _path(self) -> str | None:
         """What comes behind the token; None where the request was refused."""
-        host, origin = self.headers.get("Host"), self.headers.get("Origin")
-        if host not in self.server.hosts or origin not in (None, *[f"http://{name}" for name in self.server.hosts]):
+        own = self.server.hosts
+        hosts, origins = self.headers.get_all("Host", []), self.headers.get_all("Origin", [])
+        if len(hosts) != 1 or hosts[0] not in own or not {*origins} <= {f"http://{name}" for name in own}:
             self._refuse(HTTPStatus.FORBIDDEN)
             return None
         token, slash, path = self.path.removeprefix("/").partition("/")
@@ -136,8 +198,8 @@ class _Request(BaseHTTPRequestHandler):
         if self.headers.get_content_type() != "application/json":
             self._refuse(HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
             return None
-        length = self.headers.get("Content-Length", "")
-        if not (length.isascii() and length.isdigit()) or "Transfer-Encoding" in self.headers:
+        length, *more = self.headers.get_all("Content-Length", [""])
+        if more or not (length.isascii() and length.isdigit()) or "Transfer-Encoding" in self.headers:
             self._refuse(HTTPStatus.LENGTH_REQUIRED)
             return None
         if len(length) > 9 or int(length) > BODY_LIMIT:

@@ -5,7 +5,8 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from http.client import HTTPConnection
 from threading import Thread
 from typing import Any
@@ -19,7 +20,7 @@ from relayout import catalog
 from relayout.draw.drawing import Drawing
 from relayout.web.handle import handle
 from relayout.web.presets import PRESETS
-from relayout.web.server import BODY_LIMIT, Explorer
+from relayout.web.server import BODY_LIMIT, LINES, Explorer
 from relayout.web.state import TEXT_LIMIT, State, example_shape, notations
 from relayout.web.view import BINARY, CELLS, UNARY
 
@@ -124,6 +125,8 @@ def test_an_error_names_the_field_and_the_place() -> None:
     assert (error["field"], error["text"], error["position"]) == ("b", "(3,4:(1", 4)
     assert view(a="nChw8c", shape="1,2")["error"]["field"] == "shape"
     assert view(a="nChw8c", axes="abcd")["error"]["field"] == "axes"
+    for axes in ("a", "abc", "aa", "<b"):
+        assert view(a="(3,4):(4,1)", axes=axes)["error"]["field"] == "axes"
     assert view(a="nChw8c", dtype="float17")["error"]["field"] == "dtype"
     assert view(a="(3,4):(4,1)", do="threads")["error"]["field"] == "tile"
     assert view(a="(3,4):(4,1)", width="many")["error"]["field"] == "width"
@@ -133,11 +136,26 @@ def test_an_error_names_the_field_and_the_place() -> None:
 
 def test_slices_that_find_no_room_are_asked_for_one_by_one() -> None:
     answer = view(a="(300,64,64):(4096,64,1)")
-    assert answer["sliders"] == [{"dim": 0, "name": "0", "extent": "300"}]
+    assert answer["sliders"] == [{"dim": 0, "name": "0", "extent": "300", "value": "0"}]
     assert len(answer["data"]["panes"][0]["grids"]) == 1
     shown = view(a="(300,64,64):(4096,64,1)", at="0:299")
     assert texts(shown)[0] == str(299 * 4096)
+    assert shown["sliders"][0]["value"] == "299"
     assert not view(a="(3,4,5):(20,5,1)")["sliders"]
+    assert not view(a="(0,3,5):(20,5,1)")["sliders"]
+
+
+@pytest.mark.parametrize("at", ["0:300", "zz", "0:-3", "0:1e+20", "0:", f"0:{'9' * 4000}", "0:\u0663"])
+def test_a_slice_that_is_not_there_is_the_first(at: str) -> None:
+    answer = view(a="(300,64,64):(4096,64,1)", at=at)
+    assert answer["sliders"][0]["value"] == "0"
+    assert (texts(answer)[0], len(answer["data"]["panes"][0]["grids"])) == ("0", 1)
+
+
+def test_a_slice_past_2_53_is_exact() -> None:
+    answer = view(a="(100000000000000000000,64,64):(4096,64,1)", at="0:90000000000000000001")
+    assert answer["data"]["panes"][0]["grids"][0]["fixed"] == ["90000000000000000001", None, None]
+    assert texts(answer)[0] == str(90000000000000000001 * 4096)
 
 
 def test_dimensions_that_a_layout_does_not_have_are_left_out() -> None:
@@ -160,6 +178,10 @@ def test_the_ledger_counts_what_is_wasted() -> None:
 def test_too_much_is_refused() -> None:
     assert view(a="x" * (TEXT_LIMIT + 1))["error"]["name"] == "LimitExceeded"
     assert "error" in view(a=f"({'9' * 4000},{'9' * 4000}):(1,2)")
+    twos, powers = ",".join(["2"] * 40), ",".join([str(3**k) for k in range(40)])
+    assert "40 dimensions" in view(a=f"({twos}):({powers})")["error"]["message"]
+    flat = view(a=f"(({twos}),1):(({powers}),0)", do="coalesce")
+    assert "40 dimensions" in flat["error"]["message"]
     answer = view(a="(100000,100000):(100000,1)")
     assert sum(len(grid["texts"]) for grid in answer["data"]["panes"][0]["grids"]) <= CELLS
 
@@ -277,8 +299,21 @@ def test_it_listens_on_this_machine_only(server: Explorer) -> None:
     assert server.server_address[0] == "127.0.0.1"
 
 
-@pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1", "127.0.0.1:1", "[::1]:80", ""])
+@pytest.mark.parametrize(
+    "host",
+    [
+        "evil.example",
+        "evil.example:PORT",
+        "127.0.0.1",
+        "127.0.0.1:1",
+        "[::1]:PORT",
+        "",
+        "localhost.:PORT",
+        "0.0.0.0:PORT",
+    ],
+)
 def test_foreign_hosts_are_refused(server: Explorer, host: str) -> None:
+    host = host.replace("PORT", str(server.server_port))
     assert sent(server, "GET", f"/{server.token}/", Host=host)[0] == 403
     assert asked(server, "{}", Host=host) == 403
 
@@ -286,6 +321,39 @@ def test_foreign_hosts_are_refused(server: Explorer, host: str) -> None:
 @pytest.mark.parametrize("origin", ["http://evil.example", "null", "https://127.0.0.1", "http://127.0.0.1:1"])
 def test_foreign_origins_are_refused(server: Explorer, origin: str) -> None:
     assert asked(server, "{}", Origin=origin) == 403
+
+
+def spoken(server: Explorer, *words: str, body: str = "") -> bytes:
+    """The whole answer to lines as they are, until the server hangs up."""
+    with socket.create_connection(("127.0.0.1", server.server_port), timeout=20) as line:
+        line.sendall(("\r\n".join(words) + "\r\n\r\n" + body).encode("latin-1"))
+        line.shutdown(socket.SHUT_WR)
+        return b"".join(iter(lambda: line.recv(4096), b""))
+
+
+def test_a_second_host_origin_or_length_is_refused(server: Explorer) -> None:
+    port, post = server.server_port, f"POST /{server.token}/handle HTTP/1.1"
+    own, kind = f"Host: 127.0.0.1:{port}", "Content-Type: application/json"
+    assert b" 403 " in spoken(server, post, own, "Host: evil.example", kind, "Content-Length: 2", body="{}")
+    mine, other = f"Origin: http://127.0.0.1:{port}", "Origin: http://evil.example"
+    assert b" 403 " in spoken(server, post, own, mine, other, kind, "Content-Length: 2", body="{}")
+    assert b" 411 " in spoken(server, post, own, kind, "Content-Length: 2", "Content-Length: 50", body="{}")
+    assert b" 200 " in spoken(server, post, own, mine, kind, "Content-Length: 2", body="{}")
+
+
+def test_what_follows_a_request_without_a_body_is_no_request(server: Explorer) -> None:
+    hidden = f"GET /{server.token}/ HTTP/1.1\r\nHost: 127.0.0.1:{server.server_port}\r\n\r\n"
+    words = f"GET /{server.token}/ HTTP/1.1", f"Host: 127.0.0.1:{server.server_port}", f"Content-Length: {len(hidden)}"
+    answer = spoken(server, *words, body=hidden)
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert answer.count(b"HTTP/1.1 ") == 1
+
+
+@pytest.mark.parametrize("words", ["<b> x y z", "GET / HTTP/9.9", "GET " + "x" * 70000 + " HTTP/1.1"])
+def test_what_is_no_request_is_refused_like_all_else(server: Explorer, words: str) -> None:
+    answer = spoken(server, words)
+    assert b"Content-Security-Policy: default-src 'none'" in answer
+    assert b"text/plain" in answer
 
 
 def test_its_own_origin_is_answered(server: Explorer) -> None:
@@ -355,6 +423,64 @@ def test_a_line_that_says_nothing_is_dropped(server: Explorer, monkeypatch: pyte
     with socket.create_connection(("127.0.0.1", server.server_port), timeout=20) as line:
         line.sendall(b"GET / HT")
         assert line.recv(64) == b""
+
+
+def test_a_line_that_says_little_is_dropped(server: Explorer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server.RequestHandlerClass, "timeout", 0.6)
+    start = time.monotonic()
+    with socket.create_connection(("127.0.0.1", server.server_port), timeout=20) as line:
+        line.settimeout(0.2)
+        while time.monotonic() - start < 10:
+            try:
+                line.sendall(b"G")
+                assert line.recv(64) == b""
+                break
+            except TimeoutError:
+                continue
+            except ConnectionError:
+                break
+    assert time.monotonic() - start < 5
+
+
+def test_there_are_only_so_many_lines() -> None:
+    with Explorer() as server, ExitStack() as lines:
+        Thread(target=server.serve_forever, daemon=True).start()
+        where = "127.0.0.1", server.server_port
+        for _ in range(LINES):
+            lines.enter_context(socket.create_connection(where, timeout=20))
+        with socket.create_connection(where, timeout=5) as line:
+            assert line.recv(64) == b""
+        lines.close()
+        wait_until(lambda: answers(server))
+        server.shutdown()
+
+
+def answers(server: Explorer) -> bool:
+    try:
+        return sent(server, "GET", f"/{server.token}/")[0] == 200
+    except OSError:
+        return False
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    end = time.monotonic() + 10
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def test_a_mistake_of_the_library_is_told_to_both(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[type[BaseException]] = []
+    monkeypatch.setattr(sys, "excepthook", lambda kind, error, trace: told.append(kind))
+
+    def mistaken(question: Any) -> dict[str, Any]:
+        raise ZeroDivisionError
+
+    with Explorer(answer=mistaken) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        assert asked(server, "{}") == 500
+        server.shutdown()
+    assert told == [ZeroDivisionError]
 
 
 # ---- the command -----------------------------------------------------------------------------------------

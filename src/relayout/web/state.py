@@ -85,7 +85,8 @@ class State:
     @property
     def fixed(self) -> dict[int, int]:
         """The dimensions that stand still, as in ``0:3,2:1``."""
-        return {int(d): int(n) for d, n in re.findall(r"(\d{1,3}):(\d{1,18})", self.at)}
+        pairs = [re.fullmatch(r"(\d{1,3}):(\d{1,300})", pair, re.ASCII) for pair in self.at.split(",")]
+        return {int(pair[1]): int(pair[2]) for pair in pairs if pair}
 
     def dimension(self, field: str) -> int | None:
         """The dimension that a field says, by its number."""

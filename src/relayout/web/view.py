@@ -17,13 +17,17 @@ from ..draw.drawing import Drawing
 from ..draw.html import data, figures
 from ..draw.make import draw
 from ..draw.scene import Scene
-from ..errors import NotExpressible, ShapeError, shown
+from ..errors import LimitExceeded, NotExpressible, ShapeError, shown
+from ..factors import checked_axes
 from ..format import Format
 from ..layout import Layout
 from .state import State, blaming, found_in, notations, shape_for
 
 CELLS = 1 << 14
 """The most cells of a pane on the page."""
+
+DIMENSIONS = 32
+"""The most dimensions of a layout on the page."""
 
 BINARY: dict[str, Callable[..., Layout]] = {
     "composition": composition,
@@ -39,6 +43,9 @@ UNARY: dict[str, Callable[..., Layout]] = {
     "right_inverse": algebra.right_inverse,
     "left_inverse": algebra.left_inverse,
 }
+LOOKS = ("", "look", "beside", "compare")
+"""What draws layouts as the fields say, slices and all."""
+
 WHOLE_LAYOUTS = ("blocked_product", "raked_product")
 """The operations whose second operand is a layout, never a tiler."""
 
@@ -64,7 +71,19 @@ class Seen(NamedTuple):
 
 
 def see(state: State) -> Seen:
-    """The picture of a state."""
+    """The picture of a state, before anything of it is drawn."""
+    seen = _seen(state)
+    for subject in seen.subjects:
+        if subject.layout.rank > DIMENSIONS:
+            raise LimitExceeded(
+                f"{subject.layout.rank} dimensions are more than the {DIMENSIONS} that are drawn.",
+                hint="nest some of them into one, as in (2,(2,2))",
+                limit=DIMENSIONS,
+            )
+    return seen
+
+
+def _seen(state: State) -> Seen:
     if state.do in BINARY or state.do in UNARY:
         return _operation(state)
     if state.do == "compare":
@@ -97,10 +116,10 @@ def _subjects(state: State, *names: str) -> list[Subject]:
         with blaming("shape" if shape is None or state.shape else name):
             if shape is None:
                 raise ShapeError("this text says nothing about the shape.", hint="pass shape=(...)")
-            axes = x.axes if isinstance(x, Format) else state.axes
-            subjects.append(
-                Subject(name.upper(), getattr(state, name), x, with_shape(x, shape), axes or state.axes, example)
-            )
+            made = with_shape(x, shape)
+        with blaming("axes"):
+            axes = checked_axes((x.axes if isinstance(x, Format) else None) or state.axes or None, made.rank)
+        subjects.append(Subject(name.upper(), getattr(state, name), x, made, axes or "", example))
     return subjects
 
 
@@ -211,9 +230,10 @@ def view(state: State) -> dict[str, Any]:
     """The picture, and what the page shows beside its fields."""
     seen = see(state)
     scene = seen.drawing.scene(CELLS)
-    sliders = _sliders(scene)
-    if sliders and not state.at:
-        return view(replace(state, at=",".join([f"{slider['dim']}:0" for slider in sliders])))
+    sliders = _sliders(scene, state.fixed) if state.do in LOOKS else []
+    places = ",".join([f"{slider['dim']}:{slider['value']}" for slider in sliders])
+    if sliders and places != state.at:
+        return view(replace(state, at=places))
     scene = replace(scene, notes=[note for note in scene.notes if note != str(seen.verdict)])
     return {
         "figures": figures(scene),
@@ -241,13 +261,17 @@ def _verdict(verdict: Comparison) -> dict[str, Any]:
     return {"same": bool(verdict), "words": str(verdict), "coordinate": where}
 
 
-def _sliders(scene: Scene) -> list[dict[str, Any]]:
+def _sliders(scene: Scene, fixed: dict[int, int]) -> list[dict[str, Any]]:
     """The dimensions whose slices did not all find room, for the page to ask about one by one."""
     for pane in scene.panes:
-        if pane.kind != "logical" or pane.layout is None:
+        if pane.kind != "logical" or pane.layout is None or not pane.grids:
             continue
         extents = pane.layout.extents
         still = [d for d, n in enumerate(extents) if n > 1 and d not in (pane.rows.dim, pane.columns.dim)]
         if any(len({grid.fixed[d] for grid in pane.grids}) < extents[d] for d in still):
-            return [{"dim": d, "name": pane.names[d], "extent": str(extents[d])} for d in still]
+            return [_slider(d, pane.names[d], extents[d], fixed.get(d, 0)) for d in still]
     return []
+
+
+def _slider(dim: int, name: str, extent: int, place: int) -> dict[str, Any]:
+    return {"dim": dim, "name": name, "extent": str(extent), "value": str(place if place < extent else 0)}

@@ -3,32 +3,43 @@
 import { slider } from "../picture/slices.js";
 
 /**
- * @typedef {{dim: number, name: string, extent: string}} Slider
+ * Where the server's slice is along a dimension.
+ * @typedef {{dim: number, name: string, extent: string, value: string}} Slider
  */
 
 /**
- * Show a slider for each dimension, and tell what they say, as in "0:3,2:1".
+ * Show a slider for each dimension, and tell what they say, as in "0:3,2:1". Those in sight stay, for whoever holds one.
  * @param {HTMLElement} root
  * @param {Slider[]} sliders
- * @param {string} at
  * @param {(at: string) => void} chosen
  */
-export function showSliders(root, sliders, at, chosen) {
+export function showSliders(root, sliders, chosen) {
+  const which = sliders.map(({ dim, name, extent }) => `${dim} ${name} ${extent}`).join();
   root.hidden = sliders.length === 0;
-  const shown = [...root.querySelectorAll("input")].map((input) => `${input.dataset.dim}/${Number(input.max) + 1}`);
-  if (shown.join() === sliders.map(({ dim, extent }) => `${dim}/${extent}`).join()) return;
-  const bar = document.createElement("div");
-  bar.className = "sliders";
-  const places = new Map(at.split(",").map((pair) => /** @type {[string, string]} */ (pair.split(":"))));
+  if (root.dataset.which !== which) root.replaceChildren(bar(sliders, chosen));
+  root.dataset.which = which;
+  const [inputs, outputs] = [root.querySelectorAll("input"), root.querySelectorAll("output")];
+  sliders.forEach(({ value }, k) => {
+    inputs[k].value = value;
+    outputs[k].textContent = value;
+  });
+}
+
+/**
+ * @param {Slider[]} sliders
+ * @param {(at: string) => void} chosen
+ */
+function bar(sliders, chosen) {
+  const made = document.createElement("div");
+  made.className = "sliders";
   for (const { dim, name, extent } of sliders) {
-    const { label, input, output } = slider(name, Number(extent), () => {
+    // A range is a double: past its integers there are coordinates that only a link can name.
+    const { label, input, output } = slider(name, Math.min(Number(extent), Number.MAX_SAFE_INTEGER), () => {
       output.textContent = input.value;
-      chosen([...bar.querySelectorAll("input")].map((each) => `${each.dataset.dim}:${each.value}`).join(","));
+      chosen([...made.querySelectorAll("input")].map((each) => `${each.dataset.dim}:${each.value}`).join(","));
     });
-    input.value = places.get(`${dim}`) ?? "0";
     input.dataset.dim = `${dim}`;
-    output.textContent = input.value;
-    bar.append(label);
+    made.append(label);
   }
-  root.replaceChildren(bar);
+  return made;
 }

@@ -244,6 +244,41 @@ def test_a_large_picture_is_enlarged_and_scrolled_to_what_is_pinned(opened: Open
     assert pin["x"] + pin["width"] <= scroller["x"] + scroller["width"] + 4
 
 
+def test_rules_between_blocks_are_whole_and_so_are_the_edges(opened: Open, tmp_path: Path) -> None:
+    layout = rl.Layout(((8, 9), (8, 9)), ((1, 64), (8, 576)))
+    page = opened(saved(rl.draw(layout), tmp_path), width=1900, height=3000)
+    expect(page.locator("canvas")).to_be_visible()
+    page.wait_for_timeout(50)
+    # Columns and rows of pixels that are dark all along, each run of them one rule.
+    rules = page.locator("canvas").evaluate(
+        """canvas => {
+          const { width, height } = canvas, [left, top] = [40, 30];
+          const { data } = canvas.getContext("2d").getImageData(0, 0, width, height);
+          const dark = (x, y) => data[4 * (y * width + x)] < 110;
+          const all = (count, test) => Array.from({ length: count }, (_, k) => k).every(test);
+          const down = Array.from({ length: width }, (_, x) => all(height - top - 8, k => dark(x, top + k)));
+          const across = Array.from({ length: height }, (_, y) => all(width - left - 8, k => dark(left + k, y)));
+          return [down, across].map(lines => lines.filter((line, k) => line && !lines[k - 1]).length);
+        }"""
+    )
+    assert rules == [10, 10]
+
+
+def test_a_wide_picture_is_all_in_sight(opened: Open, tmp_path: Path) -> None:
+    page = opened(saved(rl.draw(rl.Layout.row_major(64, 300)), tmp_path))
+    assert page.locator(".scroll").evaluate("box => box.scrollWidth <= box.clientWidth")
+
+
+def test_texts_too_small_to_read_are_left_out(opened: Open, tmp_path: Path) -> None:
+    page = opened(saved(rl.draw(rl.Layout.row_major(4, 200)), tmp_path))
+    expect(cell(page, "7")).to_be_visible()
+    page.get_by_role("button", name="fit the width").click()
+    expect(cell(page, "7")).to_be_hidden()
+    for _ in range(12):
+        page.get_by_role("button", name="larger").click()
+    expect(cell(page, "7")).to_be_visible()
+
+
 def test_light_and_dark(opened: Open, tmp_path: Path) -> None:
     url = saved(rl.draw(rl.Layout.row_major(70, 70), color="none"), tmp_path)
 
@@ -275,6 +310,22 @@ def test_texts_stay_texts(opened: Open, tmp_path: Path) -> None:
     expect(page.locator("img")).to_have_count(0)
 
 
+def test_a_page_runs_no_script_but_its_own(browser: Browser, tmp_path: Path) -> None:
+    page = browser.new_page()
+    page.goto(saved(rl.draw("(3,4):(4,1)"), tmp_path))
+    ran = page.evaluate(
+        """async () => {
+          document.body.insertAdjacentHTML("beforeend", "<img src='data:,' onerror='window.evil = 1'>");
+          document.body.append(Object.assign(document.createElement("script"), { textContent: "window.evil = 2" }));
+          await new Promise(done => setTimeout(done, 100));
+          const asked = await fetch("data:,x").then(() => "answered", () => "refused");
+          return [window.evil ?? 0, asked];
+        }"""
+    )
+    page.close()
+    assert ran == [0, "refused"]
+
+
 # ---- the explorer ----------------------------------------------------------------------------------------
 
 
@@ -301,6 +352,48 @@ def test_a_pin_is_in_the_link_and_a_link_shows_the_same(explored: Open, opened: 
     expect(other.locator("output").first).to_have_text("1")
     expect(other.locator("html")).to_have_attribute("data-theme", "dark")
     assert other.locator("#shape").input_value() == "1,16,9,8"
+
+
+def test_a_pin_in_memory_is_in_the_link_too_and_stays_when_the_look_changes(explored: Open, opened: Open) -> None:
+    page = explored({"a": TILED, "view": "both"})
+    cell(page, "2,1", pane=1).click()
+    expect(page.locator("rect.pin")).to_have_count(2)
+    other = opened(page.url)
+    expect(other.locator("rect.pin")).to_have_count(2)
+    expect(other.locator(".where").first).to_have_text("offset 6")
+    other.locator("#view").select_option("memory")
+    expect(other.locator("figure.pane")).to_have_count(1)
+    expect(other.locator("rect.pin")).to_have_count(1)
+    expect(other.locator(".where").first).to_have_text("offset 6")
+    other.locator("#a").fill("(3,4):(4,1)")
+    expect(other.locator("rect.pin")).to_have_count(0)
+
+
+def test_a_link_with_nonsense_in_it_shows_what_is_left(explored: Open) -> None:
+    page = explored({"a": "(3,4):(4,1)"})
+    for n, words in enumerate(
+        ("pin=0", "pin=0:x", "pin=0:1", "pin=7:1,1", "slice=-5", "slice=1.5", "pin=:,&slice=x&at=x")
+    ):
+        page.evaluate(f"location.hash = 'a=(8,3,{n + 4}):(64,16,1)&{words}'")
+        expect(page.locator(".ledger div").nth(1)).to_contain_text(f"(8, 3, {n + 4})")
+        expect(page.locator("rect.pin")).to_have_count(0)
+
+
+def test_the_way_back_leads_through_what_was_chosen(explored: Open) -> None:
+    page = explored({"a": "(3,4):(4,1)"})
+    page.locator("#a").fill("(3,5):(5,1)")
+    page.get_by_role("button", name="Raked product").click()
+    expect(page.locator("figure.pane")).to_have_count(3)
+    page.get_by_role("radio", name="Look").check()
+    expect(page.locator("figure.pane")).to_have_count(1)
+    page.go_back()
+    expect(page.locator("figure.pane")).to_have_count(3)
+    expect(page.get_by_role("radio", name="raked")).to_be_checked()
+    page.go_back()
+    expect(page.locator("#a")).to_have_value("(3,5):(5,1)")
+    expect(cell(page, "14")).to_be_visible()
+    page.go_forward()
+    expect(page.locator("figure.pane")).to_have_count(3)
 
 
 def test_an_error_is_beside_the_field_and_the_last_picture_stays(explored: Open) -> None:
@@ -333,6 +426,12 @@ def test_slices_without_room_are_fetched(explored: Open) -> None:
     expect(page.locator("#picture .caption")).to_have_text(re.compile("299"))
     box.hover(position={"x": 60, "y": 30})
     expect(page.locator(".where")).to_contain_text(re.compile(r"offset 12\d\d\d\d\d"))
+    page.get_by_role("radio", name="Compare").check()
+    page.locator("#b").fill("((100,3),64,64):((4096,409601),64,1)")
+    page.get_by_role("button", name="show where").click()
+    expect(page.locator(".where")).to_have_text(["offset 409600", "offset 409601"])
+    expect(page.locator("#at output")).to_have_text("100")
+    expect(slider).to_have_value("100")
 
 
 def test_the_algebra_is_a_button_away(explored: Open) -> None:
@@ -360,11 +459,15 @@ def test_a_name_is_picked_from_the_catalog(explored: Open) -> None:
 def test_the_picture_is_copied_in_every_form(explored: Open) -> None:
     page = explored({"a": TILED}, permissions=["clipboard-read", "clipboard-write"])
     drawing = rl.draw(TILED)
-    for name, text in (("text", drawing.text()), ("SVG", drawing.svg()), ("TikZ", drawing.tikz())):
-        page.locator(".copies").get_by_role("button", name=name, exact=True).click()
-        expect(page.locator(".copies").get_by_text("copied")).to_be_visible()
+    forms = {"text": drawing.text(), "SVG": drawing.svg(), "HTML": drawing.html(), "TikZ": drawing.tikz()}
+    forms["Python"] = f'import relayout as rl\n\nrl.draw({TILED!r}).save("picture.svg")\n'
+    for name, text in forms.items():
+        button = page.locator(".copies").get_by_role("button", name=name, exact=True)
+        button.focus()
+        page.keyboard.press("Enter")
+        expect(page.locator(".copies button:focus")).to_have_text("copied")
         assert page.evaluate("navigator.clipboard.readText()") == text
-        expect(page.locator(".copies").get_by_text("copied")).to_have_count(0)
+    expect(page.locator(".copies button:focus")).to_have_text(name)
     page.locator(".rosetta tr", has_text="cute").get_by_role("button").click()
     expect(page.locator(".rosetta").get_by_text("copied")).to_be_visible()
     assert page.evaluate("navigator.clipboard.readText()") == TILED

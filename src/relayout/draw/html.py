@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+from base64 import b64encode
 from collections.abc import Iterator
 from functools import cache
+from hashlib import sha256
 from html import escape
 from importlib.resources import files
 from typing import Any
@@ -42,8 +44,9 @@ _EXACT = 1 << 53
 def render(scene: Scene) -> str:
     """The whole page."""
     parts = {
+        "policy": _policy(),
         "title": escape("; ".join([pane.title for pane in scene.panes]) or "layout"),
-        "style": f"{css()}{_text(STYLE)}",
+        "style": _style(),
         "figures": figures(scene),
         "data": in_script(data(scene)),
         "script": _script(),
@@ -70,6 +73,19 @@ def _text(name: str) -> str:
 def _script() -> str:
     """The modules as one: without what joins them."""
     return "\n".join([_EXPORT.sub("", _IMPORT.sub("", _text(name))) for name in MODULES])
+
+
+@cache
+def _style() -> str:
+    return f"{css()}{_text(STYLE)}"
+
+
+@cache
+def _policy() -> str:
+    """What a page of ours may do: run its script and use its style, as they are, and ask nobody for anything."""
+    script, style = [b64encode(sha256(text.encode()).digest()).decode() for text in (_script(), _style())]
+    allowed = f"script-src 'sha256-{script}'; style-src 'sha256-{style}'; img-src data:"
+    return f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'"
 
 
 # ---- what is seen ----------------------------------------------------------------------------------------
@@ -161,7 +177,8 @@ def _axis(axis: Axis) -> dict[str, Any]:
 def _cells(grid: Grid, numbers: dict[int, int] | None, painted: bool) -> dict[str, Any]:
     """The cells; ``numbers`` gives keys that are too large others, in the order of their appearance."""
     keys = grid.keys if numbers is None else [numbers.setdefault(key, len(numbers) - 1) for key in grid.keys]
-    found = {"fixed": grid.fixed, "keys": keys, "texts": grid.texts}
+    fixed = [None if place is None else str(place) for place in grid.fixed]
+    found = {"fixed": fixed, "keys": keys, "texts": grid.texts}
     drawn = (grid.tints, sorted(grid.marked), grid.path) if painted else ([], [], [])
     return {**found, **dict(zip(("tints", "marked", "path"), drawn))}
 

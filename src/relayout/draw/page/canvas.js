@@ -129,23 +129,31 @@ export class Painter {
     }
   }
 
-  /** @param {Frame} frame */
+  /**
+   * Lines between cells, thin ones first: the rules of blocks go over them, and the last edge is inside the picture.
+   * @param {Frame} frame
+   */
   #rules({ pen, x, y, wide, high, seen, ratio }) {
     const { colours, pane } = this;
     const { rows, columns } = pane;
-    const line = (/** @type {number} */ weight, /** @type {number} */ room) => {
-      pen.strokeStyle = weight ? colours.rule : colours.line;
-      pen.lineWidth = Math.max(1 / ratio, Math.min([0, 1.25, 2.25, 3.5][Math.min(weight, 3)], room / 5));
-      return weight > 0 || Math.min(wide, high) >= 5;
-    };
+    const weightOf = (/** @type {import("./picture.js").Axis} */ axis, /** @type {number} */ k) =>
+      Math.min(axis.rules[k] || (k === 0 || k === axis.count ? 1 : 0), 3);
     const middle = 0.5 / ratio;
-    for (let c = seen.left; c <= seen.right; c++) {
-      const edge = c === 0 || c === columns.count ? 1 : 0;
-      if (line(columns.rules[c] || edge, wide)) stroke(pen, x(c) + middle, y(seen.top), x(c) + middle, y(seen.bottom));
-    }
-    for (let r = seen.top; r <= seen.bottom; r++) {
-      const edge = r === 0 || r === rows.count ? 1 : 0;
-      if (line(rows.rules[r] || edge, high)) stroke(pen, x(seen.left), y(r) + middle, x(seen.right), y(r) + middle);
+    const inside = (/** @type {number} */ k, /** @type {number} */ count) => (k === count ? -middle : middle);
+    const [left, right, top, bottom] = [x(seen.left), x(seen.right), y(seen.top), y(seen.bottom)];
+    for (let weight = Math.min(wide, high) >= 5 ? 0 : 1; weight <= 3; weight++) {
+      pen.strokeStyle = weight ? colours.rule : colours.line;
+      const width = (/** @type {number} */ room) => Math.max(1 / ratio, Math.min([0, 1.25, 2.25, 3.5][weight], room / 5));
+      pen.lineWidth = width(wide);
+      for (let c = seen.left; c <= seen.right; c++) {
+        const at = x(c) + inside(c, columns.count);
+        if (weightOf(columns, c) === weight) stroke(pen, at, top, at, bottom);
+      }
+      pen.lineWidth = width(high);
+      for (let r = seen.top; r <= seen.bottom; r++) {
+        const at = y(r) + inside(r, rows.count);
+        if (weightOf(rows, r) === weight) stroke(pen, left, at, right, at);
+      }
     }
   }
 
@@ -209,7 +217,7 @@ export class Painter {
     const each = skip(rows.labels, high, false);
     for (let r = seen.top; r < seen.bottom; r++) {
       const middle = y(r) + high / 2;
-      if (r % each === 0 && middle > band.height + 1) pen.fillText(rows.labels[r], band.width - 5, middle);
+      if (r % each === 0 && middle >= band.height) pen.fillText(rows.labels[r], band.width - 5, middle);
     }
     const corner = [rows.name && `${rows.name}\u2193`, columns.name && `${columns.name}\u2192`].join("");
     if (band.height > font) pen.fillText(corner, Math.max(band.width - 5, pen.measureText(corner).width), band.height - font * 0.75);

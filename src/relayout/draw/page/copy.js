@@ -5,18 +5,14 @@
  * @param {string} text
  */
 export async function copied(button, text) {
-  const before = button.textContent;
+  button.dataset.words ??= button.textContent ?? "";
   try {
     await navigator.clipboard.writeText(text);
     button.textContent = "copied";
   } catch {
     button.textContent = "not allowed";
   }
-  button.disabled = true;
-  setTimeout(() => {
-    button.textContent = before;
-    button.disabled = false;
-  }, 900);
+  setTimeout(() => (button.textContent = button.dataset.words ?? ""), 900);
 }
 
 /**

@@ -1,13 +1,14 @@
 // A picture that answers: hover tells of a cell and shows the same element in every pane, a click pins it.
 
-import { coordinateOf, told } from "./readout.js";
+import { clamp } from "./canvas.js";
+import { coordinateOf, numberOf, told } from "./readout.js";
 import { Slices } from "./slices.js";
 import { Stage } from "./stage.js";
 
 /**
  * Numbers that may be larger than a double holds are texts.
  * @typedef {{dim: number | null, name: string, count: number, labels: string[], rules: number[], first: string, step: string}} Axis
- * @typedef {{fixed: (number | null)[], texts: string[], tints: number[], keys: number[], marked: number[], path: number[]}} Grid
+ * @typedef {{fixed: (string | null)[], texts: string[], tints: number[], keys: number[], marked: number[], path: number[]}} Grid
  * @typedef {{left: number, top: number, width: number, height: number}} Geometry
  * @typedef {{title: string, kind: "logical" | "memory" | "threads", rows: Axis, columns: Axis, grids: Grid[],
  *   scale: "categories" | "ramp", names: string[], extents: string[], geometry: Geometry, size: [number, number],
@@ -17,9 +18,9 @@ import { Stage } from "./stage.js";
  * @typedef {{pinned?: (spot: Spot | null) => void, sliced?: (grid: number) => void}} Hooks
  */
 
-const LEAST_SCALE = 0.62;
-const LEAST_PAINTED = 0.12;
 const ZOOM = 1.25;
+const LEAST_ZOOM = 0.02;
+const MOST_ZOOM = 4;
 
 export class Picture {
   /**
@@ -137,17 +138,31 @@ export class Picture {
    * @returns {Spot | null}
    */
   spotOf(pane, coordinate) {
-    const { kind, grids, rows, columns } = this.panes[pane];
+    const { kind, extents, grids, rows, columns } = this.panes[pane];
+    if (coordinate.length !== extents.length) return null;
+    if (kind === "memory") return this.#holder(pane, numberOf(extents, coordinate));
     if (kind !== "logical") return null;
     const along = (/** @type {Axis} */ axis) => {
       if (axis.dim === null) return 0;
       const from = Number(BigInt(coordinate[axis.dim]) - BigInt(axis.first));
       return Math.floor(from / Number(axis.step));
     };
-    const grid = grids.findIndex(({ fixed }) => fixed.every((x, d) => x === null || `${x}` === coordinate[d]));
+    const grid = grids.findIndex(({ fixed }) => fixed.every((x, d) => x === null || x === coordinate[d]));
     const [row, column] = [along(rows), along(columns)];
     const inside = row >= 0 && row < rows.count && column >= 0 && column < columns.count;
     return grid < 0 || !inside ? null : { pane, grid, cell: row * columns.count + column };
+  }
+
+  /**
+   * The spot of an element in a memory.
+   * @param {number} pane
+   * @param {bigint} key
+   * @returns {Spot | null}
+   */
+  #holder(pane, key) {
+    const cells = this.panes[pane].grids.map(({ keys }) => keys.indexOf(Number(key)));
+    const grid = cells.findIndex((cell) => cell >= 0);
+    return grid < 0 ? null : { pane, grid, cell: cells[grid] };
   }
 
   /** The coordinate that is pinned, as the page's address has it; null where there is none. */
@@ -293,8 +308,7 @@ export class Picture {
   #resize(p) {
     this.stages[p].forEach((stage, g) => {
       if (!this.slices[p]?.sees(g)) return;
-      const least = stage.painter ? LEAST_PAINTED : LEAST_SCALE;
-      stage.resize(this.scales[p] ?? Math.max(least, Math.min(1, stage.fitting(this.#room(p)))));
+      stage.resize(this.scales[p] ?? stage.within(this.#room(p)));
     });
   }
 
@@ -322,7 +336,7 @@ export class Picture {
     const bar = document.createElement("span");
     bar.className = "zoom";
     const now = () => this.stages[p][this.slices[p].shown].scale;
-    /** @type {[string, string, () => number | null][]} */
+    /** @type {[string, string, () => number][]} */
     const buttons = [
       ["−", "smaller", () => now() / ZOOM],
       ["+", "larger", () => now() * ZOOM],
@@ -336,7 +350,7 @@ export class Picture {
       button.title = words;
       button.setAttribute("aria-label", words);
       button.addEventListener("click", () => {
-        this.scales[p] = scale();
+        this.scales[p] = clamp(scale(), LEAST_ZOOM, MOST_ZOOM);
         this.#resize(p);
         const { pin } = this;
         if (pin?.pane === p) this.stages[p][pin.grid].reveal(pin.cell);

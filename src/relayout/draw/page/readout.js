@@ -45,6 +45,15 @@ function unravelled(pane, key) {
 }
 
 /**
+ * The number of an element in row-major order.
+ * @param {string[]} extents
+ * @param {string[]} coordinate
+ */
+export function numberOf(extents, coordinate) {
+  return extents.reduce((number, extent, d) => number * BigInt(extent) + BigInt(coordinate[d]), 0n);
+}
+
+/**
  * All there is to tell of a cell.
  * @param {Pane} pane
  * @param {Grid} grid

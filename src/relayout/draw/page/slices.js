@@ -39,14 +39,14 @@ export class Slices {
     this.changed = changed;
     this.many = pane.grids.length > FEW;
     this.shown = 0;
-    /** @type {{dim: number, values: number[], input: HTMLInputElement, output: HTMLOutputElement}[]} */
+    /** @type {{dim: number, values: string[], input: HTMLInputElement, output: HTMLOutputElement}[]} */
     this.sliders = [];
     if (!this.many) return;
     const bar = document.createElement("div");
     bar.className = "sliders";
     for (const [dim, name] of pane.names.entries()) {
       const values = [...new Set(pane.grids.map((grid) => grid.fixed[dim]))];
-      if (values.length > 1) bar.append(this.#slider(dim, name, /** @type {number[]} */ (values)));
+      if (values.length > 1) bar.append(this.#slider(dim, name, /** @type {string[]} */ (values)));
     }
     /** @type {HTMLElement} */ (figure.querySelector(".grids")).before(bar);
     this.show(0);
@@ -55,7 +55,7 @@ export class Slices {
   /**
    * @param {number} dim
    * @param {string} name
-   * @param {number[]} values
+   * @param {string[]} values
    */
   #slider(dim, name, values) {
     const made = slider(name, values.length, () => this.#slid(dim));
@@ -70,9 +70,9 @@ export class Slices {
   #slid(dim) {
     const wanted = this.sliders.map((slider) => slider.values[Number(slider.input.value)]);
     const moved = this.sliders.findIndex((slider) => slider.dim === dim);
-    const distance = (/** @type {(number | null)[]} */ fixed) =>
+    const distance = (/** @type {(string | null)[]} */ fixed) =>
       this.sliders.reduce((sum, slider, k) => {
-        return sum + Math.abs(Number(fixed[slider.dim]) - wanted[k]) * (k === moved ? 1e6 : 1);
+        return sum + Math.abs(Number(fixed[slider.dim]) - Number(wanted[k])) * (k === moved ? 1e6 : 1);
       }, 0);
     let best = 0;
     this.pane.grids.forEach((grid, k) => {
@@ -83,7 +83,7 @@ export class Slices {
 
   /**
    * Bring the grid of a coordinate into sight, where there is one.
-   * @param {(number | null)[]} fixed
+   * @param {(string | null)[]} fixed
    */
   follow(fixed) {
     const found = this.pane.grids.findIndex((grid) => grid.fixed.every((x, d) => x === fixed[d]));
@@ -107,9 +107,9 @@ export class Slices {
     this.shown = k;
     this.boxes.forEach((box, i) => box.toggleAttribute("hidden", i !== k));
     for (const { dim, values, input, output } of this.sliders) {
-      const value = Number(this.pane.grids[k].fixed[dim]);
+      const value = this.pane.grids[k].fixed[dim] ?? "";
       input.value = `${values.indexOf(value)}`;
-      output.textContent = `${value}`;
+      output.textContent = value;
     }
     this.changed(k);
   }

@@ -8,6 +8,9 @@ import { Painter, clamp } from "./canvas.js";
  */
 
 const OUTLINES = 512;
+const LEGIBLE = 0.5;
+const LEAST_SCALE = 0.62;
+const LEAST_CELL = 2;
 
 export class Stage {
   /**
@@ -49,11 +52,21 @@ export class Stage {
   }
 
   /**
+   * The scale at which a picture is no wider than that, as long as its texts stay legible and its cells visible.
+   * @param {number} width
+   */
+  within(width) {
+    const least = this.painter ? LEAST_CELL / this.pane.geometry.width : LEAST_SCALE;
+    return Math.max(least, Math.min(1, this.fitting(width)));
+  }
+
+  /**
    * Show the picture at a scale.
    * @param {number} scale
    */
   resize(scale) {
     this.scale = scale;
+    this.floor.classList.toggle("small", scale < LEGIBLE);
     const { geometry, size } = this.pane;
     const { left, top } = this.#start;
     this.floor.style.width = `${left + (size[0] - geometry.left) * scale}px`;

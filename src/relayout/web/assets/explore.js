@@ -22,26 +22,40 @@ const NAMES = { text: "text", svg: "SVG", html: "HTML", tikz: "TikZ", python: "P
 /** @type {Picture | null} */ let picture = null;
 let timer = 0;
 
+const OTHER = { at: "", pin: "", slice: "" };
+/** What a field's change makes meaningless; whatever it does not, stays. */
+const FORGOTTEN = /** @type {Partial<Record<keyof State, State>>} */ ({
+  a: OTHER,
+  shape: OTHER,
+  axes: OTHER,
+  do: OTHER,
+  rows: { slice: "" },
+  columns: { slice: "" },
+});
+
 const offers = JSON.parse(element("start").textContent ?? "");
 const fields = new Fields(offers, (name, value) => {
-  change({ [name]: value, ...(name === "a" || name === "shape" || name === "do" ? { at: "" } : {}), pin: "", slice: "" });
+  change({ ...FORGOTTEN[name], [name]: value }, PAUSE, name === "do");
 });
 
 /**
  * Change the state and draw it, after a pause in typing.
  * @param {State} part
+ * @param {number} pause
+ * @param {boolean} step whether the way back leads to the state before
  */
-function change(part, pause = PAUSE) {
+function change(part, pause = PAUSE, step = false) {
   state = { ...state, ...part };
-  remember();
+  remember(step);
   fields.fill(state);
   clearTimeout(timer);
   timer = setTimeout(draw, pause);
 }
 
-/** Put the state into the address. */
-function remember() {
-  history.replaceState(null, "", hashOf(state));
+/** Put the state into the address, as a step of its own or in place of the last. */
+function remember(step = false) {
+  if (step && hashOf(state) !== location.hash) history.pushState(null, "", hashOf(state));
+  else history.replaceState(null, "", hashOf(state));
 }
 
 async function draw() {
@@ -56,7 +70,9 @@ async function draw() {
   forgive();
   show(answer);
   const found = await ask("facts", { state: asked(state) });
-  if (found && !found.error) showFacts(element("facts"), found.facts);
+  if (!found) return;
+  if (found.error) blame(found.error);
+  showFacts(element("facts"), found.facts ?? []);
 }
 
 /** @param {any} answer */
@@ -78,9 +94,10 @@ function show(answer) {
   const [first] = answer.subjects.filter((/** @type {any} */ subject) => subject.label === "A");
   fields.offerDimensions(first, state);
   fields.nameNotations(answer.notations);
-  showSliders(element("at"), answer.sliders, state.at ?? "", (at) => change({ at }, 0));
+  showSliders(element("at"), answer.sliders, (at) => change({ at }, 0));
   showVerdict(element("verdict"), answer, jump);
-  if (state.slice) picture.slices[0]?.show(Math.min(Number(state.slice) || 0, answer.data.panes[0].grids.length - 1));
+  const slice = Number(state.slice ?? 0);
+  if (picture.panes[0]?.grids[slice]) picture.slices[0].show(slice);
   if (state.pin) pin(state.pin);
 }
 
@@ -89,9 +106,10 @@ function show(answer) {
  * @param {string} words
  */
 function pin(words) {
-  const [pane, coordinate] = words.split(":");
-  const spot = picture?.panes[Number(pane)] && picture.spotOf(Number(pane), coordinate.split(","));
-  if (picture && spot) picture.pinAt(spot);
+  const [, pane, coordinate] = words.match(/^(\d+):(-?\d+(?:,-?\d+)*)$/) ?? [];
+  if (!picture || !coordinate) return;
+  const spot = picture.spotOf(picture.panes[Number(pane)] ? Number(pane) : 0, coordinate.split(","));
+  if (spot) picture.pinAt(spot);
 }
 
 /**
@@ -105,7 +123,7 @@ function jump(coordinate) {
   }
   const running = picture ? [picture.panes[0].rows.dim, picture.panes[0].columns.dim] : [];
   const still = coordinate.map((c, d) => `${d}:${c}`).filter((_, d) => !running.includes(d));
-  change({ at: still.join(","), pin: `0:${coordinate}`, slice: "" }, 0);
+  change({ at: still.join(","), pin: `0:${coordinate}`, slice: "" }, 0, true);
 }
 
 // ---- what is around the picture ------------------------------------------------------------------------------
@@ -113,7 +131,7 @@ function jump(coordinate) {
 function offerPresets() {
   for (const preset of offers.presets) {
     const button = Object.assign(document.createElement("button"), { type: "button", textContent: preset.name });
-    button.addEventListener("click", () => restart({ ...preset.state, theme: state.theme }));
+    button.addEventListener("click", () => restart(preset.state, true));
     element("presets").append(button);
   }
 }
@@ -133,19 +151,23 @@ function offerCopies() {
   link.addEventListener("click", () => copied(link, location.href));
 }
 
-/** @param {State} next */
-function restart(next) {
-  state = next;
+/**
+ * Show another state; light stays light and dark dark unless it says something else.
+ * @param {State} next
+ */
+function restart(next, step = false) {
+  state = { theme: state.theme, ...next };
   if (state.theme) document.documentElement.dataset.theme = state.theme;
-  change({}, 0);
+  change({}, 0, step);
 }
 
 let field = "a";
 for (const name of ["a", "b"]) element(name).addEventListener("focus", () => (field = name));
 offerCatalog(offers.catalog, (entry) => {
   const into = field === "b" && !element("second").hidden ? "b" : "a";
-  const words = { at: "", pin: "", slice: "", rows: "", columns: "", axes: "" };
-  change(into === "b" ? { b: entry.name } : { ...words, a: entry.name, shape: entry.shape, dtype: entry.dtype }, 0);
+  const words = { ...OTHER, rows: "", columns: "", axes: "" };
+  const part = into === "b" ? { b: entry.name } : { ...words, a: entry.name, shape: entry.shape, dtype: entry.dtype };
+  change(part, 0, true);
 });
 offerPresets();
 offerCopies();
@@ -155,4 +177,4 @@ themeButton(element("theme"), (theme) => {
   picture?.recolour();
 });
 addEventListener("hashchange", () => restart(stateOf(location.hash)));
-restart(location.hash.length > 1 ? stateOf(location.hash) : { ...offers.presets[0].state });
+restart(location.hash.length > 1 ? stateOf(location.hash) : offers.presets[0].state);

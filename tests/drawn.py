@@ -70,9 +70,9 @@ def _near(labels: dict[float, str], y: float) -> str:
 
 
 def in_every_form(drawing: Drawing) -> list[list[Seen]]:
-    """The cells of the one grid of a drawing, in each form that draws cells as texts."""
-    (svg,), (tikz,) = in_svg(drawing.svg()), in_tikz(drawing.tikz())
-    return [in_text(drawing.text()), svg, tikz]
+    """The cells of the one grid of a drawing, whole or cut, in each form that draws cells as texts."""
+    parts = (in_svg(drawing.svg()), in_tikz(drawing.tikz()))
+    return [in_text(drawing.text()), *[[cell for part in cut for cell in part] for cut in parts]]
 
 
 def table(cells: list[Seen]) -> list[list[str]]:

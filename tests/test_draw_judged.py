@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+import xml.etree.ElementTree as ElementTree
 from itertools import product as cartesian
 from typing import Any
 
@@ -13,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import relayout as rl
-from drawn import in_svg
+from drawn import in_every_form, in_svg, table
 from relayout import Layout
 from relayout.draw.places import geometry, steps
 from relayout.draw.scene import CATEGORIES, PADDING, PLAIN, STEPS, Pane
@@ -425,3 +426,25 @@ def test_texts_are_folded_after_commas_and_words(text: str, width: int) -> None:
         assert all(line[-1] in ",)" for line in lines if "(" in line), "numbers stay whole"
     assert folded(text, 200) == ([text] if text else [])
     assert all(line.startswith("  ") for line in folded(text, width, "  ")[1:] if width > 2)
+
+
+@pytest.mark.parametrize(
+    ("layout", "starts"),
+    [
+        (Layout(100, 3), [0, 32, 64, 96]),
+        (Layout((2, (8, 10)), (1, (2, 200))), [0, 24, 48, 72]),
+        (Layout((3, 70), (70, 1)), [0, 32, 64]),
+    ],
+)
+def test_long_grids_are_cut_where_the_page_ends(layout: Layout, starts: list[int]) -> None:
+    drawing = rl.draw(layout, mark=99 if layout.rank == 1 else (1, 69))
+    rows = 1 if layout.rank == 1 else layout.extents[0]
+    parts = in_svg(drawing.svg())
+    assert [int(part[0].column) for part in parts] == starts
+    for seen in in_every_form(rl.draw(layout)):
+        expected = [[value(layout, (r, c)[2 - layout.rank :]) for c in range(layout.extents[-1])] for r in range(rows)]
+        assert table(seen) == [[str(x) for x in row] for row in expected]
+    root = ElementTree.fromstring(drawing.svg())
+    assert int(root.get("width", 0)) <= 1148
+    assert drawing.svg().count('class="mark"') == 1
+    assert len(in_svg(rl.draw(Layout((9, 70), (70, 1))).svg())) == 1, "what is high stays whole"

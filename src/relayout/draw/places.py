@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 from math import sqrt
 from typing import Literal, NamedTuple
@@ -12,6 +13,9 @@ from .words import folded
 
 PAGE = 1120
 """Where a row of panes or grids is broken."""
+
+_LONG = 4
+"""A pane of no more rows is cut where it is wider than the page."""
 
 _GAP = 28
 _MARGIN = 14
@@ -176,12 +180,14 @@ class Arrangement(NamedTuple):
 
 def arranged(scene: Scene) -> Arrangement:
     """The panes in rows as wide as the page, operands and results in one; below them the legend and the notes."""
-    blocks = [_block(pane) for pane in scene.panes]
+    operation = any(pane.joint for pane in scene.panes)
+    parts = [part for pane in scene.panes for part in ([(pane, geometry(pane))] if operation else _cut(pane))]
+    blocks = [_block(pane, place) for pane, place in parts]
     middle = _LINE * max([len(block.title) for block in blocks], default=0) + 44
     grids: list[Placed] = []
     words: list[Words] = []
     x = y = right = deepest = _MARGIN
-    for pane, block in zip(scene.panes, blocks):
+    for (pane, _), block in zip(parts, blocks):
         if x > _MARGIN:
             x += _GAP
             if x + block.width > PAGE and not pane.joint:
@@ -213,6 +219,40 @@ def arranged(scene: Scene) -> Arrangement:
     return Arrangement(grids, words, swatches, right + _MARGIN, height)
 
 
+def _cut(pane: Pane) -> Iterator[tuple[Pane, Geometry]]:
+    """A long pane in parts as wide as the page; they end where a block ends if one fits, else after a multiple of 8."""
+    place, columns = geometry(pane), pane.columns
+    fitting = max(1, (PAGE - 2 * _MARGIN - place.size[0] + place.right - place.left) // place.width)
+    if columns.count <= fitting or place.rows > _LONG or len(pane.grids) > 1 or pane.grids[0].path:
+        yield pane, place
+        return
+    first = 0
+    while first < columns.count:
+        last = min(first + fitting, columns.count)
+        if last < columns.count:
+            ends = [k for k in range(first + 1, last + 1) if columns.rules[k]]
+            last = max(ends, default=last - fitting % 8 if fitting > 8 else last)
+        yield _columns(pane, first, last), place._replace(columns=last - first)
+        first = last
+
+
+def _columns(pane: Pane, first: int, last: int) -> Pane:
+    """The columns of a pane of one grid from ``first`` to before ``last``; only the first part has a title."""
+    (grid,), axis, count = pane.grids, pane.columns, pane.columns.count
+    kept = [row * count + column for row in range(pane.rows.count) for column in range(first, last)]
+    part = Grid(
+        grid.fixed,
+        [grid.texts[k] for k in kept],
+        [grid.tints[k] for k in kept],
+        [grid.keys[k] for k in kept],
+        grid.caption,
+        frozenset([n for n, k in enumerate(kept) if k in grid.marked]),
+    )
+    labels, rules, start = axis.labels[first:last], axis.rules[first : last + 1], axis.first + first * axis.step
+    columns = replace(axis, labels=labels, rules=rules, first=start)
+    return replace(pane, title="" if first else pane.title, columns=columns, grids=[part])
+
+
 class _Block(NamedTuple):
     """A pane as it stands on the picture: its title's lines, and its grids in rows of ``across``."""
 
@@ -228,8 +268,7 @@ class _Block(NamedTuple):
         return _LINE * len(self.title) + 6 * bool(self.title)
 
 
-def _block(pane: Pane) -> _Block:
-    place = geometry(pane)
+def _block(pane: Pane, place: Geometry) -> _Block:
     width, height = place.size
     captions = max([round(len(grid.caption) * _SMALL) for grid in pane.grids], default=0)
     step = (max(width, captions) + _GAP // 2, height + (_LINE if captions else 0) + _GAP // 2)

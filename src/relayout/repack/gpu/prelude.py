@@ -38,16 +38,27 @@ DEVICE void write1(u8 *p, u32 a) { *p = static_cast<u8>(a); }
 #define put2 write2
 #define put1 write1
 
-// Past registers and the first-level cache, straight to shared memory; lines beside it come to the second-level one.
-DEVICE void fetch16(u8 *image, const u8 *p) {
-    const u32 at = static_cast<u32>(__cvta_generic_to_shared(image));
-    asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;" ::"r"(at), "l"(p) : "memory");
-}
-DEVICE void fetch16_and_next(u8 *image, const u8 *p) {
-    const u32 at = static_cast<u32>(__cvta_generic_to_shared(image));
-    asm volatile("cp.async.cg.shared.global.L2::256B [%0], [%1], 16;" ::"r"(at), "l"(p) : "memory");
-}
+// A vector goes to shared memory by a register, or past all registers where threads have unequal work. The cache takes
+// the rest of a line along, or of two.
+#if __CUDA_ARCH__ >= 800
+#define LOAD16(size) \\
+    uint4 x; \\
+    asm("ld.global.nc.L2::" size ".v4.u32 {%0, %1, %2, %3}, [%4];" \\
+        : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w) : "l"(p)); \\
+    *reinterpret_cast<uint4 *>(image) = x;
+#define FETCH16(size) \\
+    const u32 at = static_cast<u32>(__cvta_generic_to_shared(image)); \\
+    asm volatile("cp.async.cg.shared.global.L2::" size " [%0], [%1], 16;" ::"r"(at), "l"(p) : "memory");
 DEVICE void fetched() { asm volatile("cp.async.wait_all;" ::: "memory"); }
+#else
+#define LOAD16(size) *reinterpret_cast<uint4 *>(image) = read16(p);
+#define FETCH16(size) LOAD16(size)
+DEVICE void fetched() {}
+#endif
+DEVICE void load16(u8 *image, const u8 *p) { LOAD16("128B") }
+DEVICE void load16_and_next(u8 *image, const u8 *p) { LOAD16("256B") }
+DEVICE void fetch16(u8 *image, const u8 *p) { FETCH16("128B") }
+DEVICE void fetch16_and_next(u8 *image, const u8 *p) { FETCH16("256B") }
 """
 )
 
@@ -103,6 +114,8 @@ static inline void put4(u8 *p, u32 a) { check(p, 4, 2, 2); set(p, a); }
 static inline void put2(u8 *p, u32 a) { check(p, 2, 2, 2); set(p, u16(a)); }
 static inline void put1(u8 *p, u32 a) { check(p, 1, 2, 2); *p = u8(a); }
 static inline void fetch16(u8 *image, const u8 *p) { check(image, 16, 2, 2); set(image, read16(p)); }
+static inline void load16(u8 *image, const u8 *p) { fetch16(image, p); }
+static inline void load16_and_next(u8 *image, const u8 *p) { fetch16(image, p); }
 static inline void fetch16_and_next(u8 *image, const u8 *p) { fetch16(image, p); }
 static inline void fetched() {}
 

@@ -36,15 +36,16 @@ class Staging(Frame):
             lines.append(f"if (int(v) * 16 >= shift + {image.length}) continue;")
         lines.append(f"const i64 first = {self.swizzled(SOURCE, f'at + int(v) * 16{shift}')};")
         lines.append(f"u8 *const spot = room + {spot} + int(v) * 16;")
-        fetch = f"{'fetch16_and_next' if self.tile.ahead else 'fetch16'}(spot, source + first);"
+        count = image.vectors * prod([part.size for part in rows])
+        ahead = "_and_next" if self.tile.ahead else ""
         if image.aligned and not self.masked and image.length % VECTOR == 0:
-            lines.append(fetch)
+            even = count % self.tile.threads == 0
+            lines.append(f"{'load16' if even else 'fetch16'}{ahead}(spot, source + first);")
         else:
             element = f"put{unit}(spot + k, {_words('source + first + k', unit)});"
             some = f"if (first + k >= {low}ll && first + k < {high}ll) {element}"
-            lines.append(f"if (first >= {low}ll && first + 16 <= {high}ll) {fetch}")
+            lines.append(f"if (first >= {low}ll && first + 16 <= {high}ll) fetch16{ahead}(spot, source + first);")
             lines.append(f"else for (int k = 0; k < 16; k += {unit}) {some}")
-        count = image.vectors * prod([part.size for part in rows])
         return indented([*self.block(), *self.loop(count, lines), "fetched();"])
 
     def store_image(self) -> str:

@@ -19,6 +19,9 @@ SOURCE, TARGET = 0, 1
 TILE_BYTES = 16 << 10
 """About so many bytes are in a tile; up to half as many more where sizes do not divide."""
 
+SMALL_TILE_BYTES = 4 << 10
+"""The same where the source of a tile is one run."""
+
 MAX_BYTES = 48 << 10
 """No tile, and no image, has more: a block has so much shared memory without asking."""
 
@@ -26,7 +29,7 @@ RUNS = 128, 256
 """The bytes that lie together in a tile, of the source and of the target, where they can."""
 
 THREADS = 512
-"""The most threads of a block, each with two vectors; half as many, with four, where much is computed."""
+"""The most threads of a block; half as many where much is computed."""
 
 STAGED_BELOW = 32
 """Vectors that stay together in runs of so many bytes need no image."""
@@ -220,7 +223,9 @@ class _Planner:
         for side in (SOURCE, TARGET):
             self.grow(side, extents, micro, -(-wanted[side] // self.bytes[side]))
         left = [key for key in self.digits if extents[key] < self.digits[key].size]
-        while left and prod(extents.values()) * max(self.bytes) * 4 <= TILE_BYTES * 3:
+        together = self.grow(SOURCE, extents, micro, 0) == prod(extents.values())
+        enough = SMALL_TILE_BYTES if together and not self.converts else TILE_BYTES
+        while left and prod(extents.values()) * max(self.bytes) * 4 <= enough * 3:
             key = min(left, key=lambda key: self.reach(key) * extents[key])
             before = extents[key]
             extents[key] = self.pick(key, 2 * before, micro.get(key, 1))
@@ -321,11 +326,10 @@ class _Planner:
         )
 
     def threads(self, vectors: int) -> int:
-        """As many threads as share the vectors of a tile evenly."""
-        most = THREADS // (2 if self.converts or any(axis.masked for axis in self.work.axes) else 1)
-        if vectors <= most // 2:
-            return max(32, -(-vectors // 32) * 32)
-        return min(range(most, most // 2 - 1, -32), key=lambda n: -(-vectors // n) * n)
+        """So many that each has two vectors of a tile, or four where much is computed, and as evenly as can be."""
+        each = 4 if self.converts or any(axis.masked for axis in self.work.axes) else 2
+        most = min(THREADS * 2 // each, max(128, -(-vectors // (32 * each)) * 32))
+        return min(range(most, most // 2, -32), key=lambda n: -(-vectors // n) * n)
 
     def imaged(
         self, images: tuple[bool, bool], micro: list[Part], lanes: list[Part], grid: list[Part]

@@ -25,6 +25,10 @@ PAYS = 0.9
 """A larger part is worth it if each of its bytes takes this much of the time, or less."""
 
 
+KEPT = 64
+"""So many ways to make a part are remembered; a part has its own where it is at an edge, or has its own scales."""
+
+
 class Step(NamedTuple):
     """A part of a source: where its runs begin, in bytes, how many bytes they have in all, and where they go."""
 
@@ -63,6 +67,8 @@ class Tiling:
         key = source, target, index
         found = self._recipes.get(key)
         if found is None:
+            if len(self._recipes) >= KEPT:
+                self._recipes.clear()
             found = self._recipes[key] = self._made(source, target, block)
         return found, shift, to_shift
 
@@ -125,22 +131,34 @@ def _counts(plans: Sequence[Plan], cuts: Sequence[Digit], reaches: Sequence[int]
     if all(n >= digit.size for digit, n in zip(cuts, counts)) or _cost(plans, cuts, counts, 0).factor <= CHEAP:
         return counts, 0
     if bits % 8 == 0 and plans[0].target.swizzle is None and all(digit.stride > 0 for digit in cuts):
-        finest = cuts[-1].stride
-        counts = [1] * len(cuts)
-        cost = _cost(plans, cuts, counts, finest)
-        while cost.fits(room):
-            grown = [_grown(cuts, counts, k) for k in reversed(range(len(cuts)))]
-            options = [(_cost(plans, cuts, option, finest), option) for option in grown if option is not None]
-            best, option = min(
-                [found for found in options if found[0].fits(room)], key=lambda x: x[0].factor, default=(cost, None)
-            )
-            if option is None or (cost.size >= size and best.factor > PAYS * cost.factor):
-                return counts, finest
-            cost, counts = best, option
+        tile = _tile(plans, cuts, room)
+        if tile is not None:
+            return tile, cuts[-1].stride
     while size < room.target and _cost(plans, cuts, counts, 0).factor > CHEAP:
         size = min(2 * size, room.target)
         counts = in_order(cuts, reaches, size * 8 // bits)
     return counts, 0
+
+
+def _tile(plans: Sequence[Plan], cuts: Sequence[Digit], room: Room) -> list[int] | None:
+    """A part that grows along the digits that make it cheaper, as long as that pays; None if there is no room for any.
+
+    A part that is too small for its calls is first made larger anyhow.
+    """
+    counts = [1] * len(cuts)
+    cost = _cost(plans, cuts, counts, cuts[-1].stride)
+    if not cost.fits(room):
+        return None
+    while True:
+        grown = [_grown(cuts, counts, k) for k in reversed(range(len(cuts)))]
+        options = [(_cost(plans, cuts, option, cuts[-1].stride), option) for option in grown if option is not None]
+        fitting = [found for found in options if found[0].fits(room)]
+        if not fitting:
+            return counts
+        best, option = min(fitting, key=lambda found: found[0].factor)
+        if cost.size >= SMALL and best.factor > PAYS * cost.factor:
+            return counts
+        cost, counts = best, option
 
 
 def _grown(cuts: Sequence[Digit], counts: Sequence[int], k: int) -> list[int] | None:

@@ -117,6 +117,24 @@ def test_hover_tells_of_a_cell_and_shows_it_in_every_pane(opened: Open, tmp_path
     )
 
 
+def test_a_page_in_a_notebook_answers_to_the_mouse(opened: Open, tmp_path: Path) -> None:
+    """A cell's output is HTML inside a page of the notebook's; the frame is cut off from it."""
+    drawing = rl.draw(TILED, TILED)
+    (tmp_path / "notebook.html").write_text(f"<!doctype html><p>Out[1]:</p>{drawing.frame(300)._repr_html_()}")
+    page = opened((tmp_path / "notebook.html").as_uri())
+    inside = page.frame_locator("iframe")
+    inside.locator("figure.pane text").get_by_text("11", exact=True).first.hover()
+    expect(inside.locator(".readout .where").first).to_have_text("offset 11")
+    expect(inside.locator("rect.hover")).to_have_count(2)
+    inside.locator("#theme").click()
+    expect(inside.locator("html")).to_have_attribute("data-theme", "dark")
+    box = page.locator("iframe").bounding_box()
+    assert box is not None
+    assert (box["height"], box["width"] > 1000) == (300, True)
+    reach = "() => { try { return parent.document.title } catch (error) { return error.name } }"
+    assert page.frames[1].evaluate(reach) == "SecurityError"
+
+
 def test_the_same_element_is_outlined_in_logical_view_and_memory(opened: Open, tmp_path: Path) -> None:
     page = opened(saved(rl.draw(TILED, view="both"), tmp_path))
     cell(page, "6").hover()

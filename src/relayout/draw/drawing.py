@@ -10,6 +10,7 @@ from ..errors import ShapeError
 if TYPE_CHECKING:
     from os import PathLike
 
+    from .notebook import Frame
     from .scene import Scene
 
 SVG_CELLS = 1 << 12
@@ -45,6 +46,16 @@ class Drawing:
         from .html import render
 
         return render(self.scene(HTML_CELLS))
+
+    def frame(self, height: int = 480) -> Frame:
+        """The page as a notebook shows it, ``height`` pixels high.
+
+        By itself a notebook shows the SVG, which also lives where scripts do not: on a forge, in print, in an export.
+        """
+        from ..inttuple import as_int
+        from .notebook import Frame
+
+        return Frame(self.html(), as_int(height, "a height"))
 
     def text(self) -> str:
         """Lines of plain text."""

@@ -448,3 +448,11 @@ def test_long_grids_are_cut_where_the_page_ends(layout: Layout, starts: list[int
     assert int(root.get("width", 0)) <= 1148
     assert drawing.svg().count('class="mark"') == 1
     assert len(in_svg(rl.draw(Layout((9, 70), (70, 1))).svg())) == 1, "what is high stays whole"
+
+
+def test_many_layouts_share_the_room() -> None:
+    scene = rl.draw(*[Layout.row_major(64, 64)] * 40).scene()
+    assert len(scene.panes) == 40
+    assert 1000 < sum(pane.cells for pane in scene.panes) <= 4 * 4096
+    assert "chunk" in scene.notes[0]
+    assert rl.draw(*[Layout.row_major(64, 64)] * 4).scene().notes == []

@@ -38,9 +38,9 @@ def draw(
     ``draw(rl.logical_divide, a, b)``, a ``LinearLayout``, and with ``tile`` a layout from (thread, value) to the
     positions of a tile of that shape.
 
-    Two dimensions run, ``rows`` down and ``columns`` across (by number or name; the last two by default); there is one
-    grid for each coordinate of the others, or for those that ``at`` says; ``part`` is a key as numpy
-    reads it, as in ``(0, ..., slice(8))``, of what is drawn. ``cells`` is what is written into a cell:
+    Two dimensions run, ``rows`` down and ``columns`` across (by number or name; by default those with several blocks,
+    else the last two); there is one grid for each coordinate of the others, or for those that ``at`` says; ``part`` is
+    a key as numpy reads it, as in ``(0, ..., slice(8))``, of what is drawn. ``cells`` is what is written into a cell:
     ``offset``, ``coordinate``, ``block``, ``value`` or ``none``. ``color`` is what its colour tells: ``block``,
     ``memory`` (the order of addresses), ``coordinate`` (the order of elements), ``row``, ``column``, ``value`` or
     ``none``. ``view`` is ``logical``, ``memory`` (the addresses in order, ``width`` in a line) or ``both``. ``path``

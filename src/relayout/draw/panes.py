@@ -125,7 +125,7 @@ class Logical:
             chunk = " x ".join([str(self.lines[d].chunk) for d in self.running])
             self.notes.append(
                 f"A cell is a chunk of {chunk} elements and shows its first: {' x '.join(map(str, whole))} cells"
-                f" are over the {limit} of this form."
+                f" are over the limit of {limit}."
             )
 
     def _slices(self, limit: int) -> list[tuple[int | None, ...]]:

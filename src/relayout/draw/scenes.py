@@ -11,6 +11,9 @@ from .memory import SHARED, memory_pane
 from .panes import Cell, Logical, Look, Subject
 from .scene import PADDING, PLAIN, Meaning, Pane, Scene
 
+FULL = 4
+"""So many panes may have all the cells that a form allows; more share them."""
+
 DIFFERENT = 3
 """The tint of elements that two layouts place differently."""
 
@@ -21,6 +24,7 @@ def layouts_scene(subjects: Sequence[Subject], look: Look, view: str, limit: int
     notes: list[str] = []
     legend: list[Meaning] = []
     hatched: list[Meaning] = []
+    limit = limit * FULL // max(FULL, len(subjects) * (2 if view == "both" else 1))
     for subject in subjects:
         drawn = Logical(subject, look, limit)
         tint, scale, words = tint_of(look.color, drawn, view != "logical")

@@ -16,6 +16,7 @@ from ..inttuple import as_int
 from ..layout import Layout
 from ..tensor_data import is_tensor
 from .cells import CELLS, COLORS
+from .lines import lines
 from .panes import WINDOW, Look, Subject, marked
 from .words import titled
 
@@ -90,6 +91,8 @@ def look_at(
     down, across = [None if d is None else _dimension(d, first) for d in (rows, columns)]
     if (down is not None and (down == across or down in fixed)) or across in fixed:
         raise ShapeError("a dimension runs down, across, or stands still.", hint="name each dimension once", at=at)
+    if down is None and across is None:
+        down, across = _telling(subjects, fixed)
     marks = tuple(mark) if isinstance(mark, list) else () if mark is None else (mark,)
     for x in subjects:
         _check(x, fixed, ranges)
@@ -102,6 +105,18 @@ def look_at(
     if width is not None and as_int(width, "a width") < 1:
         raise ShapeError(f"a line of memory has no {width} addresses.", hint="give a width of 1 or more", width=width)
     return Look(down, across, fixed, ranges, cells, color, bool(path), marks, width)
+
+
+def _telling(subjects: Sequence[Subject], fixed: Mapping[int, int]) -> tuple[int | None, int | None]:
+    """Two dimensions that tell most of all subjects: those with several blocks, then later ones; None if any two do."""
+    layouts = [x.layout for x in subjects]
+    extents = layouts[0].extents
+    free = [d for d in range(len(extents)) if d not in fixed]
+    if len(free) < 3 or any(layout.rank != len(extents) for layout in layouts):
+        return None, None
+    blocked = {d for d in free if any(lines(layout, d, False).blocked for layout in layouts)}
+    down, across = sorted(sorted(free, key=lambda d: (d in blocked, extents[d] > 1, d))[-2:])
+    return (down, across) if blocked else (None, None)
 
 
 def _known(word: Any, words: Sequence[str], what: str) -> None:

@@ -134,6 +134,20 @@ def test_an_error_names_the_field_and_the_place() -> None:
     assert "the element type" in view(a="htp:Crouton")["error"]["hint"]
 
 
+@pytest.mark.parametrize(
+    ("state", "running"),
+    [
+        ({"a": "htp:R4Crouton", "shape": "1,10,13,32"}, (1, 2)),  # two croutons along h and w, one along c
+        ({"a": "htp:R4Crouton", "shape": "1,8,8,32"}, (2, 3)),
+        ({"a": "nChw8c", "b": "nhwc", "do": "compare", "shape": "1,16,4,4"}, (1, 3)),
+        ({"a": "nhwc", "b": "nChw8c", "do": "beside", "shape": "1,16,4,4", "at": "1:3"}, (2, 3)),
+    ],
+)
+def test_dimensions_with_several_blocks_are_drawn(state: dict[str, str], running: tuple[int, int]) -> None:
+    for pane in view(**state)["data"]["panes"]:
+        assert (pane["rows"]["dim"], pane["columns"]["dim"]) == running
+
+
 def test_slices_that_find_no_room_are_asked_for_one_by_one() -> None:
     answer = view(a="(300,64,64):(4096,64,1)")
     assert answer["sliders"] == [{"dim": 0, "name": "0", "extent": "300", "value": "0"}]

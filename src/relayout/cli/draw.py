@@ -115,8 +115,8 @@ def draw(
     """A picture: the offset of every coordinate, with the blocks set apart and padding hatched.
 
     TEXT is a layout in any notation or a name of the catalog; several stand side by side. Two dimensions are drawn, by
-    default the last two that are longer than 1; there is one grid for each coordinate of the others. --op draws an
-    OPERATION on TEXT and OTHER, with the first tile or copy marked.
+    default those with several blocks, else the last two that are longer than 1; there is one grid for each coordinate
+    of the others. --op draws an OPERATION on TEXT and OTHER, with the first tile or copy marked.
     """
     key = None if part is None else _part(part)
     words = {"shape": shape, "axes": axes, "dtype": dtype}

@@ -467,6 +467,8 @@ def test_the_algebra_is_a_button_away(explored: Open) -> None:
 def test_a_name_is_picked_from_the_catalog(explored: Open) -> None:
     page = explored()
     page.locator("#catalog summary").click()
+    page.locator("#search").fill("tensor")
+    expect(page.locator("#names button").first).to_contain_text(re.compile("^ten"))
     page.locator("#search").fill("tensorrt chw32")
     page.keyboard.press("Enter")
     expect(page.locator("#a")).to_have_value("tensorrt:kCHW32")

@@ -5,7 +5,7 @@
  */
 
 /**
- * Fill the list, and call back when one is picked.
+ * Fill the list, and call back when one is picked. Those that are called as searched come before those told of so.
  * @param {Entry[]} entries
  * @param {(entry: Entry) => void} picked
  */
@@ -19,13 +19,16 @@ export function offerCatalog(entries, picked) {
   list.append(none);
   search.addEventListener("input", () => {
     const words = search.value.toLowerCase().split(/\s+/);
-    for (const { element, text } of rows) element.hidden = !words.every((word) => text.includes(word));
+    const held = (/** @type {string} */ text) => words.every((word) => text.includes(word));
+    for (const { element, text } of rows) element.hidden = !held(text);
+    const [called, others] = [true, false].map((wanted) => rows.filter(({ name }) => held(name) === wanted));
+    list.prepend(...[...called, ...others].map(({ element }) => element));
     none.hidden = rows.some(({ element }) => !element.hidden);
   });
   search.addEventListener("keydown", (event) => {
     if (event.key !== "Enter") return;
     event.preventDefault();
-    rows.find(({ element }) => !element.hidden)?.element.querySelector("button")?.click();
+    /** @type {HTMLElement | null} */ (list.querySelector("li:not([hidden]) button"))?.click();
   });
 }
 
@@ -43,5 +46,5 @@ function row(entry, picked) {
   button.append(name, form);
   button.addEventListener("click", () => picked(entry));
   element.append(button);
-  return { element, text: Object.values(entry).join(" ").toLowerCase() };
+  return { element, name: entry.name.toLowerCase(), text: Object.values(entry).join(" ").toLowerCase() };
 }

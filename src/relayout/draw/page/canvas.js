@@ -7,12 +7,18 @@
  * @typedef {{tints: string[], paper: string, text: string, out: string, label: string, line: string, rule: string,
  *   path: string, hatch: string, mark: string, font: string}} Colours
  * @typedef {{pen: CanvasRenderingContext2D, x: (column: number) => number, y: (row: number) => number, wide: number,
- *   high: number, seen: {left: number, right: number, top: number, bottom: number}, scale: number, ratio: number}} Frame
+ *   high: number, seen: {left: number, right: number, top: number, bottom: number}, scale: number, ratio: number,
+ *   font: number, legible: boolean}} Frame
  */
 
 const SVG = "http://www.w3.org/2000/svg";
 const LEAST_FONT = 6;
+const HALF_CHARACTER = 3.65;
+const HALF_LINE = 5.5;
+const HEAD = 4;
 const PADDING = -2;
+const NEAR = 0.65;
+const FAR = 0.35;
 
 /**
  * The colours of this moment, light or dark, taken from the style sheet.
@@ -95,7 +101,7 @@ export class Painter {
       top: clamp(Math.floor((view.top - geometry.top) / high), 0, rows.count),
       bottom: clamp(Math.ceil((view.top + view.height - geometry.top) / high), 0, rows.count),
     };
-    const frame = { pen, x, y, wide, high, seen, scale, ratio };
+    const frame = { pen, x, y, wide, high, seen, scale, ratio, ...this.#font(pen, wide, high, scale) };
     this.#cells(frame);
     this.#rules(frame);
     this.#path(frame);
@@ -103,16 +109,27 @@ export class Painter {
     this.#labels(frame, view);
   }
 
-  /** @param {Frame} frame */
-  #cells({ pen, x, y, wide, high, seen, scale }) {
-    const { grid, pane, colours } = this;
-    const hatch = hatched(pen, colours, scale);
+  /**
+   * Take up the font of the cells' texts: its size, and whether the texts can be read and have room.
+   * @param {CanvasRenderingContext2D} pen
+   * @param {number} wide
+   * @param {number} high
+   * @param {number} scale
+   */
+  #font(pen, wide, high, scale) {
     const lines = this.longest.split("\n");
     const font = Math.min(12 * scale, high / (lines.length + 0.5));
-    pen.font = `${font}px ${colours.font}`;
+    pen.font = `${font}px ${this.colours.font}`;
     pen.textAlign = "center";
     pen.textBaseline = "middle";
     const legible = font >= LEAST_FONT && Math.max(...lines.map((line) => pen.measureText(line).width)) < wide;
+    return { font, legible };
+  }
+
+  /** @param {Frame} frame */
+  #cells({ pen, x, y, wide, high, seen, scale, font, legible }) {
+    const { grid, pane, colours } = this;
+    const hatch = hatched(pen, colours, scale);
     for (let r = seen.top; r < seen.bottom; r++) {
       for (let c = seen.left; c < seen.right; c++) {
         const k = r * pane.columns.count + c;
@@ -157,17 +174,33 @@ export class Painter {
     }
   }
 
-  /** @param {Frame} frame */
-  #path({ pen, x, y, wide, high }) {
-    const { path } = this.grid;
-    const across = this.pane.columns.count;
-    const middle = (/** @type {number} */ k) =>
-      /** @type {[number, number]} */ ([x(k % across) + wide / 2, y(Math.floor(k / across)) + high / 2]);
-    pen.strokeStyle = this.colours.path;
-    pen.lineWidth = clamp(wide / 20, 0.5, 1.5);
-    pen.beginPath();
-    for (const k of path) pen.lineTo(...middle(k));
-    pen.stroke();
+  /**
+   * Arrows from cell to cell beside their texts, fainter where they pass over others; plain lines where cells are small.
+   * @param {Frame} frame
+   */
+  #path({ pen, x, y, wide, high, scale, legible }) {
+    const { grid, pane, colours } = this;
+    const across = pane.columns.count;
+    const middle = (/** @type {number} */ k) => [x(k % across) + wide / 2, y(Math.floor(k / across)) + high / 2];
+    const [near, far] = [new Path2D(), new Path2D()];
+    for (let n = 1; n < grid.path.length; n++) {
+      const [k, m] = [grid.path[n - 1], grid.path[n]];
+      const [[a, b], [c, d]] = [middle(k), middle(m)];
+      const [right, down] = [c - a, d - b];
+      const [away, left] = [k, m].map((cell) => (legible ? reach(grid.texts[cell], right / scale, down / scale) : 0));
+      const line = Math.abs(right) > 1.5 * wide || Math.abs(down) > 1.5 * high ? far : near;
+      const [u, v] = [c - left * right, d - left * down];
+      line.moveTo(a + away * right, b + away * down);
+      line.lineTo(u, v);
+      if (legible) head(line, u, v, right, down, HEAD * scale);
+    }
+    pen.strokeStyle = colours.path;
+    pen.lineWidth = clamp(wide / 20, 0.5, 1.4);
+    pen.globalAlpha = NEAR;
+    pen.stroke(near);
+    pen.globalAlpha = FAR;
+    pen.stroke(far);
+    pen.globalAlpha = 1;
   }
 
   /**
@@ -222,6 +255,36 @@ export class Painter {
     const corner = [rows.name && `${rows.name}\u2193`, columns.name && `${columns.name}\u2192`].join("");
     if (band.height > font) pen.fillText(corner, Math.max(band.width - 5, pen.measureText(corner).width), band.height - font * 0.75);
   }
+}
+
+/**
+ * How much of a way from the middle of a text lies on it.
+ * @param {string} text
+ * @param {number} right
+ * @param {number} down
+ */
+function reach(text, right, down) {
+  const lines = text.split("\n");
+  const wide = Math.max(...lines.map((line) => line.length)) * HALF_CHARACTER + 1;
+  const high = text ? HALF_LINE * lines.length + 1 : 1;
+  return Math.min(wide / Math.abs(right), high / Math.abs(down), 1);
+}
+
+/**
+ * The head of an arrow that ends at (x, y).
+ * @param {Path2D} line
+ * @param {number} x
+ * @param {number} y
+ * @param {number} right
+ * @param {number} down
+ * @param {number} size
+ */
+function head(line, x, y, right, down, size) {
+  const length = Math.hypot(right, down) || 1;
+  const [ahead, below] = [(size * right) / length, (size * down) / length];
+  line.moveTo(x - ahead - below / 2, y - below + ahead / 2);
+  line.lineTo(x, y);
+  line.lineTo(x - ahead + below / 2, y - below - ahead / 2);
 }
 
 /**

@@ -79,7 +79,7 @@ ENTRIES = [
     Entry(
         "morton",
         "The order of memory",
-        "A line through the cells, from the lowest address to the highest: this is Morton's.",
+        "From cell to cell, from the lowest address, which is framed, to the highest: this is Morton's.",
         'rl.draw("((2,2,2),(2,2,2)):((2,8,32),(1,4,16))", path=True)',
     ),
     Entry(

@@ -83,7 +83,7 @@ Examples:
 @click.option("--color", type=_of_layouts(COLORS), help="What the colour of a cell tells.")
 @click.option("--view", type=click.Choice(VIEWS), default="logical", help="Elements by coordinate, address, or both.")
 @click.option("--width", type=click.IntRange(1, 4096), help="How many addresses there are in a line of memory.")
-@click.option("--path", is_flag=True, help="Draw the order of memory as a line (in files).")
+@click.option("--path", is_flag=True, help="Draw the order of memory as arrows (in files).")
 @click.option("--mark", multiple=True, metavar="COORDINATE", help="Outline an element, as in 1,2.")
 @click.option("--tile", callback=as_sizes, metavar="SIZES", help="TEXT is (thread, value): who holds what of a tile?")
 @click.option("--op", type=click.Choice(list(OPERATIONS)), metavar="OPERATION", help=f"{', '.join(OPERATIONS)}.")

@@ -44,7 +44,7 @@ def draw(
     ``offset``, ``coordinate``, ``block``, ``value`` or ``none``. ``color`` is what its colour tells: ``block``,
     ``memory`` (the order of addresses), ``coordinate`` (the order of elements), ``row``, ``column``, ``value`` or
     ``none``. ``view`` is ``logical``, ``memory`` (the addresses in order, ``width`` in a line) or ``both``. ``path``
-    draws the order of memory as a line through the cells, and ``mark`` outlines a coordinate, or each of a list.
+    draws the order of memory as arrows from cell to cell, and ``mark`` outlines a coordinate, or each of a list.
 
     >>> print(draw("((2,2),(2,2)):((1,4),(2,8))"))
     ((2,2),(2,2)):((1,4),(2,8))

@@ -15,6 +15,10 @@ from .panes import Subject
 from .scene import CATEGORIES, PLAIN, Axis, Grid, Pane, Scene
 
 Owner = tuple[int, int]
+"""A thread and the number of its value."""
+
+OWNERS = 1 << 17
+"""The most values of all threads."""
 
 
 def threads_scene(subject: Subject, tile: Any, limit: int) -> Scene:
@@ -31,7 +35,7 @@ def threads_scene(subject: Subject, tile: Any, limit: int) -> Scene:
         )
     rows, columns = sizes if len(sizes) == 2 else (1, sizes[0])
     _bounded(rows * columns, limit)
-    _bounded(layout.size, 1 << 20)
+    _bounded(layout.size, OWNERS)
     owners: dict[int, list[Owner]] = {}
     for t, v in cartesian(*[range(n) for n in layout.extents]):
         place = layout(t, v)
@@ -54,7 +58,7 @@ def linear_scene(linear: LinearLayout, limit: int) -> Scene:
         )
     rows, columns = sizes if len(sizes) == 2 else (1, sizes[0])
     _bounded(rows * columns, limit)
-    _bounded(product(tuple(linear.in_dims.values())), 16 * limit)
+    _bounded(product(tuple(linear.in_dims.values())), OWNERS)
     owners: dict[int, list[Owner]] = {}
     for place, owner in _linear_places(linear):
         owners.setdefault(place[0] * columns + place[1] if len(place) == 2 else place[0], []).append(owner)

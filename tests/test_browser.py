@@ -436,7 +436,7 @@ def test_a_verdict_and_the_way_to_where_it_differs(explored: Open) -> None:
 
 
 def test_slices_without_room_are_fetched(explored: Open) -> None:
-    page = explored({"a": "(300,64,64):(4096,64,1)"})
+    page = explored({"a": "(300,64,64):(4096,64,1)", "rows": "1", "columns": "2"})
     slider = page.locator("#at input")
     slider.focus()
     page.keyboard.press("End")

@@ -1,6 +1,7 @@
 """The explorer: whom its server answers, and that its one question is answered whatever is asked."""
 
 import json
+import re
 import socket
 import subprocess
 import sys
@@ -211,13 +212,34 @@ PIECES = st.sampled_from(
     [
         *["(8,8):(8,1)", "((2,2),(2,2)):((1,4),(2,8))", "nChw8c", "htp:R4Crouton", "Sw<3,0,3> o 0 o (8,8):(8,1)"],
         *["(0,3):(3,1)", "(4,4):(0,-1)", "(", "):", "1,16,4,4", "16,16", "0", "_", "x", "-1", "<2:1, _>", "float16"],
-        *["(3,3):(E0,E1)", "1:0", "()", "((((", "9" * 30, "nchw", "\x00", "\ud800", "both", "memory", "1"],
+        *[
+            "memref<3x4xf32>",
+            "<b>",
+            "E<img src=x>",
+            "(3,3):(E0,E1)",
+            "1:0",
+            "()",
+            "((((",
+            "9" * 30,
+            "nchw",
+            "\x00",
+            "\ud800",
+            "both",
+            "memory",
+            "1",
+        ],
         *BINARY,
         *UNARY,
         *["compare", "beside", "threads", "look"],
     ]
 )
 STATES = st.fixed_dictionaries({}, optional=dict.fromkeys(State.__dataclass_fields__, PIECES))
+
+
+OUR_TAGS = {
+    *["svg", "defs", "pattern", "path", "rect", "g", "text", "canvas", "figure", "figcaption", "span", "div"],
+    *["p", "br", "ul", "li"],
+}
 
 
 def answered(request: Any) -> dict[str, Any]:
@@ -227,6 +249,7 @@ def answered(request: Any) -> dict[str, Any]:
     assert time.monotonic() - start < 5
     if "error" in answer:
         assert {"code", "message", "hint", "field"} <= answer["error"].keys()
+    assert {*re.findall(r"<(\w+)", answer.get("figures", ""))} <= OUR_TAGS
     return answer
 
 

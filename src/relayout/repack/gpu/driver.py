@@ -6,6 +6,7 @@ Both come with a driver and with any library that has CUDA arrays; nothing else 
 from __future__ import annotations
 
 import ctypes
+import re
 import sys
 from collections.abc import Callable
 from ctypes import byref, c_char_p, c_int, c_size_t, c_uint, c_void_p
@@ -21,8 +22,8 @@ from .kernel import Kernel
 MAJOR, MINOR = 75, 76
 """The attributes of a device that say what it can do."""
 
-VERSIONS = (13, 12, 11)
-"""Of NVRTC, the newest first."""
+VERSIONS = (13, 12, "11.2")
+"""Of NVRTC, as libraries are named by."""
 
 
 @cache
@@ -43,11 +44,14 @@ def driver() -> Any:
 
 @cache
 def nvrtc() -> Any:
-    """The compiler's library, of the machine or of a Python package."""
-    names = ["libnvrtc.so", *[f"libnvrtc.so.{n}" for n in VERSIONS], "libnvrtc.so.11.2"]
+    """The compiler's library, of a Python package or of the machine: one that the driver is not too old for, if any."""
+    names = [Path(f"libnvrtc.so.{n}") for n in VERSIONS]
     if sys.platform == "win32":
-        names = [f"nvrtc64_{n}0_0.dll" for n in VERSIONS]
-    for path in (*_packaged(), *names, *[f"/usr/local/cuda/lib64/{name}" for name in names]):
+        names = [Path(f"nvrtc64_{n}0_0.dll") for n in VERSIONS]
+    version = c_int()
+    driver().cuDriverGetVersion(byref(version))
+    found = [*_packaged(), *names, *[Path("/usr/local/cuda/lib64") / name for name in names]]
+    for path in sorted(found, key=lambda path: (_major(path) > version.value // 1000, -_major(path))):
         try:
             return ctypes.CDLL(str(path))
         except OSError:
@@ -63,8 +67,13 @@ def _packaged() -> list[Path]:
     spec = find_spec("nvidia")
     folders = [Path(p) for p in (spec.submodule_search_locations or [])] if spec is not None else []
     pattern = "**/nvrtc64_*.dll" if sys.platform == "win32" else "**/libnvrtc.so*"
-    found = [path for folder in folders for path in folder.glob(pattern) if "builtins" not in path.name]
-    return sorted(found, key=lambda path: path.name, reverse=True)
+    return [path for folder in folders for path in folder.glob(pattern) if "builtins" not in path.name]
+
+
+def _major(path: Path) -> int:
+    """The version of CUDA in the name of a library: libnvrtc.so.13, nvrtc64_130_0.dll."""
+    number = re.search(r"so\.(\d+)|64_(\d+)\d_", path.name)
+    return int(number[1] or number[2]) if number else 0
 
 
 def check(code: int, what: str) -> None:

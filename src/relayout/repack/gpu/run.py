@@ -32,13 +32,13 @@ class Ready(NamedTuple):
     functions: tuple[Function, ...]
     reads: tuple[int, int]
     writes: tuple[int, int]
-    start: int
-    """Of the source, counted from its array's pointer."""
+    starts: tuple[int, int]
+    """Of both memories, in bytes from their arrays' pointers."""
     places: int
     """The elements of a new target."""
 
     def __call__(self, source: int, target: int, stream: int) -> None:
-        first, second = source + self.start, target
+        first, second = source + self.starts[0], target + self.starts[1]
         low, high = first + self.reads[0], first + self.reads[1]
         if max(low, second + self.writes[0]) < min(high, second + self.writes[1]):
             raise Overlap("source and target share memory.", hint="copy the source first")
@@ -123,7 +123,7 @@ def _make(own: Array, into: Array | None, dst: Any, src: Any, shape: Any, axes: 
     readable = own.size if src is not None else None
     start = lowest * plan.element.element.bytes if own.size else 0
     aligned = alignment(own.pointer + start), 16 if into is None else alignment(into.pointer)
-    ready = prepared(plan, own.device, aligned, readable, count, (0, count), start)
+    ready = prepared(plan, own.device, aligned, readable, count, (0, count), (start, 0))
     stored: tuple[int, ...] = (count,)
     strided = None
     if recipe.stored is not None:
@@ -143,7 +143,7 @@ def prepared(
     readable: int | None,
     writable: int,
     whole: tuple[int, int] | None,
-    start: int,
+    starts: tuple[int, int],
 ) -> Ready:
     """The compiled kernels of a plan, for memories of so many elements; a fill covers the ``whole`` of the target."""
     reads = element_range(plan.source)
@@ -168,7 +168,7 @@ def prepared(
         functions,
         (reads[0] * sizes[0], reads[1] * sizes[0]),
         (writes[0] * sizes[1], writes[1] * sizes[1]),
-        start,
+        starts,
         writable,
     )
 
@@ -201,20 +201,17 @@ def _ready(plan: Plan, own: Array, into: Array | None) -> Ready:
 
     kind, other = plan.element.element, plan.dst_element.element
     start, readable = flat(own, plan.source, kind, "source")
-    whole = None
     if into is None:
-        writable = plan.target.storage_size
+        offset, writable = 0, plan.target.storage_size
         code = plan.new_fill or plan.fill or bytes(other.bytes)
         plan = make_plan(plan.source, plan.target, plan.element, plan.dst_element, code, None)
-        whole = 0, writable
-        second = 16
+        whole, pointer = (0, writable), 0
     else:
         check_target(own, into, other)
         offset, writable = flat(into, plan.target, other, "target")
-        if offset:
-            raise ShapeError("the target goes downwards in memory.", hint="pass its memory, from the lowest place on")
-        second = alignment(into.pointer)
-    return prepared(plan, own.device, (alignment(own.pointer + start), second), readable, writable, whole, start)
+        whole, pointer = None, into.pointer + offset
+    aligned = alignment(own.pointer + start), alignment(pointer)
+    return prepared(plan, own.device, aligned, readable, writable, whole, (start, offset))
 
 
 def flat(array: Array, layout: Layout, kind: Element, what: str) -> tuple[int, int]:

@@ -1,0 +1,163 @@
+"""The kernels for a GPU, on the host: what they compute, and what surrounds a launch."""
+
+from __future__ import annotations
+
+import random
+from itertools import chain
+from math import gcd
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import gpu_cases
+import relayout as rl
+from gpu_host import COMPILER, compiled, run
+from relayout.native import native
+from relayout.repack.conversion import conversion
+from relayout.repack.gpu.build import device_text, kernels
+from relayout.repack.gpu.convert import conversion_text
+from relayout.repack.gpu.network import Byte, Network
+
+needs_compiler = pytest.mark.skipif(COMPILER is None, reason="no C++ compiler: kernels are not run on the host")
+
+
+def memory(count: int, size: int, shift: int, data: bytes | None = None) -> Any:
+    """Bytes past an aligned address by so many elements: the data, or junk."""
+    room = np.empty((count + shift) * size + 64, np.uint8)
+    start = -room.ctypes.data % 64 + shift * size
+    part = room[start : start + count * size]
+    part[:] = 0xA5 if data is None else np.frombuffer(data, np.uint8)
+    return part
+
+
+def check_on_host(cases: list[gpu_cases.Case], folder: Path) -> None:
+    """The kernels of all plans write what the plans write on the host, and touch nothing else."""
+    made = []
+    for case in cases:
+        sizes = case.plan.element.element.bytes, case.plan.dst_element.element.bytes
+        first, second = [gcd(16, shift * size) if shift else 16 for shift, size in zip(case.shift, sizes)]
+        made.append(kernels(case.plan, (first, second)))
+    library = compiled(list(chain(*made)), folder)
+    number = 0
+    for k, (case, own) in enumerate(zip(cases, made)):
+        plan, data = case.plan, gpu_cases.sample(case.plan, k)
+        sizes = plan.element.element.bytes, plan.dst_element.element.bytes
+        x = memory(len(data) // sizes[0], sizes[0], case.shift[0], data)
+        got = memory(plan.target.storage_size, sizes[1], case.shift[1])
+        for _ in own:
+            run(library, number, x, got)
+            number += 1
+        expected = memory(plan.target.storage_size, sizes[1], 0)
+        plan(memoryview(data), out=memoryview(expected))
+        assert np.array_equal(got, expected), case.name
+
+
+@needs_compiler
+@pytest.mark.parametrize("part", range(3))
+def test_kernels_of_all_kinds_of_layouts(part: int, tmp_path: Path) -> None:
+    kind = ("uint8", "uint16", "float64")[part]
+    check_on_host([case for case in gpu_cases.named() if case.name.endswith(kind)], tmp_path)
+
+
+@needs_compiler
+def test_kernels_of_random_layouts(tmp_path: Path) -> None:
+    check_on_host(list(gpu_cases.random_plans(2, 80)), tmp_path)
+
+
+@needs_compiler
+def test_conversions_give_the_same_bits(tmp_path: Path) -> None:
+    check_on_host(
+        [case for k, case in enumerate(gpu_cases.conversions()) if k % 3 == k // 3 % 3 or "divide" in case.name],
+        tmp_path,
+    )
+
+
+def permuted(a: int, b: int, selector: int) -> int:
+    """What the documentation of ``__byte_perm`` says."""
+    both = a.to_bytes(4, "little") + b.to_bytes(4, "little")
+    return int.from_bytes(bytes([both[selector >> 4 * k & 7] for k in range(4)]), "little")
+
+
+@given(st.lists(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 3)), min_size=4, max_size=4), max_size=8))
+def test_networks_pick_every_byte(wanted: list[list[tuple[int, int]]]) -> None:
+    dice = random.Random(3)
+    values = {f"x{k}": dice.getrandbits(32) for k in range(6)}
+    network = Network()
+    names = network.words([[Byte(f"x{word}", at) for word, at in each] for each in wanted])
+    known = dict(values)
+    for line in network.lines:
+        name, _, expression = line.removeprefix("const u32 ").rstrip(";").partition(" = ")
+        known[name] = eval(expression, {"__byte_perm": permuted}, known)
+    for name, each in zip(names, wanted):
+        assert known[name].to_bytes(4, "little") == bytes([values[f"x{word}"] >> 8 * at & 0xFF for word, at in each])
+
+
+def test_a_transpose_of_four_bytes_takes_eight_permutations() -> None:
+    network = Network()
+    network.words([[Byte(f"x{row}", column) for row in range(4)] for column in range(4)])
+    assert len(network.lines) == 8
+
+
+@pytest.mark.skipif(native is None, reason="the compiled core is the judge")
+def test_a_device_converts_what_the_host_converts_without_a_refusal() -> None:
+    ends = ["bool", "int8", "int32", "int64", "uint8", "uint16", "uint64", "float16", "bfloat16", "float32", "float64"]
+    means: list[Any] = [
+        rl.ScaleOffset(0.5, 3, "quint8"),
+        rl.ScaleOffset(0.5, 1 << 24, "qint16"),
+        "float8_e5m2",
+        "complex64",
+    ]
+    interfaces = [rl.plan(rl.Layout(1), rl.Layout(1), x).element for x in [*ends, *means]]
+    for a in interfaces:
+        for b in interfaces:
+            if a != b:
+                assert (conversion_text(a, b) is None) == (conversion(a, b) is None), (a, b)
+
+
+def text_of(source: rl.Layout, target: rl.Layout, kind: str, **options: Any) -> str:
+    (kernel,) = kernels(rl.plan(source, target, kind, **options), (16, 16))
+    return device_text(kernel, "kernel")
+
+
+def test_vectors_are_sixteen_bytes_where_they_can_be() -> None:
+    square = gpu_cases.row(1024, 1024)
+    text = text_of(square, gpu_cases.permuted((1, 0), 1024, 1024), "uint8")
+    assert "write16(" in text.partition("void move")[2]
+    assert "write1(" not in text.partition("void move")[2]
+    loads = text.partition("void load_image")[2].partition("DEVICE")[0]
+    assert "load16" in loads
+    assert "if (" not in loads, "nothing is masked"
+    direct = text_of(square, gpu_cases.placed("0 1 / 0,128 1,128", 1024, 1024), "float16")
+    assert "load_image" not in direct
+
+
+def test_offsets_past_32_bits_stay_whole() -> None:
+    rows = 1 << 33
+    text = text_of(rl.Layout((rows, 4), (4, 1)), rl.Layout((rows, 4), (1, rows)), "uint8")
+    assert f"{rows}" in text
+    assert "const i64 from" in text
+
+
+def test_only_padding_is_masked() -> None:
+    shape = 4, 16, 16, 48
+    crouton = gpu_cases.placed(gpu_cases.CROUTON, *shape)
+    plain = text_of(gpu_cases.row(*shape), crouton, "uint8")
+    filled = text_of(gpu_cases.row(*shape), crouton, "uint8", fill=0x1F)
+    assert "0x1f1f1f1f" not in plain
+    assert "0x1f" in filled
+    exact = text_of(
+        gpu_cases.row(4, 16, 16, 64), gpu_cases.placed(gpu_cases.CROUTON, 4, 16, 16, 64), "uint8", fill=0x1F
+    )
+    assert "0x1f" not in exact
+
+
+def test_packed_elements_and_values_that_could_be_refused_are_not_for_a_device() -> None:
+    line = gpu_cases.row(16)
+    with pytest.raises(rl.NotExpressible, match="int4 has 4 bits"):
+        kernels(rl.plan(line, line, "int4"), (16, 16))
+    with pytest.raises(rl.NotExpressible, match="could be refused"):
+        kernels(rl.plan(line, line, "float32", "int8"), (16, 16))

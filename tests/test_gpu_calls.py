@@ -1,0 +1,284 @@
+"""Calls with arrays of a device, on a device that is not there: arguments, results, refusals and what is launched."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import relayout as rl
+from gpu_fake import OTHER, HostFunction, Immutable, Library, cuda
+from gpu_host import COMPILER
+from relayout.repack.gpu import arrays, driver, foreign
+from relayout.repack.gpu import run as device_run
+from relayout.repack.gpu.kernel import Kernel
+
+pytestmark = pytest.mark.skipif(COMPILER is None, reason="no C++ compiler: kernels are not run on the host")
+__all__ = ["cuda"]
+
+X = np.arange(2 * 9 * 11 * 12, dtype=np.uint8).reshape(2, 9, 11, 12)
+PLANES = rl.Format(4, [(0, 0), (3, 0), (1, 0), (2, 0)])
+
+
+def cupy(x: Any) -> Any:
+    return sys.modules["cupy"].asarray(x)
+
+
+@pytest.mark.parametrize(
+    ("x", "target", "options"),
+    [
+        (X, "htp:R4Crouton", {}),
+        (X, PLANES, {}),
+        (X[:, ::-1, 2:, ::-3], PLANES, {}),
+        (X[0, 0], rl.Layout((11, 12), (1, 11)), {}),
+        (X[0, 0], rl.Layout.row_major((11, 12)), {"element": "float32"}),
+        (X[0, 0], "0 1 / 0,4 1,5", {"fill": 7}),
+        (X[:, :0], PLANES, {}),
+        (np.array(5.0), rl.Layout.row_major(()), {}),
+    ],
+)
+def test_an_array_of_the_same_library_comes_back(cuda: Any, x: Any, target: Any, options: Any) -> None:
+    given = cupy(x)
+    expected = rl.repack(x, target, **options)
+    for _ in range(2):
+        got = rl.repack(given, target, **options)
+        assert type(got) is type(given)
+        assert (got.shape, got.dtype) == (expected.shape, expected.dtype)
+        assert np.array_equal(np.asarray(got), expected)
+    assert set(HostFunction.streams) <= {5}
+
+
+def test_memory_that_is_given_is_written(cuda: Any) -> None:
+    expected = rl.repack(X, PLANES)
+    out = cupy(np.zeros(X.size, np.uint8))
+    assert rl.repack(cupy(X), PLANES, out=out).shape == expected.shape
+    assert np.array_equal(np.asarray(out), expected.reshape(-1))
+    crouton = rl.parse("htp:R4Crouton").layout(X.shape)
+    room = cupy(np.full(crouton.storage_size + 100, 9, np.uint8))
+    rl.repack(cupy(X), crouton, out=room, fill=3)
+    assert np.array_equal(np.asarray(room[-100:]), [3] * 100)
+    assert np.array_equal(np.asarray(room[:-100]), rl.repack(X, crouton, fill=3))
+
+
+def test_flat_memory_of_a_layout(cuda: Any) -> None:
+    stored = rl.repack(X, "htp:R4Crouton").reshape(-1)
+    back = rl.repack(cupy(stored), rl.Layout.row_major(X.shape), src="htp:R4Crouton", shape=X.shape)
+    assert np.array_equal(np.asarray(back), X)
+    with pytest.raises(rl.OutOfBounds, match="the memory has 10"):
+        rl.repack(cupy(stored[:10]), rl.Layout.row_major(X.shape), src="htp:R4Crouton", shape=X.shape)
+
+
+def test_plans(cuda: Any) -> None:
+    plan = rl.plan(rl.Layout.row_major(X.shape), "htp:R4Crouton", "uint8")
+    made = plan(cupy(X))
+    assert np.array_equal(np.asarray(made), plan(X))
+    out = cupy(np.full(made.size, 1, np.uint8))
+    assert plan(cupy(X), out=out) is out
+    assert np.array_equal(np.asarray(out), plan(X, out=np.full(made.size, 1, np.uint8)))
+    turned = rl.plan(rl.Layout((4, 3), (-3, 1), offset=9), rl.Layout((4, 3)), "int16")
+    x = np.arange(12, dtype=np.int16).reshape(4, 3)
+    assert np.array_equal(np.asarray(turned(cupy(x)[::-1])), x[::-1].T.reshape(-1))
+    upside_down = rl.plan(rl.Layout.row_major((4, 3)), rl.Layout((4, 3), (-3, 1), offset=9), "int16")
+    y = cupy(np.zeros((4, 3), np.int16))
+    upside_down(cupy(x), out=y[::-1])
+    assert np.array_equal(np.asarray(y)[::-1], x)
+
+
+def test_tensors_of_torch(cuda: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = pytest.importorskip("torch")
+    for module in (sys.modules["relayout.repack.run"], sys.modules["relayout.repack.plan"], arrays):
+        monkeypatch.setattr(module, "on_device", lambda x: isinstance(x, torch.Tensor))
+    monkeypatch.setattr(arrays.Torch, "stream", lambda self, number: 3)
+    x = torch.from_numpy(X.astype(np.float32))
+    got = rl.repack(x, PLANES)
+    assert isinstance(got, torch.Tensor)
+    assert np.array_equal(got.numpy(), rl.repack(X.astype(np.float32), PLANES))
+    turned = rl.repack(x[0, 0], rl.Layout((11, 12), (1, 11)))
+    assert turned.stride() == (1, 11)
+    assert np.array_equal(turned.numpy(), X[0, 0].astype(np.float32))
+    half = rl.repack(x, PLANES, element="bfloat16")
+    assert half.dtype == torch.bfloat16
+    assert torch.equal(half, x.permute(0, 3, 1, 2).to(torch.bfloat16))
+    with pytest.raises(rl.ShapeError, match="records gradients"):
+        rl.repack(x.requires_grad_(), PLANES)
+    with pytest.raises(rl.ShapeError, match="conjugated"):
+        rl.repack(torch.zeros(3, dtype=torch.complex64).conj(), rl.Layout(3))
+    with pytest.raises(rl.ShapeError, match="torch has no type float8_e3m4"):
+        arrays.Torch().dtype(rl.Plain("float8_e3m4").element)
+
+
+def test_streams_of_torch() -> None:
+    torch = pytest.importorskip("torch")
+    known = arrays.Torch()
+    known._raw_stream = lambda number: 40 + number
+    assert known.stream(2) == 42
+    known._raw_stream = None
+    known.module = type(sys)("torch")
+    known.module.cuda = type(sys)("cuda")  # type: ignore[attr-defined]
+    known.module.cuda.current_stream = lambda number: type("S", (), {"cuda_stream": 11})  # type: ignore[attr-defined]
+    assert known.stream(0) == 11
+    assert torch is sys.modules["torch"]
+
+
+def test_libraries_that_only_know_dlpack(cuda: Any) -> None:
+    x = Immutable(X.astype(np.float32))
+    got = rl.repack(x, PLANES)
+    assert isinstance(got, Immutable)
+    assert np.array_equal(got.numpy, rl.repack(x.numpy, PLANES))
+    assert x.waited == [arrays.LEGACY], "the stream of the kernel waits for the data"
+    assert "cuStreamWaitEvent" in cuda.calls, "and the library for the kernel"
+    gc.collect()
+    assert cuda.calls.count("cuMemFree_v2") == cuda.calls.count("cuMemAlloc_v2") == 1
+    assert len(foreign._held) == 1
+    turned = rl.repack(x, rl.Layout(X.shape))
+    assert np.array_equal(turned.numpy, x.numpy.reshape(-1, order="F")), "it has no strides: flat memory"
+    assert len(foreign._held) == 1, "what was lent to the first kernel is given back"
+    plan = rl.plan(rl.Layout.row_major(X.shape), rl.Layout(X.shape), "float32")
+    assert np.array_equal(plan(x).numpy, turned.numpy)
+    with pytest.raises(rl.ShapeError, match="cannot be written"):
+        rl.repack(x, PLANES, out=x)
+    foreign._held.clear()
+
+
+def test_refusals(cuda: Any) -> None:
+    x = cupy(X)
+    plan = rl.plan(rl.Layout.row_major(X.shape), rl.Layout(X.shape), "uint8")
+    other = cupy(np.zeros(X.size, np.uint8))
+    other.device_number = 1
+    with pytest.raises(rl.Overlap, match="share memory"):
+        plan(x, out=x.reshape(-1))
+    with pytest.raises(rl.Overlap):
+        rl.repack(x, rl.Layout(X.shape, (1, 1, 1, 1)))
+    with pytest.raises(rl.DeviceError, match="is not on the device"):
+        plan(x, out=np.zeros(X.size, np.uint8))
+    with pytest.raises(rl.DeviceError, match="on device 0, and the target on device 1"):
+        plan(x, out=other)
+    with pytest.raises(rl.OutOfBounds):
+        plan(x, out=cupy(np.zeros(3, np.uint8)))
+    with pytest.raises(rl.ShapeError, match="holds uint16"):
+        plan(x, out=cupy(np.zeros(X.size, np.uint16)))
+    with pytest.raises(rl.NotExpressible, match="nothing of its progress"):
+        plan(x, progress=print)
+    with pytest.raises(rl.ShapeError, match="hands out no memory"):
+        rl.repack(type("Broken", (), {"is_cuda": True})(), PLANES)
+    assert HostFunction.streams == [], "nothing was launched"
+
+
+def test_warnings_of_the_format_are_told(cuda: Any) -> None:
+    with pytest.warns(UserWarning, match="made for elements of 8 bits"):
+        rl.repack(cupy(X.astype(np.float32)), "htp:R4Crouton")
+
+
+def test_few_copies_are_kept(cuda: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device_run, "MAX_READY", 1)
+    plans = [rl.plan(rl.Layout.row_major((3, n)), rl.Layout((3, n)), "uint8") for n in (4, 5)]
+    for n, plan in zip((4, 5), plans):
+        plan(cupy(np.zeros((3, n), np.uint8)))
+        rl.repack(cupy(np.zeros((3, n), np.uint8)), "1 0")
+    assert len(device_run._plans) == len(device_run._made) == 1
+    rl.repack(cupy(np.zeros((2, 2), np.uint8)), "1 0", element=rl.Plain("uint8"), shape=[2, 2])
+    assert len(device_run._made) == 1, "what has no hash is not kept"
+
+
+# ---- the driver ----------------------------------------------------------------------------------------------
+
+
+KERNEL = Kernel("", ("move",), 4, 32, 64)
+
+
+@pytest.fixture
+def library(cuda: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The driver, which compiles too."""
+    monkeypatch.setattr(driver, "nvrtc", lambda: cuda)
+    return cuda
+
+
+def test_a_kernel_is_compiled_loaded_and_launched(library: Any) -> None:
+    where = driver.device(0)
+    assert where.architecture == "sm_90"
+    function = driver.Function(where, KERNEL)
+    assert {"nvrtcCompileProgram", "nvrtcGetCUBIN", "cuModuleLoadData", "cuModuleGetFunction"} <= set(library.calls)
+    where.call(function, 1, 2, 3)
+    assert library.calls[-1] == "cuLaunchKernel"
+    library.codes["cuLaunchKernel"] = 700
+    with pytest.raises(rl.DeviceError, match=r"launch of a kernel failed: it is broken \(CUDA error 700\)"):
+        function(1, 2, 3)
+
+
+def test_another_context_comes_back(library: Any) -> None:
+    where = driver.device(0)
+    where.call(lambda: None)
+    assert "cuCtxPushCurrent_v2" not in library.calls
+    library.current = OTHER
+    assert where.call(lambda x: x + 1, 1) == 2
+    assert library.calls[-2:] == ["cuCtxPushCurrent_v2", "cuCtxPopCurrent_v2"]
+    with pytest.raises(ZeroDivisionError):
+        where.call(lambda: 1 // 0)
+    assert library.calls[-1] == "cuCtxPopCurrent_v2"
+
+
+def test_a_text_that_does_not_compile(library: Any) -> None:
+    library.codes["nvrtcCompileProgram"] = 6
+    with pytest.raises(rl.DeviceError, match="NVRTC does not compile a kernel for sm_90"):
+        driver.Function(driver.device(0), KERNEL)
+
+
+def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def none(name: str) -> Any:
+        raise OSError(f"{name}: cannot open shared object file")
+
+    monkeypatch.setattr(ctypes, "CDLL", none)
+    with pytest.raises(rl.DeviceError, match="no CUDA driver") as refused:
+        driver.driver.__wrapped__()
+    assert refused.value.hint
+    monkeypatch.setattr(driver, "driver", Library)
+    with pytest.raises(rl.DeviceError, match="NVRTC, which compiles the kernels") as refused:
+        driver.nvrtc.__wrapped__()
+    assert "relayout[gpu]" in refused.value.hint
+
+
+def test_a_driver_without_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ctypes, "CDLL", lambda name: type("L", (), {"cuInit": staticmethod(lambda flags: 100)}))
+    with pytest.raises(rl.DeviceError, match="finds no device"):
+        driver.driver.__wrapped__()
+
+
+@pytest.mark.parametrize(
+    ("version", "name"), [(13000, "libnvrtc.so.13"), (12080, "libnvrtc.so.12"), (11080, "libnvrtc.so.11.2")]
+)
+def test_a_compiler_that_the_driver_knows_comes_first(monkeypatch: pytest.MonkeyPatch, version: int, name: str) -> None:
+    old = Library()
+    old.version = version
+    monkeypatch.setattr(driver, "driver", lambda: old)
+    monkeypatch.setattr(driver, "_packaged", list)
+    monkeypatch.setattr(ctypes, "CDLL", lambda path: path)
+    monkeypatch.setattr(sys, "platform", "linux")
+    assert driver.nvrtc.__wrapped__() == name
+
+
+def test_libraries_in_packages_are_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    folder = tmp_path / "cu13" / "lib"
+    folder.mkdir(parents=True)
+    for name in ("libnvrtc.so.13", "libnvrtc-builtins.so.13.0"):
+        (folder / name).touch()
+    spec = type("Spec", (), {"submodule_search_locations": [str(tmp_path)]})
+    monkeypatch.setattr(driver, "find_spec", lambda name: spec)
+    monkeypatch.setattr(sys, "platform", "linux")
+    assert driver._packaged() == [folder / "libnvrtc.so.13"]
+
+
+def test_an_array_of_a_device_on_a_machine_without_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    def none(name: str) -> Any:
+        raise OSError(f"{name}: cannot open shared object file")
+
+    monkeypatch.setattr(ctypes, "CDLL", none)
+    driver.driver.cache_clear()
+    driver.device.cache_clear()
+    with pytest.raises(rl.DeviceError, match="no CUDA driver"):
+        rl.repack(Immutable(X), PLANES)
+    foreign._lent.clear()

@@ -37,6 +37,9 @@ STAGED_BELOW = 32
 SOON = 512
 """About so many tiles run at once."""
 
+MAX_STEPS = 64
+"""How much larger than wanted a divisor may be."""
+
 MAX_GAP = 4
 """Elements of the source that are at most so many apart are read with what is between them."""
 
@@ -268,7 +271,8 @@ class _Planner:
         if self.is_top(key):
             # What a rest wastes, in sixteenths, counts more than the size.
             return min(options, key=lambda n: ((-(-size // n) * n - size) * 16 // size, n))
-        return next((n for n in range(unit, size, unit) if size % n == 0 and n >= wanted), size)
+        larger = range(options.start, min(size, MAX_STEPS * wanted), unit)
+        return next((n for n in larger if size % n == 0), size)
 
     def parts(self, key: Key, sizes: list[int]) -> list[Part]:
         """Consecutive ranges of one digit."""

@@ -83,7 +83,7 @@ def common_axes(source: Layout, target: Layout, padded: bool) -> tuple[int, int,
         if not padded and sizes:
             place = prod(sizes[:-1])
             sizes[-1] = -(-high // place)
-        written = (0, whole) if (padded and len(b) > 1) or (padded and len(a) < 2) else (low, high)
+        written = (0, whole) if padded and len(a) < 2 else (low, high)
         digits = [Digit(*x) for x in zip(sizes, first, second)] or [Digit(1, 0, 0)]
         axes.append(Axis(tuple(digits), low, high, *written))
     return starts[0], starts[1], axes

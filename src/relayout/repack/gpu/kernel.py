@@ -289,9 +289,6 @@ class _Writer(Staging):
         inputs, source = self.inputs(array), self.elements(SOURCE)
         size, unit = self.bytes
         micro = self.tile.micro
-        channels = [
-            "0" if axis is None else None if axis not in self.counted else f"p{axis}" for axis in self.memory.channels
-        ]
         only = f" & 0x{(1 << 8 * unit) - 1:x}u" if unit < 4 else ""
         for e in sorted({where[s][0] for spot in spots for s in spot}):
             first = inputs[source[e]]
@@ -302,10 +299,9 @@ class _Writer(Staging):
                 value = f"{first.word} >> {8 * first.at}" if first.at else first.word
                 value = value if size == 4 else f"({value}) & 0x{(1 << 8 * size) - 1:x}u"
             words = []
-            for axis, channel in zip(self.memory.channels, channels):
-                place = offsets(micro, [p.place if p.axis == axis else 0 for p in micro])[e] if axis is not None else 0
-                low = self.axes[axis].low if axis is not None else 0
-                words.append(f"{channel} + {place - low}" if axis is not None else "0")
+            for axis in self.memory.channels:
+                place = offsets(micro, [p.place if p.axis == axis else 0 for p in micro])[e]
+                words.append("0" if axis is None else f"p{axis} + {place - self.axes[axis].low}")
             lines.append(f"const {'u64' if unit == 8 else 'u32'} y{e} = convert({value}, {', '.join(words)}){only};")
         made: list[str] = []
         for spot in spots:

@@ -1,6 +1,7 @@
 """The explorer: whom its server answers, and that its one question is answered whatever is asked."""
 
 import json
+import os
 import re
 import socket
 import subprocess
@@ -9,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from http.client import HTTPConnection
+from pathlib import Path
 from threading import Thread
 from typing import Any
 
@@ -538,6 +540,25 @@ def test_the_command_says_where_it_is_and_ends_quietly() -> None:
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=20)
     assert (process.returncode, out, err.strip()) == (0, "", "")
+
+
+def test_a_browser_that_is_waited_for_sees_the_page(tmp_path: Path) -> None:
+    import signal
+
+    script, seen = tmp_path / "browser.py", tmp_path / "seen"
+    script.write_text(
+        "import sys, urllib.request\n"
+        "page = urllib.request.urlopen(sys.argv[1].partition('#')[0], timeout=10).read()\n"
+        "open(sys.argv[2], 'wb').write(page)\n"
+    )
+    words = [sys.executable, "-m", "relayout", "explore"]
+    browser = {**os.environ, "BROWSER": f"{sys.executable} {script} %s {seen}"}
+    with subprocess.Popen(words, env=browser, stderr=subprocess.DEVNULL) as process:
+        try:
+            wait_until(lambda: seen.exists() and b"</html>" in seen.read_bytes())
+        finally:
+            process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 0
 
 
 def test_a_port_that_is_taken_is_refused(server: Explorer) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import webbrowser
+from threading import Thread
 from urllib.parse import urlencode, urlsplit
 
 import click
@@ -37,7 +38,8 @@ def explore(
         click.echo(f"Exploring at {where} until Ctrl-C.", err=True)
         sys.stderr.flush()
         if not no_browser:
-            webbrowser.open(where)
+            # A browser of the terminal is done only when it is left, and until then it waits for the page.
+            Thread(target=webbrowser.open, args=(where,), daemon=True).start()
         try:
             server.serve_forever()
         except KeyboardInterrupt:

@@ -98,6 +98,18 @@ def saved(drawing: Any, folder: Path) -> str:
     return where.as_uri()
 
 
+def painted(page: Page, look: str = "true") -> None:
+    """Wait until there is something on the canvas, and the brightness of its corner is as told."""
+    page.wait_for_function(
+        f"""() => {{
+          const pen = document.querySelector("canvas").getContext("2d");
+          const [red, green, blue, alpha] = pen.getImageData(3, 3, 1, 1).data;
+          const brightness = (red + green + blue) / 3;
+          return alpha === 255 && {look};
+        }}"""
+    )
+
+
 TILED = "((2,2),(2,2)):((1,4),(2,8))"
 
 
@@ -220,7 +232,7 @@ def test_128_by_128_opens_fast_on_a_canvas(opened: Open, tmp_path: Path) -> None
     start = time.monotonic()
     page = opened(url)
     canvas = page.locator("canvas")
-    expect(canvas).to_be_visible()
+    painted(page)
     assert time.monotonic() - start < 3
     # The middle of the first block and of its neighbour have colours of their own.
     colours = canvas.evaluate(
@@ -265,8 +277,7 @@ def test_a_large_picture_is_enlarged_and_scrolled_to_what_is_pinned(opened: Open
 def test_rules_between_blocks_are_whole_and_so_are_the_edges(opened: Open, tmp_path: Path) -> None:
     layout = rl.Layout(((8, 9), (8, 9)), ((1, 64), (8, 576)))
     page = opened(saved(rl.draw(layout), tmp_path), width=1900, height=3000)
-    expect(page.locator("canvas")).to_be_visible()
-    page.wait_for_timeout(50)
+    painted(page)
     # Columns and rows of pixels that are dark all along, each run of them one rule.
     rules = page.locator("canvas").evaluate(
         """canvas => {
@@ -299,20 +310,12 @@ def test_texts_too_small_to_read_are_left_out(opened: Open, tmp_path: Path) -> N
 
 def test_light_and_dark(opened: Open, tmp_path: Path) -> None:
     url = saved(rl.draw(rl.Layout.row_major(70, 70), color="none"), tmp_path)
-
-    def brightness(page: Page) -> float:
-        pixel = page.locator("canvas").evaluate(
-            """canvas => [...canvas.getContext("2d").getImageData(canvas.width - 3, 3, 1, 1).data]"""
-        )
-        return sum(pixel[:3]) / 3
-
     light, dark = opened(url), opened(url, color_scheme="dark")
-    assert brightness(light) > 200
-    assert brightness(dark) < 80
+    painted(light, "brightness > 200")
+    painted(dark, "brightness < 80")
     dark.locator("#theme").click()
     expect(dark.locator("html")).to_have_attribute("data-theme", "light")
-    dark.wait_for_timeout(100)
-    assert brightness(dark) > 200
+    painted(dark, "brightness > 200")
 
 
 def test_texts_stay_texts(opened: Open, tmp_path: Path) -> None:

@@ -72,6 +72,7 @@ def one_way() -> Iterator[tuple[str, rl.Layout, rl.Layout]]:
     yield "every ninth one", rl.Layout((40, 32), (400, 9), offset=3), row(40, 32)
     yield "columns again", rl.Layout((40, 32), (1, 0)), row(40, 32)
     yield "rows again", rl.Layout((40, 32), (0, 1)), row(40, 32)
+    yield "a block again", rl.Layout((40, (4, 2)), (1, (64, 0)), extents=(40, 5), origin=(0, 1)), row(40, 5)
     yield "windows that overlap", rl.Layout((40, 32), (1, 1)), permuted((1, 0), 40, 32)
     yield "apart", row(40, 32), rl.Layout((40, 32), (2, 100))
     yield "downwards", row(40, 32), rl.Layout((40, 32), (-32, 1), offset=39 * 32)

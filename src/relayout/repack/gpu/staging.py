@@ -19,12 +19,14 @@ class Staging(Frame):
             return ""
         unit = self.bytes[SOURCE]
         rows = [part for part, _ in image.rows if part.step(SOURCE)]
+        # A run holds positions of its own parts, and of those that read it again.
+        held = [*image.run, *[part for part, _ in image.rows if not part.step(SOURCE)]]
         low, high = self.memory.readable
         lines = [f"const u32 v = u % {image.vectors}u;", f"u /= {image.vectors}u;", *self.indices(rows, "r")]
         for axis in self.masked:
             if not any(part.axis == axis for part in (*rows, *self.tile.grid)):
                 continue
-            reach = sum([(p.size - 1) * p.place for p in image.run if p.axis == axis])
+            reach = sum([(p.size - 1) * p.place for p in held if p.axis == axis])
             its = self.axes[axis]
             lines += self.positions("r", rows, [axis])
             lines.append(f"if (p{axis} + {reach} < {its.low} || p{axis} >= {its.high}) continue;")

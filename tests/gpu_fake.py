@@ -27,6 +27,7 @@ class Library:
         self.codes: dict[str, int] = {}
         self.current, self.version = CONTEXT, 13000
         self.kept: list[Any] = []
+        self.before = 0
 
     def __getattr__(self, name: str) -> Any:
         if not name.startswith(("cu", "nvrtc")):
@@ -150,6 +151,7 @@ class Immutable:
 def cuda(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     """A device on the host: its driver, whose calls can be looked at; launches run."""
     library = Library()
+    library.before = HostFunction.number
     monkeypatch.setattr(driver, "driver", lambda: library)
     monkeypatch.setattr(foreign, "driver", lambda: library)
     monkeypatch.setattr(device_run, "Function", HostFunction)

@@ -172,6 +172,116 @@ def test_refusals(cuda: Any) -> None:
     assert HostFunction.streams == [], "nothing was launched"
 
 
+@pytest.mark.parametrize("part", [np.s_[:, ::2], np.s_[::-1], np.s_[:, :8]])
+def test_memory_that_does_not_lie_together_is_not_written(cuda: Any, part: Any) -> None:
+    room = np.zeros((16, 16), np.uint8)
+    with pytest.raises(rl.ShapeError, match="does not lie together"):
+        rl.repack(cupy(X[0, 0]), "1 0", out=cupy(room)[part])
+    assert not room.any()
+
+
+@pytest.mark.parametrize(("kind", "past"), [(np.complex128, 8), (np.float32, 1)])
+def test_addresses_that_elements_are_not_aligned_to(cuda: Any, kind: Any, past: int) -> None:
+    room = np.zeros(2048, np.uint8)
+    odd = cupy(room[-room.ctypes.data % 64 + past :][:1024].view(kind)).reshape(8, -1)
+    even = cupy(np.zeros(odd.shape, kind))
+    plan = rl.plan(rl.Layout.row_major(odd.shape), rl.Layout(odd.shape), kind)
+    for call in (
+        lambda: rl.repack(odd, "1 0"),
+        lambda: rl.repack(even, "1 0", out=odd.reshape(-1)),
+        lambda: plan._run(odd),
+        lambda: plan._run(even, out=odd.reshape(-1)),
+    ):
+        with pytest.raises(rl.ShapeError, match="not aligned"):
+            call()
+    assert HostFunction.streams == []
+
+
+def test_types_that_a_library_does_not_have(cuda: Any) -> None:
+    def unknown(shape: Any, kind: str) -> Any:
+        raise TypeError(f"data type {kind!r} not understood")
+
+    sys.modules["cupy"].empty = unknown  # type: ignore[attr-defined]
+    with pytest.raises(rl.ShapeError, match="cupy has no type bfloat16"):
+        rl.repack(cupy(X.astype(np.float32)), PLANES, element="bfloat16")
+
+
+def test_source_and_target_of_two_libraries(cuda: Any) -> None:
+    with pytest.raises(rl.ShapeError, match="two libraries"):
+        rl.repack(Immutable(X), PLANES, out=cupy(np.zeros(X.size, np.uint8)))
+
+
+def test_classes_of_users_are_arrays_of_their_library(cuda: Any) -> None:
+    own = type("Own", (sys.modules["cupy"].ndarray,), {"__module__": "users"})
+    assert isinstance(arrays.library(X.view(own)), arrays.Cupy)
+
+
+def test_arrays_that_do_not_say_how_to_take_one() -> None:
+    bare = type("Bare", (Immutable,), {"__array_namespace__": None})
+    with pytest.raises(rl.ShapeError, match="__array_namespace__"):
+        rl.repack(bare(X), PLANES)
+
+
+def test_arrays_that_do_not_say_where_they_are() -> None:
+    class Sharded:
+        def __dlpack_device__(self) -> Any:
+            raise BufferError("on many devices")
+
+        __dlpack__ = __dlpack_device__
+
+    with pytest.raises(rl.ShapeError, match="on many devices"):
+        rl.repack(Sharded(), PLANES)
+
+
+def test_memory_of_a_run_that_failed_is_freed(cuda: Any) -> None:
+    x = Immutable(X)
+    rl.repack(x, PLANES)
+    foreign._held.clear()
+    cuda.codes["cuLaunchKernel"] = 700
+    (made,) = device_run._made.values()
+    made.ready.functions[0].run = lambda *arguments: driver.check(700, "the launch of a kernel")
+    with pytest.raises(rl.DeviceError, match="error 700"):
+        rl.repack(x, PLANES)
+    gc.collect()
+    assert cuda.calls.count("cuMemFree_v2") == cuda.calls.count("cuMemAlloc_v2") == 2
+    assert foreign._held == [], "nor is the source held"
+
+
+def test_memory_lives_as_long_as_any_of_its_capsules(cuda: Any) -> None:
+    made = foreign.Exported((3,), rl.Plain("uint8").element, 0)
+    first, second = made.__dlpack__(), made.__dlpack__(stream=2)
+    assert cuda.calls[-3:] == ["cuEventRecord", "cuStreamWaitEvent", "cuEventDestroy_v2"]
+    del made, first
+    gc.collect()
+    assert "cuMemFree_v2" not in cuda.calls
+    del second
+    gc.collect()
+    assert cuda.calls.count("cuMemFree_v2") == 1
+
+
+def test_what_is_held_is_let_go_once(cuda: Any) -> None:
+    cuda.codes["cuEventQuery"] = 600
+    for _ in range(2):
+        rl.repack(Immutable(X), PLANES)
+    assert len(foreign._held) == 2, "their kernels are not done"
+    cuda.codes.clear()
+    cuda.current = OTHER
+    rl.repack(Immutable(X), PLANES)
+    assert len(foreign._held) == 1
+    assert cuda.calls.count("cuEventDestroy_v2") == 2 + 3, "two that were held, and one for each result"
+    assert cuda.calls[cuda.calls.index("cuEventQuery") - 1] == "cuCtxGetCurrent", "in the context of the events"
+    foreign._held.clear()
+
+
+def test_runs_of_a_plan_that_are_kept_are_few(cuda: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device_run, "MAX_READY", 2)
+    plan = rl.plan(rl.Layout.row_major((3, 4)), rl.Layout((3, 4)), "uint8")
+    for n in range(12, 17):
+        plan._run(cupy(np.zeros(n, np.uint8)))
+    assert len(device_run._plans) <= 2
+    assert HostFunction.number == cuda.before + 1, "one kernel serves memory of any length"
+
+
 def test_warnings_of_the_format_are_told(cuda: Any) -> None:
     with pytest.warns(UserWarning, match="made for elements of 8 bits"):
         rl.repack(cupy(X.astype(np.float32)), "htp:R4Crouton")
@@ -211,6 +321,22 @@ def test_a_kernel_is_compiled_loaded_and_launched(library: Any) -> None:
     library.codes["cuLaunchKernel"] = 700
     with pytest.raises(rl.DeviceError, match=r"launch of a kernel failed: it is broken \(CUDA error 700\)"):
         function(1, 2, 3)
+
+
+def test_threads_that_launch_at_once(library: Any) -> None:
+    class Raced(list[Any]):
+        """Room that another thread takes between the look and the step."""
+
+        def __bool__(self) -> bool:
+            return True
+
+        def __len__(self) -> int:
+            return 1
+
+    function = driver.Function(driver.device(0), KERNEL)
+    function._room = Raced()
+    function(1, 2, 3)
+    assert library.calls[-1] == "cuLaunchKernel"
 
 
 def test_another_context_comes_back(library: Any) -> None:
@@ -264,6 +390,22 @@ def test_a_compiler_that_the_driver_knows_comes_first(monkeypatch: pytest.Monkey
     assert driver.nvrtc.__wrapped__() == name
 
 
+def test_names_of_compilers_on_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[str] = []
+
+    def none(name: str) -> Any:
+        tried.append(Path(name).name)
+        raise OSError
+
+    monkeypatch.setattr(driver, "driver", Library)
+    monkeypatch.setattr(driver, "_packaged", list)
+    monkeypatch.setattr(ctypes, "CDLL", none)
+    monkeypatch.setattr(sys, "platform", "win32")
+    with pytest.raises(rl.DeviceError):
+        driver.nvrtc.__wrapped__()
+    assert list(dict.fromkeys(tried)) == ["nvrtc64_130_0.dll", "nvrtc64_120_0.dll", "nvrtc64_112_0.dll"]
+
+
 def test_libraries_in_packages_are_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     folder = tmp_path / "cu13" / "lib"
     folder.mkdir(parents=True)
@@ -284,4 +426,3 @@ def test_an_array_of_a_device_on_a_machine_without_one(monkeypatch: pytest.Monke
     driver.device.cache_clear()
     with pytest.raises(rl.DeviceError, match="no CUDA driver"):
         rl.repack(Immutable(X), PLANES)
-    foreign._lent.clear()

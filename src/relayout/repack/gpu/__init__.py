@@ -14,4 +14,8 @@ def on_device(x: Any) -> bool:
     if known is not None:
         return bool(known)
     find = getattr(x, "__dlpack_device__", None)
-    return find is not None and find()[0] == CUDA
+    try:
+        return find is not None and find()[0] == CUDA
+    except (AttributeError, BufferError, RuntimeError, TypeError, ValueError):
+        # Where it is not known, the host says what is wrong with it.
+        return False

@@ -9,11 +9,9 @@ from typing import Any, NamedTuple
 from ...dlpack import description, shape_and_strides
 from ...elements import Element, element
 from ...errors import DeviceError, ShapeError, shown
+from ...nested import product
 from . import on_device
-from .foreign import Exported, hold
-
-LEGACY = 1
-"""The stream that a device has from the start, as DLPack and the driver call it."""
+from .foreign import LEGACY, Exported
 
 
 class Array(NamedTuple):
@@ -25,13 +23,17 @@ class Array(NamedTuple):
     kind: str
     device: int
     writable: bool
+    lent: Any = None
+    """What keeps the memory, where a library lends it for a while."""
 
     @property
     def size(self) -> int:
-        count = 1
-        for n in self.shape:
-            count *= n
-        return count
+        return product(self.shape)
+
+    @property
+    def form(self) -> tuple[Any, ...]:
+        """All that a kernel depends on."""
+        return self[1:6], self.pointer % 16
 
 
 class Torch:
@@ -63,7 +65,7 @@ class Torch:
     def dtype(self, kind: Element) -> Any:
         found = getattr(self.module, kind.underlying.name, None)
         if found is None:
-            raise ShapeError(f"torch has no type {kind.underlying.name}.", hint="repack to another type", element=kind)
+            raise _no_type("torch", kind)
         return found
 
     def strided(self, flat: Any, shape: tuple[int, ...], strides: tuple[int, ...], start: int) -> Any:
@@ -87,8 +89,11 @@ class Cupy:
         return int(self.module.cuda.get_current_stream(device).ptr)
 
     def empty(self, shape: tuple[int, ...], kind: Element, like: Any) -> tuple[Any, int]:
-        with like.device:
-            made = self.module.empty(shape, kind.underlying.name)
+        try:
+            with like.device:
+                made = self.module.empty(shape, kind.underlying.name)
+        except TypeError:
+            raise _no_type("cupy", kind) from None
         return made, made.data.ptr
 
     def strided(self, flat: Any, shape: tuple[int, ...], strides: tuple[int, ...], start: int) -> Any:
@@ -105,8 +110,13 @@ class Foreign:
         shape, strides = shape_and_strides(tensor)
         pointer = (tensor.data or 0) + tensor.byte_offset
         kind = str(x.dtype.name if hasattr(x.dtype, "name") else x.dtype)
-        hold(capsule, tensor.device[1])
-        return Array(pointer, tuple(shape), tuple(strides), kind, tensor.device[1], False)
+        if getattr(x, "__array_namespace__", None) is None:
+            raise ShapeError(
+                f"{shown(type(x))} has no __array_namespace__, which takes the result.",
+                hint="pass torch.from_dlpack(x), or cupy.from_dlpack(x)",
+                got=type(x),
+            )
+        return Array(pointer, tuple(shape), tuple(strides), kind, tensor.device[1], False, capsule)
 
     def stream(self, device: int) -> int:
         return LEGACY
@@ -120,19 +130,20 @@ class Foreign:
 
 
 def library(x: Any) -> Any:
-    """What knows arrays of this kind."""
-    return _library(type(x))
-
-
-def _library(kind: type) -> Any:
-    known = _libraries.get(kind)
+    """What knows arrays of this kind, and of classes made of it."""
+    known = _libraries.get(type(x))
     if known is None:
-        name = kind.__module__.partition(".")[0]
-        known = _libraries[kind] = {"torch": Torch, "cupy": Cupy}.get(name, Foreign)()
+        names = {base.__module__.partition(".")[0] for base in type(x).__mro__}
+        known = (Torch if "torch" in names else Cupy if "cupy" in names else Foreign)()
+        _libraries[type(x)] = known
     return known
 
 
 _libraries: dict[type, Any] = {}
+
+
+def _no_type(name: str, kind: Element) -> ShapeError:
+    return ShapeError(f"{name} has no type {kind.underlying.name}.", hint="repack to another type", element=kind)
 
 
 @cache

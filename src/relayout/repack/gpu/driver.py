@@ -22,8 +22,8 @@ from .kernel import Kernel
 MAJOR, MINOR = 75, 76
 """The attributes of a device that say what it can do."""
 
-VERSIONS = (13, 12, "11.2")
-"""Of NVRTC, as libraries are named by."""
+VERSIONS = {"13": "130", "12": "120", "11.2": "112"}
+"""Of NVRTC, as libraries are named by, and as they are on Windows."""
 
 
 @cache
@@ -47,7 +47,7 @@ def nvrtc() -> Any:
     """The compiler's library, of a Python package or of the machine: one that the driver is not too old for, if any."""
     names = [Path(f"libnvrtc.so.{n}") for n in VERSIONS]
     if sys.platform == "win32":
-        names = [Path(f"nvrtc64_{n}0_0.dll") for n in VERSIONS]
+        names = [Path(f"nvrtc64_{n}_0.dll") for n in VERSIONS.values()]
     version = c_int()
     driver().cuDriverGetVersion(byref(version))
     found = [*_packaged(), *names, *[Path("/usr/local/cuda/lib64") / name for name in names]]
@@ -76,13 +76,13 @@ def _major(path: Path) -> int:
     return int(number[1] or number[2]) if number else 0
 
 
-def check(code: int, what: str) -> None:
+def check(code: int, what: str, hint: str = "an earlier kernel may have failed") -> None:
     """Refuse to go on when the driver did not do what it was asked for."""
     if code:
         text = c_char_p()
         driver().cuGetErrorString(code, byref(text))
         why = (text.value or b"unknown error").decode()
-        raise DeviceError(f"{what} failed: {why} (CUDA error {code}).", hint="an earlier kernel may have failed")
+        raise DeviceError(f"{what} failed: {why} (CUDA error {code}).", hint=hint)
 
 
 class Device:
@@ -128,7 +128,7 @@ def device(number: int) -> Device:
 
 
 class Function:
-    """A kernel on a device; it may be launched many times, by many threads."""
+    """A kernel on a device; it may be launched many times, by many threads. It stays loaded: graphs may hold it."""
 
     def __init__(self, where: Device, kernel: Kernel) -> None:
         binary = compiled(device_text(kernel, "relayout_kernel"), where.architecture)
@@ -140,7 +140,10 @@ class Function:
 
     def __call__(self, source: int, target: int, stream: int) -> None:
         """Ask for a run on a stream, in the context of its device; it is not waited for."""
-        room = self._room.pop() if self._room else _arguments()
+        try:
+            room = self._room.pop()
+        except IndexError:
+            room = _arguments()
         values, pointers = room
         values[0], values[1] = source, target
         code = self._launch(self._function, *self._sizes, c_void_p(stream), pointers, None)
@@ -158,8 +161,9 @@ def _arguments() -> tuple[Any, Any]:
 
 def _loaded(binary: bytes) -> c_void_p:
     module, function = c_void_p(), c_void_p()
-    check(driver().cuModuleLoadData(byref(module), binary), "the load of a kernel")
-    check(driver().cuModuleGetFunction(byref(function), module, b"relayout_kernel"), "the load of a kernel")
+    hint = "run it once before a graph is captured; or install nvidia-cuda-nvrtc of the driver's version"
+    check(driver().cuModuleLoadData(byref(module), binary), "the load of a kernel", hint)
+    check(driver().cuModuleGetFunction(byref(function), module, b"relayout_kernel"), "the load of a kernel", hint)
     return function
 
 
@@ -168,18 +172,19 @@ def compiled(text: str, architecture: str) -> bytes:
     library = nvrtc()
     program, size = c_void_p(), c_size_t()
     library.nvrtcCreateProgram(byref(program), text.encode(), b"relayout.cu", 0, None, None)
-    options = [f"--gpu-architecture={architecture}".encode(), b"--std=c++17"]
-    code = library.nvrtcCompileProgram(program, len(options), (c_char_p * len(options))(*options))
-    if code:
-        library.nvrtcGetProgramLogSize(program, byref(size))
-        log = ctypes.create_string_buffer(size.value)
-        library.nvrtcGetProgramLog(program, log)
-        raise DeviceError(
-            f"NVRTC does not compile a kernel for {architecture}: {log.value.decode(errors='replace')[:2000]}",
-            hint="a newer NVRTC knows newer devices; if it is new, this is a bug: please report it with this text",
-        )
-    library.nvrtcGetCUBINSize(program, byref(size))
-    binary = ctypes.create_string_buffer(size.value)
-    library.nvrtcGetCUBIN(program, binary)
-    library.nvrtcDestroyProgram(byref(program))
-    return binary.raw
+    try:
+        options = [f"--gpu-architecture={architecture}".encode(), b"--std=c++17"]
+        if library.nvrtcCompileProgram(program, len(options), (c_char_p * len(options))(*options)):
+            library.nvrtcGetProgramLogSize(program, byref(size))
+            log = ctypes.create_string_buffer(size.value)
+            library.nvrtcGetProgramLog(program, log)
+            raise DeviceError(
+                f"NVRTC does not compile a kernel for {architecture}: {log.value.decode(errors='replace')[:2000]}",
+                hint="a newer NVRTC knows newer devices; if it is new, this is a bug: please report it with this text",
+            )
+        library.nvrtcGetCUBINSize(program, byref(size))
+        binary = ctypes.create_string_buffer(size.value)
+        library.nvrtcGetCUBIN(program, binary)
+        return binary.raw
+    finally:
+        library.nvrtcDestroyProgram(byref(program))

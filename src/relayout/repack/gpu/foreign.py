@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ctypes
-from ctypes import byref, c_uint64, c_void_p
+from ctypes import byref, c_char_p, c_int, c_uint64, c_void_p, py_object, pythonapi
 from typing import Any
+from weakref import finalize
 
 from ...dlpack import _CODES, DLTensor
 from ...elements import Element
@@ -21,15 +22,27 @@ class _Managed(ctypes.Structure):
     _fields_ = (("tensor", DLTensor), ("context", c_void_p), ("deleter", c_void_p))
 
 
-_DELETER = ctypes.CFUNCTYPE(None, c_void_p)
-_DESTRUCTOR = ctypes.CFUNCTYPE(None, c_void_p)
-_alive: dict[int, Exported] = {}
-_lent: list[tuple[Any, int]] = []
-_held: list[tuple[Any, c_void_p]] = []
+LEGACY = 1
+"""The stream that a device has from the start, as DLPack and the driver call it."""
+
+NOT_READY = 600
+"""The driver's answer for an event that is yet to come."""
+
+_callback = ctypes.CFUNCTYPE(None, c_void_p)
+# Prototypes of their own: what is set on the functions of ``pythonapi`` holds for everyone.
+_new_capsule = ctypes.PYFUNCTYPE(py_object, c_void_p, c_char_p, c_void_p)(("PyCapsule_New", pythonapi))
+_is_valid = ctypes.PYFUNCTYPE(c_int, c_void_p, c_char_p)(("PyCapsule_IsValid", pythonapi))
+_pointer_of = ctypes.PYFUNCTYPE(c_void_p, c_void_p, c_char_p)(("PyCapsule_GetPointer", pythonapi))
+
+_given: dict[int, tuple[Any, ...]] = {}
+"""What capsules describe, by the address that their deleters are called with."""
+
+_held: list[tuple[int, Any, c_void_p]] = []
+"""Devices, what was lent to kernels there, and events after those."""
 
 
 class Exported:
-    """An array on a device, in row-major order, that is given away as a DLPack capsule."""
+    """An array on a device, in row-major order, that is given away by DLPack; freed behind itself and all capsules."""
 
     def __init__(self, shape: tuple[int, ...], kind: Element, number: int) -> None:
         self.kind, self.number, self.shape = kind, number, shape
@@ -38,28 +51,27 @@ class Exported:
         code = device(number).call(driver().cuMemAlloc_v2, byref(memory), ctypes.c_size_t(size))
         check(code, f"the allocation of {size} bytes")
         self.pointer = memory.value or 0
+        # At the end of the process others may still use it, and all is freed anyway.
+        finalize(self, _free, number, self.pointer).atexit = False
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return CUDA, self.number
 
     def __dlpack__(self, *, stream: Any = None, **words: Any) -> Any:
         """A capsule; the stream that is named waits for the kernels that were launched."""
-        if stream not in (None, -1, 0, 1):
+        if stream not in (None, -1, 0, LEGACY):
             device(self.number).call(_wait, int(stream))
-        self._shape = (ctypes.c_int64 * max(1, len(self.shape)))(*self.shape)
+        shape = (ctypes.c_int64 * max(1, len(self.shape)))(*self.shape)
         managed = _Managed()
         managed.tensor.data, managed.tensor.ndim = self.pointer, len(self.shape)
         managed.tensor.device[0], managed.tensor.device[1] = CUDA, self.number
         for k, value in enumerate((_code(self.kind), self.kind.bits, 1, 0)):
             managed.tensor.dtype[k] = value
-        managed.tensor.shape = ctypes.cast(self._shape, ctypes.POINTER(ctypes.c_int64))
-        managed.deleter = ctypes.cast(_free, c_void_p)
-        self._managed = managed
+        managed.tensor.shape = ctypes.cast(shape, ctypes.POINTER(ctypes.c_int64))
+        managed.deleter = ctypes.cast(_let_go, c_void_p)
         address = ctypes.addressof(managed)
-        _alive[address] = self
-        new = ctypes.pythonapi.PyCapsule_New
-        new.restype, new.argtypes = ctypes.py_object, [c_void_p, ctypes.c_char_p, c_void_p]
-        return new(address, b"dltensor", ctypes.cast(_drop, c_void_p))
+        _given[address] = self, managed, shape
+        return _new_capsule(address, b"dltensor", ctypes.cast(_drop, c_void_p))
 
 
 def _code(kind: Element) -> int:
@@ -67,27 +79,25 @@ def _code(kind: Element) -> int:
     return _CODES.get(name) or _NUMBERS[name.rstrip("0123456789")]
 
 
-@_DELETER  # type: ignore[untyped-decorator]
-def _free(address: int) -> None:
-    found = _alive.pop(address, None)
-    if found is not None:
-        device(found.number).call(driver().cuMemFree_v2, c_uint64(found.pointer))
+def _free(number: int, pointer: int) -> None:
+    device(number).call(driver().cuMemFree_v2, c_uint64(pointer))
 
 
-@_DESTRUCTOR  # type: ignore[untyped-decorator]
+@_callback  # type: ignore[untyped-decorator]
+def _let_go(address: int) -> None:
+    _given.pop(address, None)
+
+
+@_callback  # type: ignore[untyped-decorator]
 def _drop(capsule: int) -> None:
-    """A capsule that nobody took is freed with it."""
-    valid = ctypes.pythonapi.PyCapsule_IsValid
-    valid.argtypes = [c_void_p, ctypes.c_char_p]
-    if valid(capsule, b"dltensor"):
-        pointer = ctypes.pythonapi.PyCapsule_GetPointer
-        pointer.restype, pointer.argtypes = c_void_p, [c_void_p, ctypes.c_char_p]
-        _free(pointer(capsule, b"dltensor"))
+    """What nobody took of a capsule goes with it."""
+    if _is_valid(capsule, b"dltensor"):
+        _given.pop(_pointer_of(capsule, b"dltensor"), None)
 
 
 def _wait(stream: int) -> None:
     """Let a stream wait for what was launched so far."""
-    event = _event(1)
+    event = _event(LEGACY)
     check(driver().cuStreamWaitEvent(c_void_p(stream), event, 0), "the wait for a kernel")
     driver().cuEventDestroy_v2(event)
 
@@ -100,17 +110,22 @@ def _event(stream: int) -> c_void_p:
     return event
 
 
-def hold(capsule: Any, number: int) -> None:
-    """Keep what a capsule lends until all that is launched by now, and the next kernel, is done."""
-    _lent.append((capsule, number))
+def hold(lent: Any, number: int) -> None:
+    """Keep what was lent to the kernels that are launched by now; what other kernels are done with is let go of."""
+    for _ in range(len(_held)):
+        try:
+            entry = _held.pop(0)
+        except IndexError:
+            # Another thread looks through them.
+            break
+        if not device(entry[0]).call(_is_done, entry[2]):
+            _held.append(entry)
+    _held.append((number, lent, device(number).call(_event, LEGACY)))
 
 
-def launched() -> None:
-    """Let go of what was lent to kernels that are done; none is waited for."""
-    for entry in list(_held):
-        if driver().cuEventQuery(entry[1]) == 0:
-            driver().cuEventDestroy_v2(entry[1])
-            _held.remove(entry)
-    while _lent:
-        capsule, number = _lent.pop()
-        _held.append((capsule, device(number).call(_event, 1)))
+def _is_done(event: c_void_p) -> bool:
+    """Whether an event has come, which is then gone; it is not waited for."""
+    if driver().cuEventQuery(event) == NOT_READY:
+        return False
+    driver().cuEventDestroy_v2(event)
+    return True

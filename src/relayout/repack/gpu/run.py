@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import warnings
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...elements import Element, storage_dtype
-from ...errors import DeviceError, NotExpressible, OutOfBounds, Overlap, ShapeError
+from ...errors import DeviceError, NotExpressible, OutOfBounds, Overlap, ShapeError, shown
 from ...layout import Layout
+from ...memory import memory_of
 from ...nested import product
 from ..buffers import flat_memory
 from ..places import box_range, element_range
 from .arrays import Array, Foreign, described, library
 from .build import kernels
 from .driver import Device, Function, device
-from .foreign import launched
+from .foreign import hold
+from .kernel import Kernel
 
 if TYPE_CHECKING:
     from ...format import Format
@@ -22,7 +25,7 @@ if TYPE_CHECKING:
     from ..run import Recipe
 
 MAX_READY = 1024
-"""How many are kept."""
+"""How many repacks, runs of plans and kernels are kept, of each."""
 
 
 class Ready(NamedTuple):
@@ -56,7 +59,8 @@ class Made(NamedTuple):
 
 
 _made: dict[Any, Made] = {}
-_plans: dict[int, tuple[Any, dict[Any, Ready]]] = {}
+_plans: dict[Any, tuple[Plan, Ready]] = {}
+"""By the plan's ``id``, which stays its own since it is kept."""
 
 
 def repack(
@@ -73,12 +77,11 @@ def repack(
     """``relayout.repack`` of an array on a device."""
     check_no_progress(progress)
     own = described(x, "source")
-    into = None if out is None else described(out, "target")
-    key: Any = own[1:5], own.pointer % 16, dst, src, shape, axes, fill, element, type(x)
+    into = target_of(x, out)
+    key: Any = own.form, dst, src, shape, axes, fill, element, type(x)
     if into is not None or fill is not None or shape is not None or getattr(dst, "fill", None) is not None:
         # 0.0, -0.0, 0 and False are equal, and not the same.
-        place = None if into is None else (into[1:], into.pointer % 16)
-        key = key, place, repr((fill, getattr(dst, "fill", None), shape))
+        key = key, None if into is None else into.form, repr((fill, getattr(dst, "fill", None), shape))
     try:
         made = _made.get(key)
     except TypeError:
@@ -98,13 +101,13 @@ def repack(
         target, pointer = out.reshape(made.shape), into.pointer  # type: ignore[union-attr]
     made.ready(own.pointer, pointer, known.stream(own.device))
     if isinstance(known, Foreign):
-        return taken(x, target)
+        return taken(x, own, target)
     return target if made.strided is None else known.strided(target, *made.strided)
 
 
-def taken(x: Any, made: Any) -> Any:
-    """Memory made for a library that knows DLPack, as its array."""
-    launched()
+def taken(x: Any, own: Array, made: Any) -> Any:
+    """Memory made for a library that knows DLPack, as its array; the source stays until it is read."""
+    hold(own.lent, own.device)
     return x.__array_namespace__().from_dlpack(made)
 
 
@@ -116,8 +119,8 @@ def _make(own: Array, into: Array | None, dst: Any, src: Any, shape: Any, axes: 
     means = recipe.means.element
     count = recipe.places
     if into is not None:
-        check_target(own, into, means)
-        count = into.size
+        check_target(own, into)
+        count = memory_of(stand_in(into), means).count
     plan = make_plan(recipe.plan.source, recipe.layout, recipe.plan.element, recipe.means, recipe.fill, None)
     lowest = 0 if src is not None else sum([min(0, (n - 1) * s) for n, s in zip(own.shape, own.strides)])
     readable = own.size if src is not None else None
@@ -160,9 +163,15 @@ def prepared(
                 hint="give more memory",
                 layout=layout,
             )
-    where = device(number)
-    functions = tuple([Function(where, kernel) for kernel in kernels(plan, aligned, whole)])
     sizes = plan.element.element.bytes, plan.dst_element.element.bytes
+    for size, known, what in zip(sizes, aligned, ("source", "target")):
+        if known < size:
+            raise ShapeError(
+                f"the {what} starts at an address that elements of {size} bytes are not aligned to.",
+                hint="copy it: new memory is aligned",
+            )
+    where = device(number)
+    functions = tuple([_function(where, kernel) for kernel in kernels(plan, aligned, whole)])
     return Ready(
         where,
         functions,
@@ -173,27 +182,31 @@ def prepared(
     )
 
 
+@lru_cache(maxsize=MAX_READY)
+def _function(where: Device, kernel: Kernel) -> Function:
+    """A kernel, compiled once: many alignments, and memories of any length, come to the same text."""
+    return Function(where, kernel)
+
+
 def run_plan(plan: Plan, x: Any, out: Any, progress: Any) -> Any:
     """A plan on arrays of a device; without ``out`` on new memory."""
     check_no_progress(progress)
     own = described(x, "source")
-    into = None if out is None else described(out, "target")
-    kept = _plans.get(id(plan))
+    into = target_of(x, out)
+    key = id(plan), own.form, None if into is None else into.form
+    kept = _plans.get(key)
     if kept is None:
+        kept = plan, _ready(plan, own, into)
         if len(_plans) >= MAX_READY:
             _plans.clear()
-        kept = _plans[id(plan)] = plan, {}
-    key = own[1:], own.pointer % 16, None if into is None else (into[1:], into.pointer % 16)
-    ready = kept[1].get(key)
-    if ready is None:
-        ready = kept[1][key] = _ready(plan, own, into)
-    known = library(x)
+        _plans[key] = kept
+    ready, known = kept[1], library(x)
     if into is None:
         out, pointer = known.empty((ready.places,), plan.dst_element.element, x)
     else:
         pointer = into.pointer
     ready(own.pointer, pointer, known.stream(own.device))
-    return taken(x, out) if isinstance(known, Foreign) else out
+    return taken(x, own, out) if isinstance(known, Foreign) else out
 
 
 def _ready(plan: Plan, own: Array, into: Array | None) -> Ready:
@@ -207,7 +220,7 @@ def _ready(plan: Plan, own: Array, into: Array | None) -> Ready:
         plan = make_plan(plan.source, plan.target, plan.element, plan.dst_element, code, None)
         whole, pointer = (0, writable), 0
     else:
-        check_target(own, into, other)
+        check_target(own, into)
         offset, writable = flat(into, plan.target, other, "target")
         whole, pointer = None, into.pointer + offset
     aligned = alignment(own.pointer + start), alignment(pointer)
@@ -235,8 +248,22 @@ def alignment(pointer: int) -> int:
     return min(16, pointer & -pointer) if pointer else 16
 
 
-def check_target(own: Array, into: Array, kind: Element) -> None:
-    """Refuse a target on another device, of another type, or that cannot be written."""
+def target_of(x: Any, out: Any) -> Array | None:
+    """Where a target lies, if there is one; of another library it would have another stream."""
+    if out is None:
+        return None
+    found = described(out, "target")
+    if type(library(x)) is not type(library(out)):
+        raise ShapeError(
+            f"the source {shown(type(x))} and the target {shown(type(out))} are of two libraries.",
+            hint="pass one of them to the other's library: from_dlpack",
+            got=type(out),
+        )
+    return found
+
+
+def check_target(own: Array, into: Array) -> None:
+    """Refuse a target on another device, or that cannot be written."""
     if own.device != into.device:
         raise DeviceError(
             f"the source is on device {own.device}, and the target on device {into.device}.",
@@ -244,8 +271,6 @@ def check_target(own: Array, into: Array, kind: Element) -> None:
         )
     if not into.writable:
         raise ShapeError("arrays of this library cannot be written.", hint="leave out= away: a new array is returned")
-    if storage_dtype(into.kind) != storage_dtype(kind):
-        raise ShapeError(f"the target holds {into.kind}, not {kind.name}.", hint="view it as that type", got=into.kind)
 
 
 def check_no_progress(progress: Any) -> None:

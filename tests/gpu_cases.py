@@ -78,7 +78,20 @@ def one_way() -> Iterator[tuple[str, rl.Layout, rl.Layout]]:
     yield "downwards", row(40, 32), rl.Layout((40, 32), (-32, 1), offset=39 * 32)
 
 
+def special() -> Iterator[Case]:
+    """What depends on sizes: tiles that are as wide as a gap, or leave channels out, and memory that ends in a gap."""
+    planes = permuted((1, 0), 7715, 3)
+    yield Case("planes to odd colours", rl.plan(planes, row(7715, 3), "uint16"))
+    strips = rl.Layout((4, 130, 12), (4680, 36, 1), offset=5)
+    rests = rl.Layout((4, 130, 32), (132, 1, 528), extents=(4, 130, 12))
+    yield Case("a gap as wide as a rest", rl.plan(strips, rests, "uint16"), (4, 3))
+    apart = rl.Layout((127, (2, 2)), (2, (254, 0)), offset=2, swizzle=rl.Swizzle(2, 1, 3))
+    window = rl.Layout((127, (4, 3)), (3, (381, 1)), extents=(127, 4), origin=(0, 8))
+    yield Case("a gap that is swizzled", rl.plan(apart, window, "complex128", fill=3 + 1j))
+
+
 def named() -> Iterator[Case]:
+    yield from special()
     for kind in TYPES:
         fill = 5 if kind != "complex128" else 5 + 0j
         for name, source, target in pairs():

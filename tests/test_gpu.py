@@ -21,6 +21,7 @@ from relayout.repack.conversion import conversion
 from relayout.repack.gpu.build import device_text, kernels
 from relayout.repack.gpu.convert import conversion_text
 from relayout.repack.gpu.network import Byte, Network
+from relayout.repack.gpu.tiles import MAX_BYTES
 
 needs_compiler = pytest.mark.skipif(COMPILER is None, reason="no C++ compiler: kernels are not run on the host")
 
@@ -48,9 +49,10 @@ def check_on_host(cases: list[gpu_cases.Case], folder: Path) -> None:
         sizes = plan.element.element.bytes, plan.dst_element.element.bytes
         x = memory(len(data) // sizes[0], sizes[0], case.shift[0], data)
         got = memory(plan.target.storage_size, sizes[1], case.shift[1])
-        for _ in own:
+        for kernel in own:
             run(library, number, x, got)
             number += 1
+            assert kernel.shared <= MAX_BYTES, case.name
         expected = memory(plan.target.storage_size, sizes[1], 0)
         plan(memoryview(data), out=memoryview(expected))
         assert np.array_equal(got, expected), case.name
@@ -66,6 +68,12 @@ def test_kernels_of_all_kinds_of_layouts(part: int, tmp_path: Path) -> None:
 @needs_compiler
 def test_kernels_of_random_layouts(tmp_path: Path) -> None:
     check_on_host(list(gpu_cases.random_plans(2, 80)), tmp_path)
+
+
+@needs_compiler
+@pytest.mark.parametrize("case", gpu_cases.special(), ids=lambda case: case.name)
+def test_kernels_of_certain_sizes(case: gpu_cases.Case, tmp_path: Path) -> None:
+    check_on_host([case], tmp_path)
 
 
 @needs_compiler

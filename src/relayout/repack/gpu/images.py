@@ -39,7 +39,7 @@ class Part(NamedTuple):
     def behind(self, side: int, axis: Axis) -> int:
         """The bytes of a run up to the end of this part of it; positions of no use do not count."""
         step, end = abs(self.step(side)), axis.last if side else axis.high
-        if axis.masked and end < self.place * self.size and step % self.place == 0:
+        if end < self.place * self.size and step % self.place == 0:
             return step // self.place * end
         return step * self.size
 

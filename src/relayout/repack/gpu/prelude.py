@@ -65,9 +65,9 @@ DEVICE void fetch16_and_next(u8 *image, const u8 *p) { FETCH16("256B") }
 HOST = (
     """
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
+#include <stdexcept>
+#include <string>
 """
     + TYPES
     + """
@@ -78,16 +78,17 @@ HOST = (
 struct uint2 { u32 x, y; };
 struct uint4 { u32 x, y, z, w; };
 
-// The bounds of source, target and image; an access outside, or not aligned, ends the run.
+// The bounds of source, target and image; an access outside, or not aligned, is thrown.
 static const u8 *bound[6];
 
 static inline void check(const void *p, int size, int first, int last) {
     const u8 *at = static_cast<const u8 *>(p);
-    if (reinterpret_cast<u64>(p) % size) { std::fprintf(stderr, "%d bytes are not aligned\\n", size); std::abort(); }
+    if (reinterpret_cast<u64>(p) % size) throw std::runtime_error(std::to_string(size) + " bytes are not aligned");
     for (int k = first; k <= last; ++k)
         if (at >= bound[2 * k] && at + size <= bound[2 * k + 1]) return;
-    std::fprintf(stderr, "%d bytes at %lld are outside memory %d\\n", size, i64(at - bound[2 * first]), first);
-    std::abort();
+    const i64 from = at - bound[2 * first];
+    throw std::out_of_range(std::to_string(size) + " bytes at " + std::to_string(from) + " are outside memory "
+                            + std::to_string(first));
 }
 
 template <typename T> T get(const u8 *p) { T x; std::memcpy(&x, p, sizeof x); return x; }

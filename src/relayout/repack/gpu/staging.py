@@ -40,7 +40,8 @@ class Staging(Frame):
         lines.append(f"u8 *const spot = room + {spot} + int(v) * 16;")
         count = image.vectors * prod([part.size for part in rows])
         ahead = "_and_next" if self.tile.ahead else ""
-        if image.aligned and not self.masked and image.length % VECTOR == 0:
+        # Between elements a swizzle may lead out of memory.
+        if image.aligned and not self.masked and image.length % VECTOR == 0 and self.work.source_swizzle is None:
             even = count % self.tile.threads == 0
             lines.append(f"{'load16' if even else 'fetch16'}{ahead}(spot, source + first);")
         else:

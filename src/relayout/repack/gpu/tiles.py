@@ -87,11 +87,12 @@ class _Planner:
         if images is None:
             return None
         found = self.smallest(images, vectors, RUNS)
-        if found is not None and not _whole_runs(found):
+        if images[TARGET] and (found is None or not _whole_runs(found)):
             images = True, False
             found = self.smallest(images, vectors, RUNS)
         if found is not None and images[SOURCE] and _goes_on(found.grid) is not None and not found.ahead:
-            return self.smallest(images, vectors, (2 * RUNS[SOURCE], RUNS[TARGET])) or found
+            longer = self.smallest(images, vectors, (2 * RUNS[SOURCE], RUNS[TARGET]))
+            return longer if longer is not None and _whole_runs(longer) else found
         return found
 
     def smallest(
@@ -108,12 +109,13 @@ class _Planner:
         chunk = self.bytes[side] * (1 if images == (True, True) else prod(vectors[side].values()))
         whole = {key: prod(sizes) for key, sizes in micro.items()}
         s, t = wanted
-        for most in (TILE_BYTES * 3 // 2, MAX_BYTES):
-            for runs in ((s, t), (s, t // 2), *[(max(1, s // n), max(1, t // n)) for n in (2, 4, 8, 16, 128)]):
-                extents = self.extents(whole, runs)
+        shorter = [(s, t // 2), *[(max(1, s // n), max(1, t // n)) for n in (2, 4, 8, 16, 128)]]
+        for room, most in ((TILE_BYTES, TILE_BYTES * 3 // 2), (TILE_BYTES, MAX_BYTES), (TILE_BYTES // 2, TILE_BYTES)):
+            for runs in (wanted, *shorter):
+                extents = self.extents(whole, runs, room)
                 if prod(extents.values()) * max(self.bytes) <= most:
                     found = self.tile(micro, extents, images, side, chunk)
-                    if sum([image.size for image in found.images if image]) <= MAX_BYTES:
+                    if sum([image.size for image in found.images if image]) <= MAX_BYTES and _no_gaps(found):
                         return found
         return None
 
@@ -220,19 +222,22 @@ class _Planner:
             return {key: more} if self.granularity(side, {key: have * more}) >= 4 else {}
         return {key: left} if left <= 8 else {}
 
-    def extents(self, micro: dict[Key, int], wanted: tuple[int, int]) -> dict[Key, int]:
-        """How many steps of each digit a tile has: runs of so many bytes, and then what is nearest on both sides."""
+    def extents(self, micro: dict[Key, int], wanted: tuple[int, int], room: int) -> dict[Key, int]:
+        """How many steps of each digit a tile has: runs of so many bytes, and then what is nearest on both sides.
+
+        It has about as many bytes as there is room for, up to half as many more.
+        """
         extents = {key: micro.get(key, 1) for key in self.digits}
         for side in (SOURCE, TARGET):
             self.grow(side, extents, micro, -(-wanted[side] // self.bytes[side]))
         left = [key for key in self.digits if extents[key] < self.digits[key].size]
         together = self.grow(SOURCE, extents, micro, 0) == prod(extents.values())
-        enough = SMALL_TILE_BYTES if together and not self.converts else TILE_BYTES
+        enough = SMALL_TILE_BYTES if together and not self.converts else room
         while left and prod(extents.values()) * max(self.bytes) * 4 <= enough * 3:
             key = min(left, key=lambda key: self.reach(key) * extents[key])
             before = extents[key]
             extents[key] = self.pick(key, 2 * before, micro.get(key, 1))
-            if prod(extents.values()) * max(self.bytes) * 2 > TILE_BYTES * 3:
+            if prod(extents.values()) * max(self.bytes) * 2 > room * 3:
                 extents[key] = before
                 left.remove(key)
             elif extents[key] >= self.digits[key].size:
@@ -372,6 +377,12 @@ def _goes_on(grid: Sequence[Part]) -> int | None:
     steps = [abs(part.source) for part in grid]
     nearest = min(steps, default=2 * LINE)
     return prod([part.size for part in grid[: steps.index(nearest)]]) if nearest < 2 * LINE else None
+
+
+def _no_gaps(tile: Tile) -> bool:
+    """Whether runs of the target's image are written by the tile alone: what lies between its elements is not its."""
+    image = tile.images[TARGET]
+    return image is None or not image.run or image.run[0].target == image.unit
 
 
 def _whole_runs(tile: Tile) -> bool:

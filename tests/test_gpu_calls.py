@@ -65,6 +65,12 @@ def test_memory_that_is_given_is_written(cuda: Any) -> None:
     assert np.array_equal(np.asarray(room[:-100]), rl.repack(X, crouton, fill=3))
 
 
+def test_arrays_larger_than_the_memory_of_the_host(cuda: Any) -> None:
+    side = 1 << 22
+    own = arrays.Array(1 << 40, (side, side), (side, 1), "uint8", 0, True)
+    assert device_run._make(own, None, "1 0", None, None, None, None, None).shape == (side, side)
+
+
 def test_flat_memory_of_a_layout(cuda: Any) -> None:
     stored = rl.repack(X, "htp:R4Crouton").reshape(-1)
     back = rl.repack(cupy(stored), rl.Layout.row_major(X.shape), src="htp:R4Crouton", shape=X.shape)

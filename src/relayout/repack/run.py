@@ -218,7 +218,9 @@ def _decided(
         filling = make_plan(*parts, code, threads)
         filling = None if filling._compiled is None else filling
     used = count if new else layout.max_offset + 1 if layout.size else 0
-    sample = Memory(fresh_bytes(-(-used * means.element.bits // 8)), means.element)
+    # Only its shape and strides are looked at: one byte stands for memory of any size, on the host or a device.
+    byte, size = np.empty(1, np.uint8), -(-used * means.element.bits // 8)
+    sample = Memory(np.lib.stride_tricks.as_strided(byte, (size,), (1,)), means.element)
     view = new_tensor()._set((sample,), layout, means, None, None)._strided()
     strided = None
     if view is not None and fmt is None and not layout.windowed:

@@ -64,10 +64,8 @@ DEVICE void fetch16_and_next(u8 *image, const u8 *p) { FETCH16("256B") }
 
 HOST = (
     """
-#include <cmath>
+#include <cstdio>
 #include <cstring>
-#include <stdexcept>
-#include <string>
 """
     + TYPES
     + """
@@ -80,15 +78,16 @@ struct uint4 { u32 x, y, z, w; };
 
 // The bounds of source, target and image; an access outside, or not aligned, is thrown.
 static const u8 *bound[6];
+static char fault[80];
 
 static inline void check(const void *p, int size, int first, int last) {
     const u8 *at = static_cast<const u8 *>(p);
-    if (reinterpret_cast<u64>(p) % size) throw std::runtime_error(std::to_string(size) + " bytes are not aligned");
+    const bool even = reinterpret_cast<u64>(p) % size == 0;
     for (int k = first; k <= last; ++k)
-        if (at >= bound[2 * k] && at + size <= bound[2 * k + 1]) return;
-    const i64 from = at - bound[2 * first];
-    throw std::out_of_range(std::to_string(size) + " bytes at " + std::to_string(from) + " are outside memory "
-                            + std::to_string(first));
+        if (even && at >= bound[2 * k] && at + size <= bound[2 * k + 1]) return;
+    const char *const what = even ? "%d bytes at %lld are outside memory %d" : "%d bytes at %lld of %d are not aligned";
+    std::snprintf(fault, sizeof fault, what, size, i64(at - bound[2 * first]), first);
+    throw static_cast<const char *>(fault);
 }
 
 template <typename T> T get(const u8 *p) { T x; std::memcpy(&x, p, sizeof x); return x; }
@@ -132,6 +131,6 @@ static inline u32 __float_as_uint(float x) { return get<u32>(reinterpret_cast<co
 static inline float __uint_as_float(u32 x) { return get<float>(reinterpret_cast<const u8 *>(&x)); }
 static inline i64 __double_as_longlong(double x) { return get<i64>(reinterpret_cast<const u8 *>(&x)); }
 static inline double __longlong_as_double(i64 x) { return get<double>(reinterpret_cast<const u8 *>(&x)); }
-static inline int __float2int_rn(float x) { return int(std::lrint(x)); }
+static inline int __float2int_rn(float x) { return int(__builtin_lrint(x)); }
 """
 )

@@ -135,6 +135,9 @@ def microseconds(calls: dict[str, Callable[[], Any]], rounds: int, each: int) ->
             if each == 1:
                 # The device waits, so that what is asked for next is there before it begins.
                 torch.cuda._sleep(WAIT)
+            else:
+                # The device is idle, so that the time of a launch counts.
+                torch.cuda.synchronize()
             start.record()
             for _ in range(each):
                 calls[name]()

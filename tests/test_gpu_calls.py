@@ -110,6 +110,8 @@ def test_tensors_of_torch(cuda: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     turned = rl.repack(x[0, 0], rl.Layout((11, 12), (1, 11)))
     assert turned.stride() == (1, 11)
     assert np.array_equal(turned.numpy(), X[0, 0].astype(np.float32))
+    upwards = rl.repack(x[0, 0], rl.Layout((11, 12), (-12, 1), offset=120))
+    assert np.array_equal(upwards.numpy(), X[0, 0, ::-1].reshape(-1)), "it has no strides below 0: flat memory"
     half = rl.repack(x, PLANES, element="bfloat16")
     assert half.dtype == torch.bfloat16
     assert torch.equal(half, x.permute(0, 3, 1, 2).to(torch.bfloat16))

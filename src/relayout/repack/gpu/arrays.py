@@ -69,7 +69,7 @@ class Torch:
         return found
 
     def strided(self, flat: Any, shape: tuple[int, ...], strides: tuple[int, ...], start: int) -> Any:
-        return flat.as_strided(shape, strides, start)
+        return flat if min(strides, default=0) < 0 else flat.as_strided(shape, strides, start)
 
 
 class Cupy:

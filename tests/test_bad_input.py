@@ -1150,7 +1150,7 @@ def test_what_is_no_text_is_refused(bad):
     assert type(error_of(lambda: parse(bad, "mojo"))) is ShapeError
 
 
-@pytest.mark.parametrize("name", ["nope", "", 5, object()], ids=str)
+@pytest.mark.parametrize("name", ["nope", "", 5, object()], ids=["nope", "nothing", "a number", "an object"])
 def test_an_unknown_dialect_is_refused(name):
     assert type(error_of(lambda: parse("4:1", name))) is ShapeError
     assert type(error_of(lambda: Layout(4).to(name))) is ShapeError

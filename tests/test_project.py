@@ -88,7 +88,7 @@ def test_the_error_page_is_generated_from_the_classes() -> None:
 
 def test_the_pure_path_passes_the_same_tests() -> None:
     files = [f"tests/test_{name}.py" for name in ("layout", "inttuple", "composition", "algebra", "views")]
-    done = python("-m", "pytest", "--no-cov", "-q", "-p", "no:cacheprovider", *files, RELAYOUT_NATIVE="0")
+    done = python("-m", "pytest", "--no-cov", "-n", "0", "-p", "no:cacheprovider", *files, RELAYOUT_NATIVE="0")
     assert done.returncode == 0, done.stdout[-3000:]
 
 

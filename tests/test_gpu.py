@@ -71,7 +71,7 @@ def test_kernels_of_random_layouts(tmp_path: Path) -> None:
 
 
 @needs_compiler
-@pytest.mark.parametrize("case", gpu_cases.special(), ids=lambda case: case.name)
+@pytest.mark.parametrize("case", list(gpu_cases.special()), ids=lambda case: case.name)
 def test_kernels_of_certain_sizes(case: gpu_cases.Case, tmp_path: Path) -> None:
     check_on_host([case], tmp_path)
 

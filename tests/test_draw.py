@@ -289,6 +289,13 @@ def test_tiles_of_a_division_have_one_colour(name):
     assert result.title == f"{name} = {getattr(rl, name)(a, tiler)}"
 
 
+def test_tilers_are_written_as_they_are_typed():
+    by_modes = (rl.Layout(3, 3), rl.Layout((2, 4), (1, 8)))
+    _, tile, _ = rl.draw(rl.zipped_divide, "(9,(4,8)):(59,(13,1))", by_modes).scene().panes
+    assert tile.title == "tile <3:3, (2,4):(1,8)>"
+    assert rl.draw(rl.zipped_divide, "(4,6):(6,1)", (2, 3)).scene().panes[1].title == "tile (2, 3)"
+
+
 @pytest.mark.parametrize("name", ["logical_product", "blocked_product", "raked_product"])
 def test_copies_of_a_product_have_one_colour(name):
     a, b = rl.Layout((2, 2), (1, 2)), rl.Layout((2, 3), (3, 1))

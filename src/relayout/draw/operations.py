@@ -52,10 +52,17 @@ def _divide(operation: Callable[..., Any], a: Layout, tiler: Any, limit: int) ->
     shown_as = _Parts(tiles, limit)
     panes = [
         shown_as.pane(f"A = {a}", a),
-        _plain(f"B = {tiler}" if one is tiler else f"tile {shown(tiler)}", one, limit, "\u00f7"),
+        _plain(f"B = {tiler}" if one is tiler else f"tile {_tiler(tiler)}", one, limit, "\u00f7"),
         shown_as.pane(f"{operation.__name__} = {result}", result, "="),
     ]
     return Scene(panes, [], ["The first tile is marked."])
+
+
+def _tiler(tiler: Any) -> str:
+    """A tiler as the command line reads it: ``<3:3, 4>`` mode by mode, or the sizes alone."""
+    if isinstance(tiler, tuple) and any(isinstance(part, Layout) for part in tiler):
+        return f"<{', '.join([_tiler(part) for part in tiler])}>"
+    return tiler.to("cute") if isinstance(tiler, Layout) else shown(tiler)
 
 
 def _product(operation: Callable[..., Any], a: Layout, b: Any, limit: int) -> Scene:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..layout import Layout
-from ..repack.blocks import _single, _unit
+from ..repack.blocks import single, unit_of
 from ..repack.places import element_range
 
 READ = 8 << 10
@@ -42,7 +42,7 @@ class Runs(NamedTuple):
         """
         gap = READ * 8 // bits if gap is None else gap
         low, high = element_range(layout)
-        low -= low % _unit(layout, bits)
+        low -= low % unit_of(layout, bits)
         length, loops = high - low, []
         if bits % 8 == 0 and layout.swizzle is None and layout.size:
             for loop in sorted(_loops(layout), reverse=True):
@@ -82,8 +82,8 @@ class Runs(NamedTuple):
             strides[loop.dim][loop.digit] = step
             step *= loop.values
         return Layout._make(
-            tuple([_single(mode.sizes) for mode in modes]),
-            tuple([_single(tuple(found)) for found in strides]),
+            tuple([single(mode.sizes) for mode in modes]),
+            tuple([single(tuple(found)) for found in strides]),
             layout.offset - self.low,
             layout._origin,
             layout._extents,

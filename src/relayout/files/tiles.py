@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ..layout import Layout
-from ..repack.blocks import Block, Digit, _part, _unit, cuts_of, in_order, part, parts
+from ..repack.blocks import Block, Digit, cuts_of, in_order, part, part_of, parts, unit_of
 from ..repack.plan import Plan, make_plan
 from .room import Room
 from .runs import READ, WRITE, Runs
@@ -86,7 +86,7 @@ class Tiling:
     def _step(self, source: Layout, target: Layout, index: tuple[int, ...], fill: bytes | None) -> Step:
         plan = self.plan
         bits = plan.element.element.bits
-        means = _part(plan.element, index, source.extents), _part(plan.dst_element, index, source.extents)
+        means = part_of(plan.element, index, source.extents), part_of(plan.dst_element, index, source.extents)
         runs = Runs.of(source, bits)
         made = make_plan(runs.local(source), target, *means, fill, plan.threads)
         return Step(_bytes(runs, bits), -(-runs.places * bits // 8), made)
@@ -101,7 +101,7 @@ def tilings(plans: Sequence[Plan], room: Room) -> list[Tiling]:
 
 def _moved(layout: Layout, bits: int) -> tuple[Layout, int]:
     """The layout moved to the front, and by how many bytes."""
-    front = layout.offset % _unit(layout, bits)
+    front = layout.offset % unit_of(layout, bits)
     return layout.with_offset(front), (layout.offset - front) * bits // 8
 
 

@@ -40,7 +40,7 @@ class Block(NamedTuple):
         if local:
             source = source.with_offset(source.offset - self.source_range[0])
             target = target.with_offset(target.offset - self.target_range[0])
-        means, to = [_part(x, self.index, self.shape) for x in (self.whole.element, self.whole.dst_element)]
+        means, to = [part_of(x, self.index, self.shape) for x in (self.whole.element, self.whole.dst_element)]
         return make_plan(source, target, means, to, self.whole.fill, self.whole.threads)
 
 
@@ -100,7 +100,7 @@ def cuts_of(plan: Plan) -> tuple[list[Digit], list[int]]:
     by nothing, since gaps would belong to no part.
     """
     target, filled = plan.target, plan.fill is not None
-    unit = _unit(target, plan.dst_element.element.bits)
+    unit = unit_of(target, plan.dst_element.element.bits)
     digits = sorted(_digits(target), key=lambda digit: (-abs(digit.stride), -digit.place))
     left = list(target.padded_shape)
     cuts: list[Digit] = []
@@ -127,7 +127,7 @@ def _digits(target: Layout) -> Iterator[Digit]:
             place *= n
 
 
-def _unit(layout: Layout, bits: int) -> int:
+def unit_of(layout: Layout, bits: int) -> int:
     """Parts that start at multiples of this share no byte, and swizzle alike."""
     whole = 8 // gcd(bits, 8)
     return whole if layout.swizzle is None else lcm(whole, layout.swizzle.period)
@@ -153,8 +153,8 @@ def part(plan: Plan, ranges: list[tuple[Digit, int, int]]) -> Block:
         index[digit.dim] += skipped
         source = source.narrow(digit.dim, skipped, window[1])
     target = Layout(
-        tuple([_single(mode.sizes) for mode in modes]),
-        tuple([_single(mode.strides) for mode in modes]),
+        tuple([single(mode.sizes) for mode in modes]),
+        tuple([single(mode.strides) for mode in modes]),
         offset=offset,
         extents=tuple([mode.extent for mode in modes]),
         origin=tuple([mode.origin for mode in modes]),
@@ -166,8 +166,8 @@ def part(plan: Plan, ranges: list[tuple[Digit, int, int]]) -> Block:
         target.extents,
         source,
         target,
-        _from_unit(element_range(source), _unit(source, plan.element.element.bits)),
-        _from_unit(written, _unit(target, plan.dst_element.element.bits)),
+        _from_unit(element_range(source), unit_of(source, plan.element.element.bits)),
+        _from_unit(written, unit_of(target, plan.dst_element.element.bits)),
         plan,
     )
 
@@ -176,11 +176,11 @@ def _from_unit(places: tuple[int, int], unit: int) -> tuple[int, int]:
     return places[0] - places[0] % unit, places[1]
 
 
-def _single(t: tuple[int, ...]) -> Any:
+def single(t: tuple[int, ...]) -> Any:
     return t[0] if len(t) == 1 else t
 
 
-def _part(means: Interface, index: tuple[int, ...], shape: tuple[int, ...]) -> Interface:
+def part_of(means: Interface, index: tuple[int, ...], shape: tuple[int, ...]) -> Interface:
     """The interface of a part: of several channels those that it has."""
     if isinstance(means, Plain) or means.axis is None:
         return means

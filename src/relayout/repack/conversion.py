@@ -37,12 +37,12 @@ def conversion(source: Interface, target: Interface) -> Conversion | None:
         return None
     names = source.element.underlying.name, target.element.underlying.name
     looked_up = source.element.bits == 8 and not source.element.integral
-    table = _table(source, target) if looked_up else None
-    found = Conversion(*names, _scales(source), _scales(target), table)
+    table = table_of(source, target) if looked_up else None
+    found = Conversion(*names, scales_of(source), scales_of(target), table)
     return found if looked_up == (table is not None) and native.converts(found) else None
 
 
-def _scales(x: Interface) -> Scales | None:
+def scales_of(x: Interface) -> Scales | None:
     if isinstance(x, Plain):
         return None
     scales = x.scale if isinstance(x.scale, tuple) else (x.scale,)
@@ -50,7 +50,7 @@ def _scales(x: Interface) -> Scales | None:
     return scales, offsets
 
 
-def _table(source: Interface, target: Interface) -> bytes | None:
+def table_of(source: Interface, target: Interface) -> bytes | None:
     """What every byte becomes; None where that depends on the channel, or is refused."""
     import numpy as np
 

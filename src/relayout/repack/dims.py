@@ -35,8 +35,8 @@ def dims(source: Layout, target: Layout, padded: bool) -> Dims | None:
     """
     found: list[tuple[DimBox, ...]] = []
     for d, n in enumerate(target.extents):
-        a, s, o = _digits(source, d)
-        b, t, p = _digits(target, d)
+        a, s, o = digits_of(source, d)
+        b, t, p = digits_of(target, d)
         boxes: list[DimBox]
         if len(a) < 2:
             step = s[0] if a else 0
@@ -64,7 +64,7 @@ def dims(source: Layout, target: Layout, padded: bool) -> Dims | None:
     return Dims(source.offset, target.offset, tuple(found))
 
 
-def _digits(layout: Layout, d: int) -> tuple[Sequence[int], Sequence[int], int]:
+def digits_of(layout: Layout, d: int) -> tuple[Sequence[int], Sequence[int], int]:
     """Sizes and strides of a dimension, fastest first and as few as can be, and where its window starts."""
     shape, stride = layout.shape, layout.stride
     if shape.__class__ is tuple:

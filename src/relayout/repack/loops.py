@@ -130,13 +130,13 @@ def _common(a: Mode, b: Mode) -> list[Piece] | None:
     origin = b.origin if straight else a.origin
     if not straight and not other and a.origin != b.origin:
         return None
-    places = sorted({*_places(a), *_places(b)})
+    places = sorted({*places_of(a), *places_of(b)})
     if any(high % low for low, high in pairwise(places)):
         return None
     sizes = [high // low for low, high in pairwise(places)]
     sizes.append(-(-(origin + a.extent) // places[-1]))
-    first = [_stride(a, p) for p in places]
-    second = [_stride(b, p) for p in places]
+    first = [stride_at(a, p) for p in places]
+    second = [stride_at(b, p) for p in places]
     moved = [m.origin * m.strides[0] - origin * m.strides[0] if len(m.sizes) == 1 else 0 for m in (a, b)]
     found = []
     cut = Mode(tuple(sizes), tuple(first), origin, a.extent)
@@ -146,7 +146,7 @@ def _common(a: Mode, b: Mode) -> list[Piece] | None:
     return found
 
 
-def _places(mode: Mode) -> Iterator[int]:
+def places_of(mode: Mode) -> Iterator[int]:
     """Where the digits of a mode begin, as far as its window goes."""
     place = 1
     for n in mode.sizes:
@@ -154,7 +154,7 @@ def _places(mode: Mode) -> Iterator[int]:
         place *= n
 
 
-def _stride(mode: Mode, place: int) -> int:
+def stride_at(mode: Mode, place: int) -> int:
     """How far a step of ``place`` coordinates moves, as long as it carries into no further digit."""
     weight = 1
     for k, (n, stride) in enumerate(zip(mode.sizes, mode.strides)):

@@ -63,7 +63,7 @@ def repack(
 
             return on_a_device(x, dst, src, shape, axes, out, fill, element, progress)
         x = as_array(x)
-    recipe = _recipe(x, dst, src, shape, axes, out is None, fill, element, threads)
+    recipe = recipe_of(x, dst, src, shape, axes, out is None, fill, element, threads)
     memory = recipe.memory(x)
     if out is None:
         if recipe.warning is not None:
@@ -153,7 +153,7 @@ MAX_RECIPES = 1024
 _recipes: dict[Any, Recipe] = {}
 
 
-def _recipe(
+def recipe_of(
     x: Any, dst: Any, src: Any, shape: Any, axes: Any, new: bool, fill: Any, element: Any, threads: Any
 ) -> Recipe:
     """The recipe for these arguments; those that were seen before are looked up."""

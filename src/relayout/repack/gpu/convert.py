@@ -9,7 +9,7 @@ import struct
 from functools import lru_cache
 
 from ...interface import Interface, Plain
-from ..conversion import _scales, _table
+from ..conversion import scales_of, table_of
 
 _SIGNED = {"int8": "i8", "int16": "short", "int32": "int", "int64": "i64"}
 _UNSIGNED = {"uint8": "u8", "uint16": "u16", "uint32": "u32", "uint64": "u64"}
@@ -84,7 +84,7 @@ def conversion_text(source: Interface, target: Interface) -> str | None:
     if min(bits) < 8 or max(bits) > 64:
         return None
     if bits[0] == 8 and not source.element.integral:
-        table = _table(source, target)
+        table = table_of(source, target)
         return None if table is None else _looked_up(table)
     names = source.element.underlying.name, target.element.underlying.name
     plain = isinstance(source, Plain) and isinstance(target, Plain)
@@ -130,7 +130,7 @@ def _loaded(source: Interface, name: str, data: list[str]) -> str | None:
             "float32": "x",
             "float64": "float_of_double(x)",
         }.get(name)
-    factors, offsets = _scales(source) or ((), ())
+    factors, offsets = scales_of(source) or ((), ())
     if name not in _QUANTISED or (source.element.bits <= 16 and max(map(abs, offsets)) > EXACT):
         return None
     scale = _channel(list(factors), "from_scale", "from_channel", data)
@@ -151,7 +151,7 @@ def _stored(target: Interface, name: str, bits: str, data: list[str]) -> str | N
         return None
     import numpy as np
 
-    factors, offsets = _scales(target) or ((), ())
+    factors, offsets = scales_of(target) or ((), ())
     inverse = [float(np.float32(1) / np.float32(f)) for f in factors]
     factor = _channel(inverse, "to_factor", "to_channel", data)
     offset = _channel([float(o) for o in offsets], "to_offset", "to_channel", data)

@@ -13,8 +13,8 @@ from typing import NamedTuple
 from ...layout import Layout
 from ...modes import simplified
 from ...swizzle import Swizzle
-from ..dims import _digits
-from ..loops import _places, _stride
+from ..dims import digits_of
+from ..loops import places_of, stride_at
 
 
 class Digit(NamedTuple):
@@ -59,8 +59,8 @@ def common_axes(source: Layout, target: Layout, padded: bool) -> tuple[int, int,
     starts = [source.offset, target.offset]
     axes = []
     for d, n in enumerate(target.extents):
-        a, s, o = _digits(source, d)
-        b, t, p = _digits(target, d)
+        a, s, o = digits_of(source, d)
+        b, t, p = digits_of(target, d)
         if len(a) < 2:
             step = s[0] if a else 0
             starts[0] += (o - p) * step
@@ -102,12 +102,12 @@ def _refined(
         return (one, other), ([], [], [], 0)
     if a.origin != b.origin:
         return None
-    places = sorted({*_places(a), *_places(b)})
+    places = sorted({*places_of(a), *places_of(b)})
     if any(high % low for low, high in pairwise(places)):
         return None
     sizes = [high // low for low, high in pairwise(places)]
     sizes.append(-(-(a.origin + a.extent) // places[-1]))
-    return (one, other), (sizes, [_stride(a, p) for p in places], [_stride(b, p) for p in places], a.origin)
+    return (one, other), (sizes, [stride_at(a, p) for p in places], [stride_at(b, p) for p in places], a.origin)
 
 
 def simplify(work: Work, kept: set[int]) -> tuple[Work, dict[int, int]]:

@@ -113,9 +113,9 @@ def taken(x: Any, own: Array, made: Any) -> Any:
 
 def _make(own: Array, into: Array | None, dst: Any, src: Any, shape: Any, axes: Any, fill: Any, element: Any) -> Made:
     from ..plan import make_plan
-    from ..run import _recipe
+    from ..run import recipe_of
 
-    recipe = _recipe(stand_in(own), dst, src, shape, axes, into is None, fill, element, None)
+    recipe = recipe_of(stand_in(own), dst, src, shape, axes, into is None, fill, element, None)
     means = recipe.means.element
     count = recipe.places
     if into is not None:

@@ -14,6 +14,7 @@ import numpy as np
 
 import gpu_cases
 import relayout as rl
+from relayout.repack.gpu import frame
 
 CHECKS: dict[str, Callable[[], Any]] = {}
 
@@ -65,6 +66,17 @@ def compare(cases: Iterator[gpu_cases.Case]) -> int:
 @check
 def layouts() -> int:
     return compare(gpu_cases.named())
+
+
+@check
+def layouts_that_are_kept() -> int:
+    """The same, read as sources that no cache holds."""
+    before = frame.KEPT_FROM, frame.LET_GO
+    frame.KEPT_FROM, frame.LET_GO = 1, 1 << 10
+    try:
+        return compare(gpu_cases.named())
+    finally:
+        frame.KEPT_FROM, frame.LET_GO = before
 
 
 @check

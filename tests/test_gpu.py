@@ -18,6 +18,7 @@ import relayout as rl
 from gpu_host import COMPILER, compiled, run
 from relayout.native import native
 from relayout.repack.conversion import conversion
+from relayout.repack.gpu import frame
 from relayout.repack.gpu.build import device_text, kernels
 from relayout.repack.gpu.convert import conversion_text
 from relayout.repack.gpu.network import Byte, Network
@@ -68,6 +69,24 @@ def test_kernels_of_all_kinds_of_layouts(part: int, tmp_path: Path) -> None:
 @needs_compiler
 def test_kernels_of_random_layouts(tmp_path: Path) -> None:
     check_on_host(list(gpu_cases.random_plans(2, 80)), tmp_path)
+
+
+@needs_compiler
+def test_kernels_that_keep_what_they_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(frame, "KEPT_FROM", 1)
+    monkeypatch.setattr(frame, "LET_GO", 1 << 10)
+    cases = [case for case in gpu_cases.named() if case.name.endswith("uint16")]
+    check_on_host([*cases, *gpu_cases.random_plans(5, 40)], tmp_path)
+    texts = "".join([kernel.text for case in cases for kernel in kernels(case.plan, (16, 16))])
+    for name in ("read16_kept(", "load16_kept(", "load16_and_next_kept(", "let_go(p)", "let_go(source"):
+        assert name in texts
+
+
+def test_only_sources_that_no_cache_holds_are_kept() -> None:
+    for rows, kept in ((1024, False), (16384, True)):
+        plan = rl.plan(gpu_cases.row(rows, 4096), gpu_cases.permuted((1, 0), rows, 4096), "uint16")
+        (kernel,) = kernels(plan, (16, 16))
+        assert ("_kept(" in kernel.text, "let_go(" in kernel.text) == (kept, kept)
 
 
 @needs_compiler

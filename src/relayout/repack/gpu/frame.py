@@ -12,6 +12,12 @@ from .tiles import SOURCE, TARGET, Tile
 MAX_UNROLLED = 16
 """Longer loops stay loops."""
 
+KEPT_FROM = 64 << 20
+"""Sources of fewer bytes may stay in the cache as they are."""
+
+LET_GO = 16 << 20
+"""About so many bytes of a source are kept when the last are read, and let go."""
+
 
 class Memory(NamedTuple):
     """What is known of a run: bytes of the source that may be read, from and to, the fill, and a conversion.
@@ -42,6 +48,13 @@ class Frame:
         self.counted = sorted({*self.masked, *self.channel_axes})
         self.count = prod([part.size for part in tile.lanes])
         self.rounds = -(-self.count // tile.threads)
+        self.let_go_from = self.last_tiles()
+
+    def last_tiles(self) -> int | None:
+        """The first of the tiles that let go of what they read; None where nothing is kept."""
+        blocks = prod([part.size for part in self.tile.grid])
+        low, high = self.memory.readable
+        return max(0, blocks - blocks * LET_GO // (high - low)) if high - low >= KEPT_FROM else None
 
     def padded_axes(self) -> list[Axis]:
         """The axes with as many positions as the tiles have, so that those too many are masked."""
@@ -119,6 +132,12 @@ class Frame:
             *lines,
             "}",
         ]
+
+    def let_go(self, count: int, lines: list[str]) -> list[str]:
+        """The lines that let go, in the last tiles: what is kept would be in the way of other kernels."""
+        if self.let_go_from is None:
+            return []
+        return [f"if (block >= {self.let_go_from}u) {{", *self.loop(count, lines), "}"]
 
     def swizzled(self, side: int, offset: str) -> str:
         swizzle = self.work.target_swizzle if side else self.work.source_swizzle

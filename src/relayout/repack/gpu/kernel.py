@@ -121,7 +121,8 @@ class _Writer(Staging):
         each = len(chunk.starts)
         first = self.loop(self.count, [*self.head(), *self.reads("x")])
         second = self.loop(self.count, [*self.head(), *self.writes("x")])
-        return indented([*self.block(), f"{kind} x[{self.rounds * each}];", *first, *second])
+        third = self.let_go(self.count, [*self.head(), *self.lets_go()]) if self.keeps else []
+        return indented([*self.block(), f"{kind} x[{self.rounds * each}];", *first, *second, *third])
 
     def head(self) -> list[str]:
         lanes = list(self.tile.lanes)
@@ -145,10 +146,11 @@ class _Writer(Staging):
         lines: list[str] = []
         base, chunk = self.spots(SOURCE, lines), self.chunk(SOURCE)
         verb = "take" if self.images[SOURCE] else "read"
+        verb = f"{verb}{chunk.width}{'_kept' if self.keeps else ''}"
         each = len(chunk.starts)
         kind = {16: "uint4", 8: "uint2"}.get(chunk.width, "u32")
         for k, start in enumerate(chunk.starts):
-            value = f"{verb}{chunk.width}({self.at(SOURCE, base, start)})"
+            value = f"{verb}({self.at(SOURCE, base, start)})"
             if not array:
                 lines.append(f"const {kind} x{k} = {value};")
                 continue
@@ -156,15 +158,34 @@ class _Writer(Staging):
             if self.masked:
                 low, high = self.memory.readable
                 lines.append(f"{name} = {kind}{'()' if chunk.width < 8 else '{}'};")
-                some = " && ".join([self.touches(axis) for axis in self.masked])
-                lines.append(f"if ({some}) {{")
-                lines.append(f"const u8 *const p = {self.at(SOURCE, base, start)};")
-                inside = f"p - source >= {low}ll && p - source + {chunk.width} <= {high}ll"
-                lines.append(f"if ({inside}) {name} = {verb}{chunk.width}(p);")
-                lines += self.partly(name, chunk.width, low, high)
-                lines.append("}")
+                lines += self.where_data(base, start, f"{name} = {verb}(p);")
+                lines += [*self.partly(name, chunk.width, low, high), "}"]
             else:
                 lines.append(f"{name} = {value};")
+        return lines
+
+    def where_data(self, base: str, start: int, does: str) -> list[str]:
+        """What is done with a chunk at ``p`` that holds data and may be read; the brace is left open."""
+        some = " && ".join([self.touches(axis) for axis in self.masked])
+        low, high = self.memory.readable
+        inside = f"p - source >= {low}ll && p - source + {self.chunk(SOURCE).width} <= {high}ll"
+        return [f"if ({some}) {{", f"const u8 *const p = {self.at(SOURCE, base, start)};", f"if ({inside}) {does}"]
+
+    @property
+    def keeps(self) -> bool:
+        """Whether vectors are read from memory as what the cache keeps."""
+        alone = self.images[SOURCE] is None and self.chunk(SOURCE).width == VECTOR
+        return alone and self.let_go_from is not None
+
+    def lets_go(self) -> list[str]:
+        """The same chunks, which the cache keeps no longer."""
+        lines: list[str] = []
+        base = self.spots(SOURCE, lines)
+        for start in self.chunk(SOURCE).starts:
+            if self.masked:
+                lines += [*self.where_data(base, start, "let_go(p);"), "}"]
+            else:
+                lines.append(f"let_go({self.at(SOURCE, base, start)});")
         return lines
 
     def partly(self, name: str, width: int, low: int, high: int) -> list[str]:

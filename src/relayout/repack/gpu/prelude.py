@@ -39,24 +39,39 @@ DEVICE void write1(u8 *p, u32 a) { *p = static_cast<u8>(a); }
 #define put1 write1
 
 // A vector goes to shared memory by a register, or past all registers where threads have unequal work. The cache takes
-// the rest of a line along, or of two.
+// the rest of a line along, or of two. What is kept leaves the cache last, until it is let go.
 #if __CUDA_ARCH__ >= 800
-#define LOAD16(size) \\
+#define READ16(size) \\
     uint4 x; \\
     asm("ld.global.nc.L2::" size ".v4.u32 {%0, %1, %2, %3}, [%4];" \\
-        : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w) : "l"(p)); \\
-    *reinterpret_cast<uint4 *>(image) = x;
+        : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w) : "l"(p));
+#define READ16_KEPT(size) \\
+    uint4 x; \\
+    u64 last; \\
+    asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(last)); \\
+    asm("ld.global.nc.L2::cache_hint" size ".v4.u32 {%0, %1, %2, %3}, [%4], %5;" \\
+        : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w) : "l"(p), "l"(last));
 #define FETCH16(size) \\
     const u32 at = static_cast<u32>(__cvta_generic_to_shared(image)); \\
     asm volatile("cp.async.cg.shared.global.L2::" size " [%0], [%1], 16;" ::"r"(at), "l"(p) : "memory");
 DEVICE void fetched() { asm volatile("cp.async.wait_all;" ::: "memory"); }
+DEVICE void let_go(const u8 *p) {
+    if (reinterpret_cast<u64>(p) % 128 == 0)
+        asm volatile("applypriority.global.L2::evict_normal [%0], 128;" ::"l"(p) : "memory");
+}
 #else
-#define LOAD16(size) *reinterpret_cast<uint4 *>(image) = read16(p);
-#define FETCH16(size) LOAD16(size)
+#define READ16(size) const uint4 x = read16(p);
+#define READ16_KEPT(size) READ16(size)
+#define FETCH16(size) load16(image, p);
 DEVICE void fetched() {}
+DEVICE void let_go(const u8 *) {}
 #endif
-DEVICE void load16(u8 *image, const u8 *p) { LOAD16("128B") }
-DEVICE void load16_and_next(u8 *image, const u8 *p) { LOAD16("256B") }
+#define PUT16 *reinterpret_cast<uint4 *>(image) = x;
+DEVICE uint4 read16_kept(const u8 *p) { READ16_KEPT("") return x; }
+DEVICE void load16(u8 *image, const u8 *p) { READ16("128B") PUT16 }
+DEVICE void load16_and_next(u8 *image, const u8 *p) { READ16("256B") PUT16 }
+DEVICE void load16_kept(u8 *image, const u8 *p) { READ16_KEPT(".L2::128B") PUT16 }
+DEVICE void load16_and_next_kept(u8 *image, const u8 *p) { READ16_KEPT(".L2::256B") PUT16 }
 DEVICE void fetch16(u8 *image, const u8 *p) { FETCH16("128B") }
 DEVICE void fetch16_and_next(u8 *image, const u8 *p) { FETCH16("256B") }
 """
@@ -116,6 +131,10 @@ static inline void put1(u8 *p, u32 a) { check(p, 1, 2, 2); *p = u8(a); }
 static inline void fetch16(u8 *image, const u8 *p) { check(image, 16, 2, 2); set(image, read16(p)); }
 static inline void load16(u8 *image, const u8 *p) { fetch16(image, p); }
 static inline void load16_and_next(u8 *image, const u8 *p) { fetch16(image, p); }
+static inline uint4 read16_kept(const u8 *p) { return read16(p); }
+static inline void load16_kept(u8 *image, const u8 *p) { fetch16(image, p); }
+static inline void load16_and_next_kept(u8 *image, const u8 *p) { fetch16(image, p); }
+static inline void let_go(const u8 *p) { check(p, 16, 0, 0); }
 static inline void fetch16_and_next(u8 *image, const u8 *p) { fetch16(image, p); }
 static inline void fetched() {}
 

@@ -42,8 +42,11 @@ class Staging(Frame):
         ahead = "_and_next" if self.tile.ahead else ""
         # Between elements a swizzle may lead out of memory.
         if image.aligned and not self.masked and image.length % VECTOR == 0 and self.work.source_swizzle is None:
-            even = count % self.tile.threads == 0
-            lines.append(f"{'load16' if even else 'fetch16'}{ahead}(spot, source + first);")
+            if count % self.tile.threads == 0:
+                kept = "" if self.let_go_from is None else "_kept"
+                load = self.loop(count, [*lines, f"load16{ahead}{kept}(spot, source + first);"])
+                return indented([*self.block(), *load, *self.let_go(count, [*lines, "let_go(source + first);"])])
+            lines.append(f"fetch16{ahead}(spot, source + first);")
         else:
             element = f"put{unit}(spot + k, {_words('source + first + k', unit)});"
             some = f"if (first + k >= {low}ll && first + k < {high}ll) {element}"

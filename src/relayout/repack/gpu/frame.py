@@ -118,14 +118,15 @@ class Frame:
         first = self.images[SOURCE]
         return first.size if side == TARGET and first is not None else 0
 
-    def loop(self, count: int, lines: list[str]) -> list[str]:
+    def loop(self, count: int, lines: list[str], seldom: bool = False) -> list[str]:
         """The lines for every ``u`` below the count that is this thread's, which is its ``i``-th."""
         threads = self.tile.threads
         rounds = -(-count // threads)
         guard = [f"if (u >= {count}u) continue;"] if count % threads else []
         unroll = ["UNROLL"] if rounds <= MAX_UNROLLED else []
         return [
-            *unroll,
+            # What runs seldom should not hold registers from what runs always.
+            *(["ROLLED"] if seldom else unroll),
             f"for (int i = 0; i < {rounds}; ++i) {{",
             f"u32 u = u32(thread) + u32(i) * {threads}u;",
             *guard,
@@ -137,7 +138,7 @@ class Frame:
         """The lines that let go, in the last tiles: what is kept would be in the way of other kernels."""
         if self.let_go_from is None:
             return []
-        return [f"if (block >= {self.let_go_from}u) {{", *self.loop(count, lines), "}"]
+        return [f"if (block >= {self.let_go_from}u) {{", *self.loop(count, lines, seldom=True), "}"]
 
     def swizzled(self, side: int, offset: str) -> str:
         swizzle = self.work.target_swizzle if side else self.work.source_swizzle

@@ -15,6 +15,7 @@ DEVICE = (
 #define DEVICE static __device__ __forceinline__
 #define DATA static __device__ const
 #define UNROLL _Pragma("unroll")
+#define ROLLED _Pragma("unroll 1")
 
 DEVICE uint4 read16(const u8 *p) { return *reinterpret_cast<const uint4 *>(p); }
 DEVICE uint2 read8(const u8 *p) { return *reinterpret_cast<const uint2 *>(p); }
@@ -87,6 +88,7 @@ HOST = (
 #define DEVICE static inline
 #define DATA static const
 #define UNROLL
+#define ROLLED
 
 struct uint2 { u32 x, y; };
 struct uint4 { u32 x, y, z, w; };

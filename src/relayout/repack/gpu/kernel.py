@@ -112,16 +112,17 @@ class _Writer(Staging):
 
     def move(self) -> str:
         """Every thread's micro tiles: read, put in order, written."""
-        if self.images[SOURCE] is not None:
-            lines = [*self.head(), *self.reads(""), *self.writes("")]
-            return indented([*self.block(), *self.loop(self.count, lines)])
+        image = self.images[SOURCE]
+        if image is not None:
+            lines = self.loop(self.count, [*self.head(), *self.reads(""), *self.writes("")])
+            return indented([*self.block(), *lines, *self.let_go_of_image(image)])
         # All that is in memory is asked for before any of it is needed.
         chunk = self.chunk(SOURCE)
         kind = {16: "uint4", 8: "uint2"}.get(chunk.width, "u32")
         each = len(chunk.starts)
         first = self.loop(self.count, [*self.head(), *self.reads("x")])
         second = self.loop(self.count, [*self.head(), *self.writes("x")])
-        third = self.let_go(self.count, [*self.head(), *self.lets_go()]) if self.keeps else []
+        third = self.let_go(self.count, [*self.head(), *self.lets_go()]) if chunk.width == VECTOR else []
         return indented([*self.block(), f"{kind} x[{self.rounds * each}];", *first, *second, *third])
 
     def head(self) -> list[str]:
@@ -145,8 +146,8 @@ class _Writer(Staging):
         """The chunks of the source."""
         lines: list[str] = []
         base, chunk = self.spots(SOURCE, lines), self.chunk(SOURCE)
-        verb = "take" if self.images[SOURCE] else "read"
-        verb = f"{verb}{chunk.width}{'_kept' if self.keeps else ''}"
+        kept = "_kept" if self.let_go_from is not None and chunk.width == VECTOR else ""
+        verb = f"take{chunk.width}" if self.images[SOURCE] else f"read{chunk.width}{kept}"
         each = len(chunk.starts)
         kind = {16: "uint4", 8: "uint2"}.get(chunk.width, "u32")
         for k, start in enumerate(chunk.starts):
@@ -170,12 +171,6 @@ class _Writer(Staging):
         low, high = self.memory.readable
         inside = f"p - source >= {low}ll && p - source + {self.chunk(SOURCE).width} <= {high}ll"
         return [f"if ({some}) {{", f"const u8 *const p = {self.at(SOURCE, base, start)};", f"if ({inside}) {does}"]
-
-    @property
-    def keeps(self) -> bool:
-        """Whether vectors are read from memory as what the cache keeps."""
-        alone = self.images[SOURCE] is None and self.chunk(SOURCE).width == VECTOR
-        return alone and self.let_go_from is not None
 
     def lets_go(self) -> list[str]:
         """The same chunks, which the cache keeps no longer."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from .frame import Frame, indented
-from .images import VECTOR, Image
+from .images import VECTOR, Image, Part
 from .tiles import SOURCE, TARGET
 
 
@@ -18,7 +18,7 @@ class Staging(Frame):
         if image is None:
             return ""
         unit = self.bytes[SOURCE]
-        rows = [part for part, _ in image.rows if part.step(SOURCE)]
+        rows = self.source_rows(image)
         # A run holds positions of its own parts, and of those that read it again.
         held = [*image.run, *[part for part, _ in image.rows if not part.step(SOURCE)]]
         low, high = self.memory.readable
@@ -30,7 +30,7 @@ class Staging(Frame):
             its = self.axes[axis]
             lines += self.positions("r", rows, [axis])
             lines.append(f"if (p{axis} + {reach} < {its.low} || p{axis} >= {its.high}) continue;")
-        lines.append(f"const i64 at = from + {image.lowest} + {self.total([p.step(SOURCE) for p in rows], 'r', True)};")
+        lines.append(f"const i64 at = {self.row_start(image)};")
         spot = self.total([image.step(part) for part in rows], "r")
         shift = "" if image.aligned else " - shift"
         if not image.aligned:
@@ -38,21 +38,48 @@ class Staging(Frame):
             lines.append(f"if (int(v) * 16 >= shift + {image.length}) continue;")
         lines.append(f"const i64 first = {self.swizzled(SOURCE, f'at + int(v) * 16{shift}')};")
         lines.append(f"u8 *const spot = room + {spot} + int(v) * 16;")
-        count = image.vectors * prod([part.size for part in rows])
         ahead = "_and_next" if self.tile.ahead else ""
-        # Between elements a swizzle may lead out of memory.
-        if image.aligned and not self.masked and image.length % VECTOR == 0 and self.work.source_swizzle is None:
-            if count % self.tile.threads == 0:
-                kept = "" if self.let_go_from is None else "_kept"
-                load = self.loop(count, [*lines, f"load16{ahead}{kept}(spot, source + first);"])
-                return indented([*self.block(), *load, *self.let_go(count, [*lines, "let_go(source + first);"])])
-            lines.append(f"fetch16{ahead}(spot, source + first);")
+        if self.loads_vectors(image):
+            kept = "" if self.let_go_from is None else "_kept"
+            verb = f"load16{ahead}{kept}" if self.is_even(image) else f"fetch16{ahead}"
+            lines.append(f"{verb}(spot, source + first);")
         else:
             element = f"put{unit}(spot + k, {_words('source + first + k', unit)});"
             some = f"if (first + k >= {low}ll && first + k < {high}ll) {element}"
             lines.append(f"if (first >= {low}ll && first + 16 <= {high}ll) fetch16{ahead}(spot, source + first);")
             lines.append(f"else for (int k = 0; k < 16; k += {unit}) {some}")
-        return indented([*self.block(), *self.loop(count, lines), "fetched();"])
+        return indented([*self.block(), *self.loop(self.loads(image), lines), "fetched();"])
+
+    def source_rows(self, image: Image) -> list[Part]:
+        """The parts that runs of the source are apart by."""
+        return [part for part, _ in image.rows if part.step(SOURCE)]
+
+    def row_start(self, image: Image) -> str:
+        """Where the run of a thread begins in the source."""
+        steps = [part.step(SOURCE) for part in self.source_rows(image)]
+        return f"from + {image.lowest} + {self.total(steps, 'r', True)}"
+
+    def loads(self, image: Image) -> int:
+        """How many vectors the image of the source has."""
+        return image.vectors * prod([part.size for part in self.source_rows(image)])
+
+    def loads_vectors(self, image: Image) -> bool:
+        """Whether all vectors are whole; between elements a swizzle may lead out of memory."""
+        whole = image.aligned and image.length % VECTOR == 0
+        return whole and not self.masked and self.work.source_swizzle is None
+
+    def is_even(self, image: Image) -> bool:
+        """Whether all threads load as many vectors."""
+        return self.loads(image) % self.tile.threads == 0
+
+    def let_go_of_image(self, image: Image) -> list[str]:
+        """The vectors that were loaded, where the cache keeps them."""
+        if not self.loads_vectors(image) or not self.is_even(image):
+            return []
+        lines = [f"const u32 v = u % {image.vectors}u;", f"u /= {image.vectors}u;"]
+        lines += self.indices(self.source_rows(image), "r")
+        lines.append(f"let_go(source + {self.row_start(image)} + int(v) * 16);")
+        return self.let_go(self.loads(image), lines)
 
     def store_image(self) -> str:
         """The runs of the target, vector by vector; the ends of a run that is not aligned element by element."""

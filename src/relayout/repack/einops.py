@@ -12,9 +12,9 @@ from ..errors import NotExpressible, ParseError, ShapeError
 from ..format import Format
 
 _NAME = r"[A-Za-z_]\w*+"
-_SIDE = re.compile(rf"\s*(?:(?:{_NAME}|\((?:\s*{_NAME})*\s*\))\s*)*", re.ASCII)
-_GROUP = re.compile(rf"{_NAME}|\([^()]*\)", re.ASCII)
-_SIZE = re.compile(rf"\s*({_NAME})\s*=\s*([1-9]\d{{0,18}})\s*", re.ASCII)
+_SIDE = rf"\s*(?:(?:{_NAME}|\((?:\s*{_NAME})*\s*\))\s*)*"
+_GROUP = rf"{_NAME}|\([^()]*\)"
+_SIZE = rf"\s*({_NAME})\s*=\s*([1-9]\d{{0,18}})\s*"
 
 
 def is_pattern(text: str) -> bool:
@@ -27,15 +27,15 @@ def pattern_format(text: str) -> Format:
     left, _, rest = text.partition("->")
     right, *sizes = rest.split(",")
     for side, start in ((left, 0), (right, len(left) + 2)):
-        if not _SIDE.fullmatch(side):
+        if not re.fullmatch(_SIDE, side, re.ASCII):
             raise _wrong("expected names and parentheses.", text, start)
     known: dict[str, int] = {}
     for part in sizes:
-        match = _SIZE.fullmatch(part)
+        match = re.fullmatch(_SIZE, part, re.ASCII)
         if not match or match[1] in known:
             raise _wrong("expected sizes such as p=8, each once.", text, text.rindex(part))
         known[match[1]] = int(match[2])
-    groups = [re.findall(_NAME, group, re.ASCII) for group in _GROUP.findall(left)]
+    groups = [re.findall(_NAME, group, re.ASCII) for group in re.findall(_GROUP, left, re.ASCII)]
     names = [name for group in groups for name in group]
     order = re.findall(_NAME, right, re.ASCII)
     if sorted(names) != sorted(order) or len(set(names)) < len(names) or not set(known) <= set(names):

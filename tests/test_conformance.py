@@ -410,6 +410,10 @@ PASTED = [
     ("%v = memref.subview %0[0, 0] [2, 2] [1, 1] : memref<3x4xf32> to memref<2x2xf32, strided<[4, 1]>>", "(2,2):(4,1)"),
     ("dnnl::memory::format_tag::nChw16c", "onednn:nChw16c"),
     ("f32::blocked:acdb::f0", "onednn:acdb"),
+    ("src_f32::blocked:ab:f0", "onednn:ab"),
+    ("src:f32:ap:blocked:aBcd16b::f0", "onednn:aBcd16b"),
+    ("bia:f32::blocked:ab::f0_mask0", "onednn:ab"),
+    ("wei:s8:a:blocked:AcdB16b16a4b::f5:s8m1:zpm1:sa0.5", "onednn:AcdB16b16a4b"),
     ("typedef ChunkedMemoryLayout<2, 0,0, 1,0, 0,8, 1,32> Mine;", "ChunkedMemoryLayout<2, 0,0, 1,0, 0,8, 1,32>"),
     ("using Mine = ChunkedMemoryLayout<2, 0,0, 1,0, 0,8, 1,32>;", "ChunkedMemoryLayout<2, 0,0, 1,0, 0,8, 1,32>"),
 ]
@@ -418,6 +422,14 @@ PASTED = [
 @pytest.mark.parametrize(("text", "same"), PASTED)
 def test_texts_as_people_paste_them(text: str, same: str) -> None:
     assert rl.parse(text) == rl.parse(same)
+
+
+def test_strides_in_onednns_log_count() -> None:
+    assert rl.parse("src:f32::blocked:ab:16x1:f0", shape=(4, 5)) == Layout((4, 5), (16, 1))
+    assert rl.parse("f32::blocked:ba:1x8:f0", shape=(4, 5)) == Layout((4, 5), (1, 8))
+    for text in ("f32:0:blocked:ab::f0", "f32:po:blocked:ab::f0", "f32:p:blocked:aBc16b:99x16x1:f0"):
+        with pytest.raises(rl.NotExpressible, match=r"offset|gaps"):
+            rl.parse(text)
 
 
 def test_an_array_interface_as_it_prints() -> None:

@@ -21,7 +21,7 @@ from .affine import Affine, expression, layout_of
 from .blocked import Stored, cut, stored_format
 from .refusal import cannot
 from .scan import Scanner
-from .strided import strided
+from .strided import Strides, strided
 
 _ELEMENT = re.compile(r"complex<\w+>|vector<[\dx]+x\w+>|![\w.]+(?:<[^<>]*>)?|[a-z]\w*", re.ASCII)
 _SIZE = re.compile(r"(\d+|\?)\s*x\s*(?=\S)")
@@ -29,16 +29,6 @@ _PACK_OPERANDS = re.compile(r"\s*(?:%[\w#]+\s*=\s*)?(?:linalg|tensor)\.pack\s+%[
 _PACK_RESULT = re.compile(r"\s*into\s+%[\w#]+\s*:\s*tensor<([^<>]*)>\s*->\s*tensor<[^<>]*>")
 _OPERATION = re.compile(r"\s*(?:%[\w#]+\s*=\s*)?memref\.\w+")
 _SPACE = re.compile(r"""\d+(?:\s*:\s*[a-z]\w*)?|"[^"\n]*"|#[a-z]\w*\.\w+(?:<[^<>]*>)?""")
-
-
-class Strides(NamedTuple):
-    """Strides and an offset for a shape that is still to come."""
-
-    strides: tuple[int, ...]
-    offset: int
-
-    def layout(self, shape: Any) -> Layout:
-        return Layout(shape if isinstance(shape, tuple | list) else (shape,), self.strides, offset=self.offset)
 
 
 class Offsets(NamedTuple):

@@ -2,7 +2,8 @@
 
 The letters before the first number are the dimensions, slowest first, capital where a block follows; then block sizes.
 In the letter form ``a`` is dimension 0. The named forms have a logical order of their own: n c d h w (data),
-g o i d h w (weights), t n c (sequences), l d n c and l d i g o (states and weights of recurrent cells).
+g o i d h w (weights), t n c (sequences), l d n c and l d i g o (states and weights of recurrent cells). What oneDNN
+logs is read as well: ``src:f32:p:blocked:aBcd16b::f0``, with the strides that it tells where memory has gaps.
 """
 
 from __future__ import annotations
@@ -14,15 +15,21 @@ from ..errors import NotExpressible
 from ..format import Format
 from ..layout import Layout
 from .blocked import letters_and_blocks, plain_format
+from .refusal import cannot
 from .scan import Scanner
+from .strided import Strides
 
 _LETTERS = "abcdefghijkl"
 _DATA = ("x", "nc", "ncw", "nchw", "ncdhw", "tn", "tnc", "ldnc")
 _WEIGHTS = ("oi", "oiw", "oihw", "oidhw", "goiw", "goihw", "goidhw", "ldio", "ldgo", "ldigo")
 _ANY = tuple([_LETTERS[:n] for n in range(1, len(_LETTERS) + 1)])
 _LOGICAL = {frozenset(order): order for order in (*_ANY, *_DATA, *_WEIGHTS)}
-# As it stands in a program, and in what ONEDNN_VERBOSE prints.
-_SPELLED = re.compile(r"^\s*(?:(?:\w+::)*format_tag::|dnnl_|\w*:\w?:blocked:)(\w+)(?::[\w:]*)?\s*$", re.ASCII)
+_SPELLED = re.compile(r"^\s*(?:(?:\w+::)*format_tag::|dnnl_)(?P<tag>\w+)\s*$", re.ASCII)
+# What ONEDNN_VERBOSE prints: name:type:properties:blocked:tag:strides:flags.
+_LOGGED = re.compile(
+    r"^\s*(?:\w+:)?\w*:(?P<properties>[apo0]*):blocked:(?P<tag>\w+)(?::(?P<strides>[\dx]*))?(?::f\d[\w:.-]*)?\s*$",
+    re.ASCII,
+)
 # The names to which oneDNN's header gives another layout than their letters say. The library's layout counts.
 _MISNAMED = {
     "OhwI24o": "Ohwi24o",
@@ -34,10 +41,22 @@ _MISNAMED = {
 }
 
 
-def parse(text: str) -> Format:
-    found = _SPELLED.search(text)
-    if found:
-        text = " " * found.start(1) + found[1] + " " * (len(text) - found.end(1))
+def parse(text: str) -> Format | Strides:
+    found = _SPELLED.search(text) or _LOGGED.search(text)
+    if not found:
+        return _format(text)
+    fmt = _format(" " * found.start("tag") + found["tag"] + " " * (len(text) - found.end("tag")))
+    words = found.groupdict("")
+    strides = [int(n) for n in words.get("strides", "").split("x") if n]
+    if {"o", "0"} & set(words.get("properties", "")):
+        raise cannot(fmt, "onednn", "it is logged with an offset, and a log does not tell which", "write the tag alone")
+    if strides and (fmt.blocks or len(strides) != fmt.rank):
+        why = f"the strides {strides} leave gaps, and only a tag without blocks has one stride for each dimension"
+        raise cannot(fmt, "onednn", why, "write the tag alone, or the layout in the mojo form")
+    return Strides(tuple(strides), 0) if strides else fmt
+
+
+def _format(text: str) -> Format:
     tag = text.strip()
     scan = Scanner(text.replace(tag, _MISNAMED.get(tag, tag)), "onednn", "nChw16c or aBcd16b")
     outer, blocks = letters_and_blocks(scan)

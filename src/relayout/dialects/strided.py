@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..layout import Layout
 from ..modes import simplified
@@ -18,6 +18,16 @@ class Strided(NamedTuple):
     shape: tuple[int, ...]
     strides: tuple[int, ...]
     offset: int
+
+
+class Strides(NamedTuple):
+    """Strides and an offset for a shape that is still to come."""
+
+    strides: tuple[int, ...]
+    offset: int
+
+    def layout(self, shape: Any) -> Layout:
+        return Layout(shape if isinstance(shape, tuple | list) else (shape,), self.strides, offset=self.offset)
 
 
 def strided(layout: Layout, dialect: str, negative: bool = False) -> Strided:

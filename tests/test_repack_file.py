@@ -194,6 +194,27 @@ def test_npz_and_zarr(tmp_path: Path) -> None:
     assert rl.verify(tmp_path / "in.npz", tmp_path / "out.zarr")
 
 
+@pytest.mark.filterwarnings("ignore:copied unchanged")
+def test_what_is_copied_is_the_same_for_other_readers(tmp_path: Path) -> None:
+    zarr = pytest.importorskip("zarr")
+    from safetensors.numpy import load_file
+
+    turned = np.arange(12.0).reshape(3, 4).T
+    np.savez(tmp_path / "in.npz", x=noise((1, 9, 9, 40), "uint8"), turned=turned)
+    chunked = zarr.create_group(tmp_path / "in.zarr")
+    chunked.create_array("x", data=noise((1, 9, 9, 40), "uint8"), compressors=None)
+    chunked.create_array("turned", data=turned, chunks=(3, 2), compressors=None)
+    for source in ("in.npz", "in.zarr"):
+        made = [tmp_path / f"{source}.{kind}" for kind in ("safetensors", "npz", "zarr")]
+        for out in made:
+            report = rl.repack_file(tmp_path / source, out, to="htp:R4Crouton", verify=True)
+            assert [row.name for row in report.rows if row.kept] == ["turned"]
+            assert rl.verify(tmp_path / source, out)
+        np.testing.assert_array_equal(load_file(made[0])["turned"], turned)
+        np.testing.assert_array_equal(np.load(made[1])["turned"], turned)
+        np.testing.assert_array_equal(zarr.open_group(made[2], mode="r")["turned"][...], turned)
+
+
 def test_what_is_recorded_cannot_be_contradicted(tmp_path: Path) -> None:
     x = noise((1, 9, 9, 40), "uint8")
     np.save(tmp_path / "x.npy", x)

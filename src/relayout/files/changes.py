@@ -44,13 +44,14 @@ class Held(NamedTuple):
 class Change(NamedTuple):
     """A tensor of a file, what it becomes, and how; without a ``plan`` its bytes stay as they are.
 
-    ``why`` tells that it stays because the new layout cannot take it, ``doubt`` that the layout is made for
-    another type.
+    ``kept`` says that it is copied, ``why`` that this is so because the new layout cannot take it, ``doubt`` that the
+    layout is made for another type.
     """
 
     entry: Entry
     planned: Planned
     plan: Plan | None
+    kept: bool = False
     why: str | None = None
     doubt: str | None = None
 
@@ -93,12 +94,13 @@ def changes_of(source: Source, rules: Rules) -> list[Change]:
     found = []
     for entry, rule in chosen:
         # A checkpoint has thousands of tensors, and few that differ by more than their names.
-        key = entry.element, entry.shape, entry.packing, repr(entry.record), repr(rule), rules.names(entry.name)
+        stored = entry.element, entry.shape, entry.packing, repr(entry.record), entry.arranged
+        key = stored, repr(rule), rules.names(entry.name)
         if key not in alike:
             alike[key] = kept(entry) if rule is None else _change(entry, rule, rules.names(entry.name))
         found.append(alike[key].of(entry))
     unfit = _by_words([(change.why, change.entry.name) for change in found])
-    if unfit and all(change.plan is None for change in found):
+    if unfit and all(change.kept for change in found):
         raise NotExpressible(
             f"no tensor of {source.path} fits: {'; '.join([f'{names} ({why})' for why, names in unfit.items()])}.",
             hint="choose a layout for tensors of that rank; `relayout catalog` lists those that have a name",
@@ -125,8 +127,10 @@ def _by_words(told: list[tuple[str | None, str]]) -> dict[str, str]:
 
 
 def kept(entry: Entry, why: str | None = None) -> Change:
-    """A tensor that stays as it is."""
-    return Change(entry, Planned(entry.name, entry.element, entry.shape, entry.record), None, why)
+    """A tensor that stays as it is, for other readers as well: what they put in order is put in order here."""
+    if entry.arranged:
+        return _decided(entry, Rule())._replace(kept=True, why=why)
+    return Change(entry, Planned(entry.name, entry.element, entry.shape, entry.record), None, True, why)
 
 
 def _change(entry: Entry, rule: Rule, named: bool) -> Change:

@@ -30,7 +30,8 @@ class Entry(NamedTuple):
 
     ``record`` tells which logical tensor that array holds; without one it is the array itself. ``inline`` has the bytes
     where the file keeps them in another form, and there are no segments then. ``packing`` names the quantised type of
-    whose blocks these are the bytes.
+    whose blocks these are the bytes. ``arranged`` says that the record is no record, but tells how the container itself
+    keeps the array: in Fortran order, or in chunks that are blocks.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Entry(NamedTuple):
     record: Record | None = None
     inline: bytes | None = None
     packing: str | None = None
+    arranged: bool = False
 
     @property
     def size(self) -> int:

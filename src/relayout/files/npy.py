@@ -55,7 +55,7 @@ def entry_at(file: Opened, start: int, size: int, name: str) -> Entry:
     stored = sizes[::-1] if fortran else sizes
     entry = one_segment(file, start + data, size - data, name, kind, stored)
     if fortran and len(sizes) > 1:
-        entry = entry._replace(record=Record.of(Layout.col_major(sizes), sizes))
+        entry = entry._replace(record=Record.of(Layout.col_major(sizes), sizes), arranged=True)
     return entry
 
 

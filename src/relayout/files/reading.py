@@ -187,7 +187,7 @@ def told_record(x: Any, file: Path, name: str) -> Record:
 
 def with_records(entries: dict[str, Entry], records: dict[str, Record]) -> dict[str, Entry]:
     """The entries with their records."""
-    return {name: e._replace(record=records.get(name, e.record)) for name, e in entries.items()}
+    return entries | {name: entries[name]._replace(record=record, arranged=False) for name, record in records.items()}
 
 
 def one_segment(file: Opened, start: int, size: int, name: str, element: Element, shape: tuple[int, ...]) -> Entry:

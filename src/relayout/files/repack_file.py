@@ -130,7 +130,7 @@ def _is_raw(path: Path) -> bool:
 
 def _row(change: Change, size: int) -> Row:
     name, before = change.entry.name, change.entry.size
-    return Row(name, change.before, change.after, before, size, change.padding, change.plan is None, change.why)
+    return Row(name, change.before, change.after, before, size, change.padding, change.kept, change.why)
 
 
 def _jobs(jobs: int | None) -> int:

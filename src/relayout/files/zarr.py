@@ -125,7 +125,8 @@ def _array(folder: Path, name: str, told: dict[str, Any], room: int) -> tuple[En
     stride: Any = Layout.row_major((*counts, *stored)).stride
     inner = [stride[len(counts) + order.index(d)] for d in range(len(shape))]
     blocks = Layout(tuple(zip(chunk, counts)), tuple(zip(inner, stride)), extents=shape)
-    return Entry(name, kind, (*counts, *stored), segments, Record.of(blocks, shape), inline), attributes
+    record = Record.of(blocks, shape)
+    return Entry(name, kind, (*counts, *stored), segments, record, inline, arranged=True), attributes
 
 
 def _slabs(shape: tuple[int, ...], chunk: tuple[int, ...]) -> bool:

@@ -320,10 +320,17 @@ def test_a_composition_links_by_place():
 
 
 def test_other_functions_are_no_operation():
-    with pytest.raises(rl.ShapeError, match="not drawn as an operation"):
-        rl.draw(rl.rosetta, TILED, TILED).text()
-    with pytest.raises(rl.LimitExceeded):
-        rl.draw(rl.logical_divide, rl.Layout(1 << 20), rl.Layout(4)).text()
+    with pytest.raises(rl.ShapeError, match=r"^complement is not drawn as an operation. Hint: draw its result"):
+        rl.draw(rl.complement, TILED).text()
+
+
+def test_a_picture_over_the_limit_names_the_form_that_holds_it():
+    threads = rl.draw(rl.Layout((80, 80)), tile=(80, 80))
+    tiles = rl.draw(rl.logical_divide, rl.Layout(6400), rl.Layout(4))
+    for drawing in (threads, tiles):
+        with pytest.raises(rl.LimitExceeded, match=r"\.html\) (holds|draws) 65536"):
+            drawing.svg()
+        assert drawing.scene(65536).panes
 
 
 # ---- limits ----------------------------------------------------------------------------------------------

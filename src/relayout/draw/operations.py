@@ -12,6 +12,7 @@ from ..errors import LimitExceeded, NotExpressible, ShapeError, shown
 from ..layout import Layout
 from ..nested import product
 from .cells import step_of, text_of
+from .drawing import HTML_CELLS
 from .panes import Cell, Logical, Look, Subject, Tint
 from .scene import CATEGORIES, PLAIN, Meaning, Pane, Scale, Scene
 from .words import titled
@@ -36,7 +37,9 @@ def operation_scene(operation: Callable[..., Any], operands: Sequence[Any], limi
     }
     if operation not in kinds:
         drawn = ", ".join([f.__name__ for f in kinds])
-        raise ShapeError(f"{shown(operation)} is not drawn as an operation.", hint=f"one of {drawn}", got=operation)
+        raise ShapeError(
+            f"{operation.__name__} is not drawn as an operation.", hint=f"draw its result; or one of {drawn}"
+        )
     if len(operands) != 2 or not isinstance(operands[0], Layout):
         raise ShapeError(
             f"{operation.__name__} is drawn for a layout and what it is combined with, got {len(operands)} operands.",
@@ -180,6 +183,6 @@ def _bounded(count: int, limit: int) -> None:
     if count > limit:
         raise LimitExceeded(
             f"an operation on {count} elements is over the {limit} that this form draws.",
-            hint="draw it with smaller operands: the pattern is the same",
+            hint=f"a page (.html) draws {HTML_CELLS}; or take smaller operands: the pattern is the same",
             limit=limit,
         )

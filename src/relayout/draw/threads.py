@@ -11,6 +11,7 @@ from ..inttuple import as_shape
 from ..layout import Layout
 from ..linear import LinearLayout
 from ..nested import flatten, product
+from .drawing import HTML_CELLS
 from .panes import Subject
 from .scene import CATEGORIES, PLAIN, Axis, Grid, Pane, Scene
 
@@ -82,7 +83,9 @@ def _linear_places(linear: LinearLayout) -> Iterator[tuple[Sequence[int], Owner]
 def _bounded(count: int, limit: int) -> None:
     if count > limit:
         raise LimitExceeded(
-            f"a picture of {count} places is over the limit of {limit}.", hint="draw a part of the tile", limit=limit
+            f"a picture of {count} places is over the limit of {limit}.",
+            hint=f"a page (.html) holds {HTML_CELLS}; or draw the layout of a smaller tile",
+            limit=limit,
         )
 
 

@@ -129,6 +129,14 @@ def test_hover_tells_of_a_cell_and_shows_it_in_every_pane(opened: Open, tmp_path
     )
 
 
+def test_hover_tells_what_holds_no_element(opened: Open, tmp_path: Path) -> None:
+    """What a slice leaves of a block may be data; only a format knows that it is padding."""
+    for thing, words in (("AB4a4b", "padding"), (rl.parse("AB4a4b", shape=(3, 3)), "outside the window")):
+        page = opened(saved(rl.draw(thing, shape=(3, 3)), tmp_path))
+        cell(page, "15").hover()
+        expect(page.locator(".readout .more").last).to_have_text(words)
+
+
 def test_a_page_in_a_notebook_answers_to_the_mouse(opened: Open, tmp_path: Path) -> None:
     """A cell's output is HTML inside a page of the notebook's; the frame is cut off from it."""
     drawing = rl.draw(TILED, TILED)

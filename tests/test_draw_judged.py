@@ -314,6 +314,12 @@ def test_what_is_hatched_has_its_name() -> None:
         (rl.draw(Layout((2, 2), (3, 1)), view="memory"), "no element"),
     ]:
         assert [meaning.words for meaning in drawn.scene().legend if meaning.tint == PADDING] == [words]
+        assert {pane.outside for pane in drawn.scene().panes} == {words}
+
+
+def test_one_element_needs_no_legend() -> None:
+    assert rl.draw(Layout(2, 1)).scene().legend != []
+    assert [rl.draw(x).scene().legend for x in (Layout(()), Layout((1, 1)), Layout((0, 4)))] == [[], [], []]
 
 
 @pytest.mark.parametrize(

@@ -162,6 +162,7 @@ def _pane(pane: Pane, numbers: dict[int, int] | None) -> dict[str, Any]:
         "columns": _axis(pane.columns),
         "names": list(pane.names) or ([] if layout is None else [str(d) for d in range(layout.rank)]),
         "extents": [] if layout is None else list(map(str, layout.extents)),
+        "outside": pane.outside,
         "geometry": {"left": place.left, "top": place.top, "width": place.width, "height": place.height},
         "size": place.size,
         "layout": None if layout is None or layout.has_basis else _layout(layout),

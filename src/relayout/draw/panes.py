@@ -204,7 +204,8 @@ class Logical:
         layout = self.subject.layout
         rows, columns = self._axis(self.down), self._axis(self.across)
         known = layout if isinstance(layout, Layout) else None
-        return Pane(self.subject.title, "logical", rows, columns, grids, scale, known, self.names, joint)
+        outside = self.subject.outside
+        return Pane(self.subject.title, "logical", rows, columns, grids, scale, known, self.names, joint, outside)
 
     def _axis(self, d: int | None) -> Axis:
         if d is None or not self.grids:

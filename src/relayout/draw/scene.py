@@ -70,7 +70,8 @@ class Grid:
 class Pane:
     """The grids of one thing, which share their axes; ``joint`` is the sign between the pane before and this one.
 
-    ``layout`` is what a logical pane shows and a memory pane is the memory of; ``names`` are those of its dimensions.
+    ``layout`` is what a logical pane shows and a memory pane is the memory of; ``names`` are those of its dimensions,
+    and ``outside`` says what its cells are that hold no element.
     """
 
     title: str
@@ -82,6 +83,7 @@ class Pane:
     layout: Layout | None = None
     names: tuple[str, ...] = ()
     joint: str = ""
+    outside: str = "no element"
 
     @property
     def cells(self) -> int:

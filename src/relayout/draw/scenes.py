@@ -28,11 +28,11 @@ def layouts_scene(subjects: Sequence[Subject], look: Look, view: str, limit: int
     for subject in subjects:
         drawn = Logical(subject, look, limit)
         tint, scale, words = tint_of(look.color, drawn, view != "logical")
-        if words:
+        if words and subject.layout.size > 1:
             legend.append(Meaning(None, words))
         if view != "memory":
             panes.append(drawn.pane(text_of(look.cells, drawn), tint, scale, _row_major(subject)))
-            hatched += _hatched(panes[-1], subject.outside)
+            hatched += _hatched(panes[-1])
             notes += drawn.notes
         if view != "logical":
             memory = memory_pane(subject, tint, scale, look, limit)
@@ -40,7 +40,7 @@ def layouts_scene(subjects: Sequence[Subject], look: Look, view: str, limit: int
                 notes.append(f"The memory of {subject.title} is not drawn: more than {limit} addresses, or none.")
             else:
                 panes.append(memory)
-                hatched += [] if hatched else _hatched(memory, "no element")
+                hatched += [] if hatched else _hatched(memory)
                 notes += [SHARED] * any(text.endswith("+") for text in memory.grids[0].texts)
     return Scene(panes, list(dict.fromkeys(legend + hatched)), list(dict.fromkeys(notes)))
 
@@ -63,7 +63,7 @@ def difference_scene(verdict: Comparison, subjects: Sequence[Subject], look: Loo
             return DIFFERENT if other.layout(element(cell)) != cell.offset else PLAIN
 
         panes.append(drawn.pane(text_of(look.cells, drawn), tint, "categories", element))
-        hatched += _hatched(panes[-1], drawn.subject.outside)
+        hatched += _hatched(panes[-1])
         notes += drawn.notes
     words = "begins with an element placed differently" if any(d.chunked for d in both) else "placed differently"
     legend = [] if verdict else [Meaning(DIFFERENT, words)]
@@ -82,6 +82,6 @@ def _in_order(subject: Subject) -> Callable[[Cell], int]:
     return lambda cell: number(extents, cell.coordinate[::-1])
 
 
-def _hatched(pane: Pane, words: str) -> list[Meaning]:
+def _hatched(pane: Pane) -> list[Meaning]:
     """What is hatched in a pane, if anything is."""
-    return [Meaning(PADDING, words)] if any(PADDING in grid.tints for grid in pane.grids) else []
+    return [Meaning(PADDING, pane.outside)] if any(PADDING in grid.tints for grid in pane.grids) else []

@@ -11,8 +11,8 @@ import { Stage } from "./stage.js";
  * @typedef {{fixed: (string | null)[], texts: string[], tints: number[], keys: number[], marked: number[], path: number[]}} Grid
  * @typedef {{left: number, top: number, width: number, height: number}} Geometry
  * @typedef {{title: string, kind: "logical" | "memory" | "threads", rows: Axis, columns: Axis, grids: Grid[],
- *   scale: "categories" | "ramp", names: string[], extents: string[], geometry: Geometry, size: [number, number],
- *   layout: import("./digits.js").Layout | null}} Pane
+ *   scale: "categories" | "ramp", names: string[], extents: string[], outside: string, geometry: Geometry,
+ *   size: [number, number], layout: import("./digits.js").Layout | null}} Pane
  * @typedef {{panes: Pane[]}} Data
  * @typedef {{pane: number, grid: number, cell: number}} Spot
  * @typedef {{pinned?: (spot: Spot | null) => void, sliced?: (grid: number) => void}} Hooks

@@ -73,7 +73,7 @@ export function told(pane, grid, cell) {
   const { offset, lines, block } = placed(pane.layout, coordinate, pane.names.map(nameOf));
   const outside = coordinate.some((c, d) => c < 0n || c >= BigInt(pane.extents[d]));
   const more = block ? [`block ${block}`] : [];
-  if (outside) more.push("padding");
+  if (outside) more.push(pane.outside);
   if (!outside && !["", `${offset}`].includes(text) && pane.kind === "logical") more.push(`shows ${text}`);
   return { what, where: `offset ${offset}`, more, lines };
 }

@@ -92,6 +92,19 @@ def test_what_torch_does_not_hand_out(torch: Any) -> None:
             tensor(x)
 
 
+def test_torch_values_that_memory_does_not_hold(torch: Any) -> None:
+    """DLPack hands out the memory of a negated tensor without the sign."""
+    x = torch.tensor([1 + 2j, 3 + 4j]).conj().imag
+    assert x.is_neg()
+    assert np.from_dlpack(x).tolist() == [2, 4] != x.tolist()
+    for call in (tensor, lambda x: rl.repack(x, Layout(2)), lambda x: rl.from_logical(x, Layout(2))):
+        with pytest.raises(rl.ShapeError, match="resolve_neg"):
+            call(x)
+        assert np.asarray(call(x.resolve_neg())).tolist() == [-2, -4]
+    with pytest.raises(rl.ShapeError, match=r"4 bits in lanes of 2.*torch.uint8"):
+        tensor(torch.zeros(3, dtype=torch.uint8).view(torch.float4_e2m1fn_x2))
+
+
 def test_what_torch_must_not_get(torch: Any) -> None:
     """torch ends the process on negative strides, and writes through read-only memory."""
     frozen = np.arange(4.0)

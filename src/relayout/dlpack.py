@@ -65,6 +65,10 @@ def from_dlpack(x: Any) -> NDArray[Any]:
     import numpy as np
 
     checked = _Checked(x)
+    # torch hands out the memory of such a tensor, and does not tell that its values have the other sign.
+    negated = getattr(x, "is_neg", None)
+    if negated is not None and negated() is True:
+        raise ShapeError("the tensor's values are negated on reading.", hint="pass x.resolve_neg()", got=type(x))
     try:
         device = checked.__dlpack_device__()
         if device[0] not in HOST:
@@ -113,8 +117,13 @@ def _prove(capsule: Any) -> Element | None:
     code, bits, *lanes = tensor.dtype
     known = 0 <= tensor.ndim <= 64 and (tensor.shape or tensor.ndim == 0)
     shape, strides = shape_and_strides(tensor) if known else ([], [])
-    if not known or min(shape, default=0) < 0 or lanes != [1, 0] or bits % 8:
-        raise _unfit(f"{tensor.ndim} dimensions of sizes {shape}, with elements of {bits} bits in lanes {lanes}")
+    if known and (lanes != [1, 0] or bits % 8):
+        raise ShapeError(
+            f"the array has elements of {bits} bits in lanes of {lanes[0] + 256 * lanes[1]}, which numpy lacks.",
+            hint="view it as bytes: in torch x.view(torch.uint8); Tensor(bytes, layout, 'int4') takes packed elements",
+        )
+    if not known or min(shape, default=0) < 0:
+        raise _unfit(f"{tensor.ndim} dimensions of sizes {shape}")
     if flags & COPIED:
         raise ShapeError("the library hands out a copy, not its memory.", hint="copy it into numpy yourself")
     if product(tuple(shape)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import json
 import os
 import random
@@ -562,8 +563,45 @@ def test_an_unfinished_file_that_was_touched_is_refused(tmp_path: Path) -> None:
 def test_two_runs_do_not_meet(tmp_path: Path) -> None:
     source, out, _ = a_file(tmp_path)
     journal = Journal(tmp_path / "y.npy.part.journal")
+    (tmp_path / "y.npy.part").write_bytes(b"being written")
+    for force in (True, False):
+        with pytest.raises(rl.BadFile, match="another run"):
+            rl.repack_file(source, out, to="htp:R4Crouton", force=force)
+    assert (tmp_path / "y.npy.part").read_bytes() == b"being written"
+    journal.close()
+
+
+def test_a_run_that_begins_when_another_ends_overwrites_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, out, want = a_file(tmp_path)
+    lock, journal = fcntl.flock, tmp_path / "y.npy.part.journal"
+
+    def locked_late(file: int, how: int) -> None:
+        monkeypatch.setattr(fcntl, "flock", lock)
+        journal.unlink()
+        rl.repack_file(source, out, to="htp:R4Crouton")
+        lock(file, how)
+
+    monkeypatch.setattr(fcntl, "flock", locked_late)
+    with pytest.raises(rl.BadFile, match="exists"):
+        rl.repack_file(source, out, to="format:3 2 1 0")
+    assert out.read_bytes() == want
+    assert not list(tmp_path.glob("*.part*"))
+
+
+def test_a_journal_that_was_removed_is_no_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lock, path = fcntl.flock, tmp_path / "journal"
+
+    def locked_late(file: int, how: int) -> None:
+        monkeypatch.setattr(fcntl, "flock", lock)
+        path.unlink()
+        lock(file, how)
+
+    monkeypatch.setattr(fcntl, "flock", locked_late)
+    journal = Journal(path)
     with pytest.raises(rl.BadFile, match="another run"):
-        rl.repack_file(source, out, to="htp:R4Crouton", force=True)
+        Journal(path)
     journal.close()
 
 
@@ -576,6 +614,12 @@ def test_the_source_is_never_the_destination(tmp_path: Path) -> None:
     with pytest.raises(rl.BadFile, match="is the source"):
         rl.repack_file(source, tmp_path / "link.npy", to="htp:R4Crouton", force=True)
     assert source.read_bytes() == before
+    for name in ("y.bin.part", "y.bin.part.journal"):
+        raw = tmp_path / name
+        raw.write_bytes(bytes(8 * 8 * 32))
+        with pytest.raises(rl.BadFile, match="is the source"):
+            rl.repack_file(raw, tmp_path / "y.bin", src_dtype="uint8", shape=(1, 8, 8, 32), force=True)
+        assert raw.read_bytes() == bytes(8 * 8 * 32)
 
 
 def test_a_file_larger_than_may_be_written_is_found_first(tmp_path: Path) -> None:
@@ -653,7 +697,7 @@ def test_a_source_that_changes_meanwhile(tmp_path: Path) -> None:
 
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     source, _, _ = a_file(tmp_path)
-    with pytest.raises(rl.BadFile, match="was not begun"):
+    with pytest.raises(rl.BadFile, match="there is no folder"):
         rl.repack_file(source, tmp_path / "nowhere" / "y.npy", to="htp:R4Crouton")
 
 

@@ -31,13 +31,32 @@ class Journal:
         self.path = path
         self.finished: set[int] = set()
         self.complete = False
-        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
+        self._lock()
+        while not self._is_named():  # the run that had it is done, and has removed it meanwhile
+            self.close()
+            self._lock()
+
+    def _lock(self) -> None:
+        self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
         try:
             if fcntl is not None:
                 fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             self.close()
-            raise BadFile(f"{path} is used by another run.", hint="wait for it, or end it", file=path) from None
+            raise BadFile(
+                f"{self.path} is used by another run.", hint="wait for it, or end it", file=self.path
+            ) from None
+
+    def _is_named(self) -> bool:
+        try:
+            return os.path.samestat(os.lstat(self.path), os.fstat(self._file))
+        except FileNotFoundError:
+            return False
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing is noted: it is new, or its run was killed before anything was made."""
+        return os.fstat(self._file).st_size == 0
 
     def begin(self, head: Mapping[str, str]) -> None:
         """Start anew."""

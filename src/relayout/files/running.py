@@ -49,40 +49,50 @@ class Run:
             self._check_apart()
             if resume and not force and self._is_done():
                 return self.total
-            journaled = self._may_begin(resume, force)
             journal = Journal(staging.journal)
         except OSError as error:
             raise _told(error, f"{staging.path} was not begun.") from None
         try:
-            known = journaled and resume and journal.resume(head)
+            self._check_free(journal, resume, force)
+            known = resume and journal.resume(head)
             if known and not journal.complete:
                 self._check_unfinished(journal, force)
             return self._run(journal, None if known else head, verify, progress)
         finally:
             journal.close()
 
-    def _may_begin(self, resume: bool, force: bool) -> bool:
-        """Refuse to write over files that are there, and over another run's; is there a journal?"""
+    def _check_free(self, journal: Journal, resume: bool, force: bool) -> None:
+        """Refuse to write over files that are there, and over those of a run that did not finish."""
         staging = self.staging
-        journaled = staging.journal.exists()
-        if force or (resume and journaled):
-            return journaled
-        staging.refuse_existing()
-        if journaled or staging.begun:
-            raise BadFile(
-                f"{staging.part} is there: a run to {staging.path} did not finish.",
-                hint="continue it with resume, or start again with force"
-                if journaled
-                else "it has no journal: start again with force",
-                file=staging.part,
-            )
-        return False
+        if force or (resume and not journal.empty):
+            return
+        try:
+            staging.refuse_existing()
+            if not journal.empty or staging.begun:
+                raise BadFile(
+                    f"{staging.part} is there: a run to {staging.path} did not finish.",
+                    hint="it has no journal: start again with force"
+                    if journal.empty
+                    else "continue it with resume, or start again with force",
+                    file=staging.part,
+                )
+        except BadFile:
+            if journal.empty:
+                journal.remove()
+            raise
 
     def _check_apart(self) -> None:
-        """Refuse a destination that is the source, has it in its folder, is in its folder, or is a foreign folder."""
+        """Refuse a destination that is the source, has it in its folder, is in its folder, or is a foreign folder.
+
+        So are those that are in no folder at all, and those whose unfinished files would be the source.
+        """
         paths = [self.source.path, *self.files]
         own = {(x.st_dev, x.st_ino) for x in [path.stat() for path in paths]}
-        for file in (self.staging.path, *self.staging.final.files):
+        staging = self.staging
+        if not staging.path.parent.is_dir():
+            what = f"{staging.path}: there is no folder {staging.path.parent}."
+            raise BadFile(what, hint="make the folder, or choose another", file=staging.path)
+        for file in (staging.path, *staging.final.files, staging.part, *staging.destination.files, staging.journal):
             if file.exists() and (file.stat().st_dev, file.stat().st_ino) in own:
                 raise BadFile(f"{file} is the source.", hint="write to another file, then rename it", file=file)
         path, source = self.staging.path, self.source.path

@@ -2,8 +2,8 @@
 
 An offset or a swizzle makes it a composed layout, as CuTe prints it: ``Sw<3,4,3> o 5 o (8,64):(64,1)``. Before a
 pointer, ``Sw<3,4,3> o smem_ptr[16b](unset) o (_8,_64):(_64,_1)``, the swizzle counts bytes, and is turned into
-elements; the address is read over. C++ types and calls are read as well: ``Layout<Shape<_8,_64>, Stride<_64,_1>>`` and
-``make_layout(make_shape(8, 64), make_stride(64, 1))``.
+elements; behind one it counts elements. Addresses, and the values of a printed tensor, are read over. C++ types and
+calls are read as well: ``Layout<Shape<_8,_64>, Stride<_64,_1>>`` and ``make_layout(make_shape(8, 64), LayoutRight{})``.
 """
 
 from __future__ import annotations
@@ -11,15 +11,24 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from ..basis import E
 from ..format import Format
 from ..layout import Layout
 from .refusal import cannot, shaped
 from .scan import Scanner, written
 
-_POINTER = re.compile(r"\s*(?:o\s*)?_?[sgrt]mem_ptr\[(\d{1,4})b\]\([^()]*\)")
-_TYPED = re.compile(r"\s*(?:using\s+\w+\s*=\s*|auto\s+\w+\s*=\s*)?(?:cute::)?(?:Layout\s*<|make_layout\s*\()")
-_NAMES = re.compile(r"(?:cute::)?(?:Shape|Stride|tuple)\s*<|(?:cute::)?make_(?:shape|stride|tuple|coord)\s*\(")
-_STATIC = re.compile(r"(?:cute::)?(?:Int|C)\s*<\s*(-?\d+)\s*>\s*(?:\{\}|\(\))?")
+_POINTER = re.compile(r"\s*(?:o\s*)?_?(?:(?:[sgrt]mem_)?(?:sub)?ptr|tmem_)\[(\d{1,4})b\]\([^()]*\)")
+_TYPED = re.compile(r"\s*(?:using\s+\w+\s*=\s*|auto\s+\w+\s*=\s*)?(?:cute(?:::|\.))?(?:Layout\s*<|make_layout\s*\()")
+_READ_OVER = re.compile(r"\b(?:cute|std)::|\{\s*\}|\bstride\s*=")
+_NAMES = re.compile(r"\b(?:Shape|Stride|tuple)\s*<|\bmake_(?:shape|stride|tuple|coord)\s*\(")
+_STATIC = re.compile(r"\b(?:Int|C|(?:integral_)?constant)\s*<\s*(?:\w+\s*,\s*)?(-?\d+)\s*>\s*(?:\(\))?")
+_DYNAMIC = re.compile(r"\b(?:unsigned\s+)?(?:int|long|u?int(?:32|64)_t|unsigned|size_t)\b")
+_COMPACT = {
+    "LayoutLeft": Layout.col_major,
+    "GenColMajor": Layout.col_major,
+    "LayoutRight": Layout.row_major,
+    "GenRowMajor": Layout.row_major,
+}
 
 
 def render(x: Layout | Format, dtype: Any = None) -> str:
@@ -45,26 +54,50 @@ def _text(layout: Layout, mark: str) -> str:
 def parse(text: str) -> Layout:
     scan = Scanner(text, "cute", "((3,2),4):((1,6),12)")
     if typed := _TYPED.match(scan.text):
-        scan.text = _as_tuples(scan.text, typed.end())
-        scan.position = typed.end()
+        return _typed(scan, typed.end())
     swizzle, offset = None, 0
-    if scan.accept("Sw") or scan.accept("S<"):
-        scan.position -= scan.text[scan.position - 1] == "<"
-        swizzle = scan.swizzle()
-        swizzle, offset = _pointed(scan, swizzle)
-        scan.expect("o")
-    elif pointer := _POINTER.match(scan.text):
+    pointer = _POINTER.match(scan.text)
+    if pointer:
         scan.position = pointer.end()
         scan.expect("o")
+    elif scan.accept("ArithTuple"):
+        offset = _vector(scan.tuple_())
+        scan.expect("o")
+    if scan.accept("Sw") or scan.accept("S<"):
+        scan.position -= scan.text[scan.position - 1] == "<"
+        swizzle, offset = _pointed(scan, scan.swizzle())
+        scan.expect("o")
     shape = scan.sizes(scan.tuple_())
-    scan.expect("," if typed else ":")
+    scan.expect(":")
     stride = scan.tuple_()
-    if typed:
-        scan.expect(")")
-        scan.name()
-        scan.accept(";")
-    scan.end()
+    if pointer is None or not scan.accept(":"):
+        scan.end()
     return Layout(shape, stride, offset=offset, swizzle=swizzle)
+
+
+def _typed(scan: Scanner, start: int) -> Layout:
+    """The layout of a C++ type or call, whose arguments begin at ``start``."""
+    scan.text = _as_tuples(scan.text, start)
+    scan.position = start
+    if dynamic := _DYNAMIC.search(scan.text, start):
+        raise scan.unknown(dynamic.group())
+    shape = scan.sizes(scan.tuple_())
+    layout = Layout(shape)
+    if scan.accept(","):
+        order = next((name for name in _COMPACT if scan.accept(name)), "")
+        layout = _COMPACT[order](shape) if order else Layout(shape, scan.tuple_())
+    scan.expect(")")
+    scan.name()
+    scan.accept(";")
+    scan.end()
+    return layout
+
+
+def _vector(coordinate: Any, path: tuple[int, ...] = ()) -> Any:
+    """The sum of the basis strides that ``coordinate`` counts."""
+    if not isinstance(coordinate, tuple):
+        return E(*path) * coordinate
+    return sum([_vector(x, (*path, k)) for k, x in enumerate(coordinate)])
 
 
 def _pointed(scan: Scanner, swizzle: tuple[int, int, int]) -> tuple[tuple[int, int, int], Any]:
@@ -86,6 +119,7 @@ def _pointed(scan: Scanner, swizzle: tuple[int, int, int]) -> tuple[tuple[int, i
 
 def _as_tuples(text: str, start: int) -> str:
     """C++ types and calls as nested tuples, with every character at its place."""
-    rest = _NAMES.sub(lambda name: " " * (len(name.group()) - 1) + "(", text[start:])
+    rest = _READ_OVER.sub(lambda word: " " * len(word.group()), text[start:])
+    rest = _NAMES.sub(lambda name: " " * (len(name.group()) - 1) + "(", rest)
     rest = _STATIC.sub(lambda number: f"{number[1]:>{len(number[0])}}", rest)
     return text[:start] + rest.replace(">", ")")

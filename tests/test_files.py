@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import resource
 import zipfile
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -392,12 +393,38 @@ def test_chunks_of_blocks_are_a_crouton(tmp_path: Path) -> None:
 def test_what_arrays_say_of_themselves_survives(tmp_path: Path) -> None:
     zarr = pytest.importorskip("zarr")
     group = zarr.create_group(tmp_path / "a.zarr", attributes={"title": "t"})
-    group.create_array("x", data=np.arange(3), compressors=None, attributes={"unit": "m"})
-    source = open_source(tmp_path / "a.zarr")
-    store(tmp_path / "b.zarr", {"x": np.arange(3)}, None, source.metadata)
-    again = zarr.open_group(tmp_path / "b.zarr", mode="r")
-    assert dict(again.attrs) == {"title": "t"}
-    assert dict(again["x"].attrs) == {"unit": "m"}
+    words = {"compressors": None, "attributes": {"unit": "m"}}
+    group.create_array("x", data=np.arange(3), dimension_names=["time"], **words)
+    inner = group.create_group("inner", attributes={"scale": 2.5})
+    inner.create_array("y", data=np.arange(6).reshape(2, 3), chunks=(2, 2), dimension_names=["row", None], **words)
+    group.create_group("hollow", attributes={"k": 1})
+    for before, after in pairwise(["a.zarr", "b.safetensors", "c.npz", "d.zarr"]):
+        rl.repack_file(tmp_path / before, tmp_path / after)
+    again = zarr.open_group(tmp_path / "d.zarr", mode="r")
+    assert dict(again.attrs) == {"title": "t", "relayout.arrays": {"hollow": {"k": 1}}}
+    assert dict(again["x"].attrs) == dict(again["inner/y"].attrs) == {"unit": "m"}
+    assert dict(again["inner"].attrs) == {"scale": 2.5}
+    assert again["x"].metadata.dimension_names == ("time",)
+    assert again["inner/y"].metadata.dimension_names == ("row", None)
+
+
+def test_names_of_dimensions_come_back_with_the_dimensions(tmp_path: Path) -> None:
+    zarr = pytest.importorskip("zarr")
+    names = {"dimension_names": ["n", "h", "w", "c"]}
+    zarr.create_array(tmp_path / "a.zarr", data=np.zeros((1, 9, 9, 40), np.uint8), compressors=None, **names)
+    rl.repack_file(tmp_path / "a.zarr", tmp_path / "b.zarr", to="format:3 2 1 0")
+    rl.repack_file(tmp_path / "b.zarr", tmp_path / "c.zarr")
+    found = [zarr.open_group(tmp_path / f"{name}.zarr", mode="r")["a"] for name in "bc"]
+    assert [x.metadata.dimension_names for x in found] == [None, ("n", "h", "w", "c")]
+    assert [x.shape for x in found] == [(40, 9, 9, 1), (1, 9, 9, 40)]
+
+
+@pytest.mark.parametrize("words", ["[]", '{"x": 5}', '{"x": "no"}', "{", "7"])
+def test_words_of_strangers_stay_words(tmp_path: Path, words: str) -> None:
+    strange = {"relayout.arrays": words, "relayout.dimensions": words}
+    store(tmp_path / "a.safetensors", {"x": np.arange(3)}, None, strange)
+    rl.repack_file(tmp_path / "a.safetensors", tmp_path / "b.zarr")
+    assert open_source(tmp_path / "b.zarr").metadata == strange
 
 
 NAMES = st.one_of(

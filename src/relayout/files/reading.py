@@ -172,6 +172,24 @@ def with_told(entries: dict[str, Entry], text: Any, file: Path) -> dict[str, Ent
     return with_records(entries, records_of(told, file, entries))
 
 
+def taken(metadata: dict[str, Any], key: str, of: type = object) -> dict[str, Any]:
+    """The object of such values that another container left under a key, or its JSON where metadata are texts.
+
+    It is taken out; anything else stays.
+    """
+    import json
+
+    found = metadata.get(key)
+    try:
+        found = json.loads(found) if isinstance(found, str) else found
+    except (ValueError, RecursionError):
+        return {}
+    if not isinstance(found, dict) or not all(isinstance(value, of) for value in found.values()):
+        return {}
+    del metadata[key]
+    return dict(found)
+
+
 def told_record(x: Any, file: Path, name: str) -> Record:
     """One record, with an error that names the file and the tensor."""
     try:

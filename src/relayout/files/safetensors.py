@@ -20,6 +20,7 @@ from .reading import (
     one_segment,
     read_text,
     strict_json,
+    taken,
     with_told,
 )
 
@@ -171,7 +172,7 @@ def plan_shards(path: Path, planned: Sequence[Planned], metadata: Mapping[str, A
         groups[-1].append(p)
         room -= size
     told = dict(metadata or {})
-    others = told.pop(OF_INDEX) if isinstance(told.get(OF_INDEX), Mapping) else {}
+    others = taken(told, OF_INDEX)
     stem = path.name.removesuffix(INDEX)
     files: dict[Path, tuple[int, dict[int, bytes]]] = {}
     entries: dict[str, tuple[Segment, ...]] = {}

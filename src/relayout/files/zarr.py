@@ -18,7 +18,7 @@ from ..layout import Layout
 from ..nested import product
 from .entry import Destination, Entry, Planned, Segment, Source, bad, bytes_of
 from .npy import as_numpy
-from .reading import HEADER_LIMIT, WHOLE, Opened, checked_shape, read_text, strict_json, told_record
+from .reading import HEADER_LIMIT, WHOLE, Opened, checked_shape, read_text, strict_json, taken, told_record
 from .record import Record
 
 MAX_CHUNKS = 1 << 20
@@ -28,7 +28,10 @@ CHUNK_BYTES = 64 << 20
 """About the size of the chunks that are written."""
 
 ARRAYS = "relayout.arrays"
-"""The key of the metadata that keeps what a group's arrays say of themselves."""
+"""The key of the metadata that keeps what the arrays and groups in a group say of themselves, by name."""
+
+DIMENSIONS = "relayout.dimensions"
+"""The key of the metadata that keeps the names of the arrays' dimensions, by name."""
 
 _HINT = "write it again as Zarr v3, without compression: codecs=[BytesCodec()] or compressors=None"
 
@@ -36,22 +39,24 @@ _HINT = "write it again as Zarr v3, without compression: codecs=[BytesCodec()] o
 def read(path: Path) -> Source:
     """All arrays of a group, or the array that the folder is, named as the folder is."""
     told = _node(path)
-    if told["node_type"] == "array":
-        name = path.stem
-        entry, own = _array(path, name, told, HEADER_LIMIT)
-        return Source(path, "zarr", {name: entry}, own)
+    alone = told["node_type"] == "array"
     entries: dict[str, Entry] = {}
-    arrays: dict[str, Any] = {}
+    said: dict[str, Any] = {}
+    dimensions: dict[str, Any] = {}
     room = HEADER_LIMIT
-    for folder, name, node in _below(path, "", 0):
-        if len(entries) >= MAX_ARRAYS:
-            raise bad(path, f"it has more than {MAX_ARRAYS} arrays.", "open a group of it")
-        entries[name], own = _array(folder, name, node, room)
-        room -= len(entries[name].inline or b"")
+    for folder, name, node in [(path, path.stem, told)] if alone else _below(path, "", 0):
+        own = node.get("attributes", {})
+        if node["node_type"] == "array":
+            if len(entries) >= MAX_ARRAYS:
+                raise bad(path, f"it has more than {MAX_ARRAYS} arrays.", "open a group of it")
+            entries[name], own = _array(folder, name, node, room)
+            room -= len(entries[name].inline or b"")
+            if isinstance(node.get("dimension_names"), list):
+                dimensions[name] = node["dimension_names"]
         if own:
-            arrays[name] = own
-    metadata = dict(told.get("attributes", {}))
-    return Source(path, "zarr", entries, metadata | ({ARRAYS: arrays} if arrays else {}))
+            said[name] = own
+    metadata = said.get(path.stem, {}) if alone else {**told.get("attributes", {}), **({ARRAYS: said} if said else {})}
+    return Source(path, "zarr", entries, metadata | ({DIMENSIONS: dimensions} if dimensions else {}))
 
 
 def _node(folder: Path) -> dict[str, Any]:
@@ -69,7 +74,7 @@ def _node(folder: Path) -> dict[str, Any]:
 
 
 def _below(folder: Path, prefix: str, depth: int) -> Iterator[tuple[Path, str, dict[str, Any]]]:
-    """The arrays of a group and of its groups, by name; links are not followed."""
+    """The groups and arrays in a group, at any depth, by name; links are not followed."""
     if depth > MAX_DEPTH:
         raise bad(folder, f"its groups are nested more than {MAX_DEPTH} deep.", "open a group of it")
     with os.scandir(folder) as found:
@@ -78,9 +83,8 @@ def _below(folder: Path, prefix: str, depth: int) -> Iterator[tuple[Path, str, d
         inner = folder / name
         if (inner / "zarr.json").exists():
             node = _node(inner)
-            if node["node_type"] == "array":
-                yield inner, prefix + name, node
-            else:
+            yield inner, prefix + name, node
+            if node["node_type"] == "group":
                 yield from _below(inner, f"{prefix}{name}/", depth + 1)
 
 
@@ -218,11 +222,10 @@ def _fill(value: Any, kind: Element, file: Path, name: str) -> bytes:
 def plan(path: Path, planned: Sequence[Planned], metadata: Mapping[str, Any] | None = None) -> Destination:
     """A group with an array for each tensor, cut along its slowest dimension into slabs of about 64 MiB."""
     told = dict(metadata or {})
-    arrays = told.pop(ARRAYS, {})
+    said, dimensions = taken(told, ARRAYS, dict), taken(told, DIMENSIONS, list)
     files: dict[Path, tuple[int, dict[int, bytes]]] = {}
     entries: dict[str, tuple[Segment, ...]] = {}
     group = {"zarr_format": 3, "node_type": "group"}
-    _put(files, path, group | {"attributes": told})
     for p in [as_numpy(p) for p in planned]:
         parts = p.name.split("/")
         if p.name in entries or any(not _is_name(part) for part in parts):
@@ -236,15 +239,19 @@ def plan(path: Path, planned: Sequence[Planned], metadata: Mapping[str, Any] | N
             raise bad(path, what, "write .safetensors, or rename the tensor", p.name)
         for name in above:
             if path / name / "zarr.json" not in files:
-                _put(files, path / name, group)
+                _put(files, path / name, group | {"attributes": said.pop(name, {})})
         chunk = _chunk_shape(p.shape, p.element)
-        own = dict(arrays.get(p.name, {})) if isinstance(arrays, Mapping) else {}
-        _put(files, folder, _array_node(p, chunk, own))
+        node = _array_node(p, chunk, said.pop(p.name, {}))
+        if p.record is None and len(dimensions.get(p.name, ())) == len(p.shape) > 0:
+            node["dimension_names"] = dimensions.pop(p.name)
+        _put(files, folder, node)
         counts = [-(-n // c) for n, c in zip(p.shape, chunk)]
         size = bytes_of(p.element, chunk)
         places = [folder.joinpath("c", *map(str, at)) for at in cartesian(*[range(n) for n in counts])]
         files |= dict.fromkeys(places, (size, {}))
         entries[p.name] = tuple([Segment(place, 0, size) for place in places])
+    left = {key: words for key, words in ((ARRAYS, said), (DIMENSIONS, dimensions)) if words}
+    _put(files, path, group | {"attributes": told | left})
     return Destination(files, entries)
 
 

@@ -441,6 +441,21 @@ def test_killed_at_any_moment_and_resumed(tmp_path: Path, seed: int) -> None:
     assert not list(tmp_path.glob("*.part*"))
 
 
+def test_a_folder_takes_the_place_of_a_link_and_of_a_file(tmp_path: Path) -> None:
+    source, _, _ = a_file(tmp_path)
+    rl.repack_file(source, tmp_path / "other.zarr", to="htp:R4Crouton")
+    (tmp_path / "link.zarr").symlink_to(tmp_path / "other.zarr")
+    (tmp_path / "file.zarr").write_bytes(b"old")
+    for out in (tmp_path / "link.zarr", tmp_path / "file.zarr"):
+        with pytest.raises(rl.BadFile, match="exists"):
+            rl.repack_file(source, out, to="format:3 2 1 0")
+        rl.repack_file(source, out, to="format:3 2 1 0", force=True)
+        assert rl.verify(source, out)
+        assert not out.is_symlink()
+    assert rl.open(tmp_path / "other.zarr")["x"].layout == rl.parse("htp:R4Crouton", shape=rl.open(source)["x"].shape)
+    assert not list(tmp_path.glob("*.part*"))
+
+
 def test_an_old_file_is_never_seen_with_a_new_record(tmp_path: Path) -> None:
     source, out, _ = a_file(tmp_path)
     record = tmp_path / "y.npy.relayout.json"

@@ -108,7 +108,7 @@ class Staging:
         if stale:
             record.unlink()
         for staged, file in sorted(waiting.items(), key=lambda item: item[1] == self.path):
-            if file.is_dir() and not file.is_symlink():
+            if self.is_folder and (file.is_symlink() or file.exists()):
                 _remove(self.replaced)
                 file.rename(self.replaced)
             staged.replace(file)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
+import mmap
 import pickle
 from array import array
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +18,7 @@ import relayout as rl
 from relayout import Format, Layout, catalog
 from relayout.repack.plan import Plan, plan
 from relayout.repack.run import repack
+from relayout.tensor import Tensor
 from support import table
 from test_format import formats, stored
 from test_loops import pairs
@@ -194,6 +198,16 @@ def test_out_that_is_the_source_is_refused_before_anything_is_written() -> None:
     assert floats.tolist() == list(range(16))
     with pytest.raises(rl.ShapeError, match="read-only"):
         repack(y.reshape(3, 4), Layout((3, 4), (1, 3)), out=np.frombuffer(bytes(12), np.uint8), fill=1)
+
+
+def test_a_refused_value_leaves_out_as_it_was_although_there_is_a_fill() -> None:
+    x = np.array([[1.0, 2.0], [3.0, 300.5]])
+    scattered = Tensor(x.reshape(-1), Layout.row_major(2, 2), blocks=rl.BlockTable([2, 0], 2))
+    for data in (x, rl.tensor(x), scattered):
+        y = np.full(9, 99, np.uint8)
+        with pytest.raises(rl.NotExpressible, match=r"300\.5"):
+            repack(data, Layout((2, 2), (4, 1)), out=y, fill=5, element="uint8")
+        assert y.tolist() == [99] * 9
 
 
 @pytest.mark.parametrize(
@@ -392,3 +406,58 @@ def test_packed_elements() -> None:
     assert (tensor.numpy() == values).all()
     box = rl.Tensor(packed, made.target.box, "uint3").numpy()
     assert (box[:, 6:] == 5).all()
+
+
+def test_out_may_be_a_tensor() -> None:
+    x = np.arange(9 * 9 * 40, dtype=np.uint8).reshape(1, 9, 9, 40)
+    out = rl.empty("htp:R4Crouton", "uint8", x.shape, fill=7)
+    assert repack(x, "htp:R4Crouton", out=out) is out
+    assert (out.raw.reshape(1, 2, 2, 2, 8, 8, 32) == repack(x, "htp:R4Crouton", fill=7)).all()
+    starts = np.arange(8)[::-1] * 2048
+    scattered = Tensor(np.zeros(8 * 2048, np.uint8), out.layout, blocks=rl.BlockTable(starts, (8, 8, 32)))
+    assert repack(rl.tensor(x), out.layout, out=scattered) is scattered
+    assert (scattered.numpy() == x).all()
+    means = rl.ScaleOffset(0.5, 3, "quint8")
+    reals = np.arange(6, dtype=np.float32).reshape(2, 3) / 2
+    codes = rl.empty(Layout((2, 3), (1, 4)), means, fill=9)
+    repack(reals, Layout((2, 3), (1, 4)), out=codes)
+    assert codes.raw.tolist() == [3, 6, 9, 9, 4, 7, 9, 9, 5, 8]
+    for words in ({"fill": 1}, {"element": "uint8"}):
+        with pytest.raises(rl.ShapeError, match="out "):
+            repack(reals, Layout((2, 3), (1, 4)), out=codes, **words)
+    with pytest.raises(rl.LayoutMismatch):
+        repack(reals, Layout((2, 3), (3, 1)), out=codes)
+    assert codes.raw.tolist() == [3, 6, 9, 9, 4, 7, 9, 9, 5, 8]
+
+
+def test_bytes_of_any_kind_are_a_source() -> None:
+    expected = np.arange(16, dtype=np.float32).reshape(4, 4)
+    with mmap.mmap(-1, 64) as mapped:
+        mapped[:] = expected.tobytes()
+        for x in (mapped, array("f", range(16)), (ctypes.c_float * 16)(*range(16)), memoryview(expected)):
+            found = repack(x, Layout((4, 4), (1, 4)), src=Layout((4, 4), (4, 1)), element="float32")
+            assert (found == expected).all()
+            assert found.strides == (4, 16)
+            del x
+    room = memoryview(bytearray(72))
+    start = -np.frombuffer(room, np.uint8).ctypes.data % 4
+    for moved in (1, 0, 1):
+        call = partial(repack, room[start + moved :], Layout(16), src=Layout(16), element="float32")
+        if moved:
+            with pytest.raises(rl.ShapeError, match="not aligned"):
+                call()
+        else:
+            assert (call() == 0).all()
+
+
+def test_a_target_beyond_all_memory_is_past_the_limit() -> None:
+    for step in (1 << 40, 1 << 59, 1 << 62, 1 << 70):
+        with pytest.raises(rl.LimitExceeded, match="no memory"):
+            repack(np.zeros(32), Layout(32, step))
+
+
+def test_scattered_blocks_can_be_cancelled() -> None:
+    x = Tensor(np.arange(8.0), Layout.row_major(2, 4), blocks=rl.BlockTable([4, 0], 4))
+    with pytest.raises(rl.Cancelled) as stopped:
+        repack(x, Layout.row_major(2, 4), progress=lambda done, total: False)
+    assert (stopped.value.done, stopped.value.total) == (64, 64)  # type: ignore[attr-defined]

@@ -100,9 +100,19 @@ def fresh_bytes(size: int, *, zeroed: bool = True) -> NDArray[np.uint8]:
             return room
         room = (np.zeros if zeroed else np.empty)(size + ALIGNMENT, np.uint8)
     except (MemoryError, OverflowError, ValueError, TypeError):
-        raise LimitExceeded(f"there is no memory for {size} bytes.", hint="take a part of it", limit=size) from None
-    start = -room.__array_interface__["data"][0] % ALIGNMENT
+        raise no_memory(size) from None
+    start = -address_of(room) % ALIGNMENT
     return room[start : start + size]
+
+
+def no_memory(size: int) -> LimitExceeded:
+    return LimitExceeded(f"there is no memory for {shown(size)} bytes.", hint="take a part of it", limit=size)
+
+
+def address_of(array: NDArray[Any]) -> int:
+    """Where the first element of an array is."""
+    address: int = array.__array_interface__["data"][0]
+    return address
 
 
 def memory_of(x: Any, dtype: Any = None) -> Memory:
@@ -121,7 +131,7 @@ def memory_of(x: Any, dtype: Any = None) -> Memory:
             raise ShapeError(
                 f"{type(x).__name__} is bytes: of which elements is not known.", hint="pass the dtype", got=type(x)
             )
-        return Memory(_bytes(x), wanted)
+        return Memory(bytes_of(x), wanted)
     packed = wanted is not None and wanted.bits < 8 and array.dtype == np.uint8
     kind = wanted if wanted is not None and packed else own_element(array)
     if wanted is not None and (wanted.bits != kind.bits or storage_dtype(wanted) != storage_dtype(kind)):
@@ -191,7 +201,13 @@ def _array(x: Any) -> NDArray[Any] | None:
     return None
 
 
-def _bytes(x: Any) -> NDArray[np.uint8]:
+def exports_array(x: Any) -> bool:
+    """Whether ``x`` is an array to other libraries, and not bytes."""
+    return hasattr(x, "__dlpack__") or hasattr(x, "__array_interface__")
+
+
+def bytes_of(x: Any) -> NDArray[np.uint8]:
+    """The bytes of a buffer, one behind the other."""
     import numpy as np
 
     try:
@@ -215,7 +231,7 @@ def _from_interface(x: Any, description: dict[str, Any]) -> NDArray[Any]:
             hint="numpy.asarray(x), if you trust it; or pass a buffer",
             got=type(x),
         )
-    flat = _bytes(data)
+    flat = bytes_of(data)
     try:
         shape, kind = tuple(description["shape"]), np.dtype(description["typestr"])
         element(kind)

@@ -8,7 +8,7 @@ from ..elements import Element, storage_dtype
 from ..errors import LayoutMismatch, ShapeError, shown
 from ..layout import Layout
 from ..making import tensor
-from ..memory import as_array
+from ..memory import as_array, exports_array
 from ..tensor import Tensor
 from ..transfer import in_one_piece
 from .program import carrier
@@ -26,7 +26,7 @@ def flat_memory(x: Any, layout: Layout, kind: Element, what: str) -> NDArray[Any
     """
     if isinstance(x, Tensor):
         return _of_tensor(x, layout, kind, what)
-    if not hasattr(x, "__dlpack__") and not hasattr(x, "__array_interface__"):
+    if not exports_array(x):
         return _of_buffer(x, layout, kind, what)
     return _of_array(as_array(x), layout, kind, what)
 

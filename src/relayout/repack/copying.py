@@ -9,6 +9,7 @@ from ..elements import Element, storage_dtype
 from ..errors import LimitExceeded, NotExpressible, OutOfBounds, Overlap, ShapeError
 from ..interface import Interface
 from ..layout import Layout
+from ..memory import address_of
 from ..native import native
 from ..subbyte import put, unpack
 from ..tensor import Tensor
@@ -40,7 +41,7 @@ def check_memory(plan: Plan, x: NDArray[Any], out: NDArray[Any]) -> None:
                 hint="give more memory",
                 layout=layout,
             )
-        address = array.__array_interface__["data"][0]
+        address = address_of(array)
         touched.append((address + low * bits // 8, address - (-high * bits // 8)))
     (a, a_end), (b, b_end) = touched
     if max(a, b) < min(a_end, b_end):

@@ -162,7 +162,7 @@ class Plan(Immutable, Called):
         copy_blocks(sides[0], sides[1], self.threads)
         if progress is not None:
             total = -(-self.dst_element.element.bits * self.target.size // 8)
-            progress(total, total)
+            _tell(progress, total, total)
         return out
 
     def _in_parts(self, x: NDArray[Any], out: NDArray[Any], progress: Progress) -> None:
@@ -176,13 +176,7 @@ class Plan(Immutable, Called):
             copy_flat(block.plan(), x, out)
             low, high = block.target_range
             done = min(done - (-bits * (high - low if filled else product(block.shape)) // 8), total)
-            if progress(done, total) is False:
-                raise Cancelled(
-                    f"the run was stopped after {done} of {total} bytes.",
-                    hint="what was not yet written is as it was",
-                    done=done,
-                    total=total,
-                )
+            _tell(progress, done, total)
 
     def blocks(self, max_bytes: int) -> Iterator[Block]:
         """The target cut into independent parts, each a plan of its own, in the order of memory.
@@ -201,6 +195,16 @@ class Plan(Immutable, Called):
         from .words import explain
 
         return explain(self)
+
+
+def _tell(progress: Progress, done: int, total: int) -> None:
+    if progress(done, total) is False:
+        raise Cancelled(
+            f"the run was stopped after {done} of {total} bytes.",
+            hint="what was not yet written is as it was",
+            done=done,
+            total=total,
+        )
 
 
 def plan(

@@ -13,12 +13,22 @@ from ..format import Format
 from ..interface import Interface, as_interface
 from ..layout import Layout
 from ..making import _blocks, placement, tensor
-from ..memory import Memory, as_array, fresh_bytes, memory_of, own_element
+from ..memory import (
+    Memory,
+    address_of,
+    as_array,
+    bytes_of,
+    exports_array,
+    fresh_bytes,
+    memory_of,
+    no_memory,
+    own_element,
+)
 from ..nested import product
 from ..tensor import Padding, Tensor, new_tensor
 from ..transfer import in_one_piece
 from .buffers import flat_memory, is_scattered
-from .copying import check_memory, fill_range
+from .copying import as_tensor, check_memory, fill_range
 from .einops import is_pattern, pattern_format
 from .gpu import on_device
 from .places import box_range
@@ -49,8 +59,8 @@ def repack(
     ``src`` says how a flat buffer is laid out, with ``shape`` where that is a format; ``axes`` names the dimensions of
     the data, and a format with names is aligned to them. ``element`` is the type or interface of the result. Fresh
     memory holds ``fill`` beside the data, by default that of the format, else 0; of ``out``, flat memory, only elements
-    are written, unless ``fill`` is given. ``threads`` and ``progress`` are those of a plan. An array on a CUDA device
-    is repacked there.
+    are written, unless ``fill`` is given. A tensor of the layout ``dst`` may be ``out`` as well: it gets the values, as
+    it stores them. ``threads`` and ``progress`` are those of a plan. An array on a CUDA device is repacked there.
 
     A tensor gives a tensor. An array gives an array: of the stored shape for a format, one axis per factor; with the
     strides of a plain layout; else flat.
@@ -62,7 +72,9 @@ def repack(
             from .gpu.run import repack as on_a_device
 
             return on_a_device(x, dst, src, shape, axes, out, fill, element, progress)
-        x = as_array(x)
+        x = as_array(x) if src is None or exports_array(x) else bytes_of(x).data
+    if isinstance(out, Tensor):
+        return _into_tensor(x, dst, src, shape, axes, out, fill, element, threads, progress)
     recipe = recipe_of(x, dst, src, shape, axes, out is None, fill, element, threads)
     memory = recipe.memory(x)
     if out is None:
@@ -147,6 +159,9 @@ class Recipe(NamedTuple):
 RAW = bytes | bytearray | memoryview
 """Memory that does not tell its elements."""
 
+MAX_ALIGNMENT = 16
+"""No type of elements needs more."""
+
 MAX_RECIPES = 1024
 """How many are kept."""
 
@@ -177,7 +192,9 @@ def _kind(x: Any) -> Any:
     """All that a recipe depends on of the data."""
     if isinstance(x, Tensor):
         return x.interface, x.axes, is_scattered(x), in_one_piece(x.layout, x._table)[1] or x.layout
-    return None if isinstance(x, RAW) else (x.shape, x.strides, x.dtype, x.flags.aligned)
+    if isinstance(x, RAW):
+        return address_of(bytes_of(x)) % MAX_ALIGNMENT
+    return x.shape, x.strides, x.dtype, x.flags.aligned
 
 
 def _decided(
@@ -218,13 +235,16 @@ def _decided(
         filling = make_plan(*parts, code, threads)
         filling = None if filling._compiled is None else filling
     used = count if new else layout.max_offset + 1 if layout.size else 0
+    size = -(-used * means.element.bits // 8)
+    if size >= 1 << 63:
+        raise no_memory(size)
     # Only its shape and strides are looked at: one byte stands for memory of any size, on the host or a device.
-    byte, size = np.empty(1, np.uint8), -(-used * means.element.bits // 8)
+    byte = np.empty(1, np.uint8)
     sample = Memory(np.lib.stride_tricks.as_strided(byte, (size,), (1,)), means.element)
     view = new_tensor()._set((sample,), layout, means, None, None)._strided()
     strided = None
     if view is not None and fmt is None and not layout.windowed:
-        start = view.__array_interface__["data"][0] - sample.bytes.__array_interface__["data"][0] if view.size else 0
+        start = address_of(view) - address_of(sample.bytes) if view.size else 0
         strided = view.shape, start, view.strides
     return Recipe(
         _order(x) if src is None else () if isinstance(x, np.ndarray) else None,
@@ -254,6 +274,27 @@ def _order(x: Any) -> tuple[int, ...] | None:
     return tuple(order) if x.transpose(order).flags.c_contiguous else None
 
 
+def _into_tensor(
+    x: Any,
+    dst: Any,
+    src: Any,
+    shape: Any,
+    axes: Any,
+    out: Tensor,
+    fill: Any,
+    element: Any,
+    threads: Any,
+    progress: Progress | None,
+) -> Any:
+    """The repack to a tensor, which is returned; nothing beside its elements is written."""
+    if fill is not None:
+        raise ShapeError("out is a tensor: its padding is its own.", hint="out.fill_padding(auto=...)", tensor=out)
+    if element is not None and as_interface(element) != out.interface:
+        raise ShapeError(f"out holds {out.interface}, not {element}.", hint="leave element away", tensor=out)
+    recipe = recipe_of(x, dst, src, shape, axes, False, None, out.interface, threads)
+    return recipe.plan(recipe.memory(x), out, progress=progress)
+
+
 def _into(recipe: Recipe, memory: Any, held: Memory, target: NDArray[Any]) -> Plan:
     """The plan that writes to memory which was given, filled before where the plan does not."""
     import numpy as np
@@ -272,6 +313,11 @@ def _into(recipe: Recipe, memory: Any, held: Memory, target: NDArray[Any]) -> Pl
         raise Overlap("the data and out share memory.", hint="copy one of them first, or leave out= away")
     if not held.writable:
         raise ShapeError("the memory is read-only.", hint="pass a writable array")
+    means = recipe.plan.element
+    if means != recipe.means and recipe.plan._program is None:
+        # A value may be refused, and then nothing is written.
+        data = memory if isinstance(memory, Tensor) else as_tensor(sources[0], recipe.plan.source, means)
+        recipe.means.encode(data.numpy())
     fill_range(target.view(carrier(kind)), (0, held.count), kind, recipe.fill)
     return recipe.plan
 

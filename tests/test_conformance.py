@@ -127,6 +127,7 @@ DYNAMIC = [
     ("candle", "Layout { shape: [-1], stride: [1], start_offset: 0 }"),
     ("numpy", "shape=(-1, 4), strides=(16, 4), itemsize=4"),
     ("torch", "size=(-1, 3), stride=(3, 1)"),
+    ("torch", "f32[s0, 16][16, 1]cuda:0"),
     ("xla", "f32[<=8,128]{1,0}"),
     ("xla", "f32[?,128]{1,0}"),
     ("mlir", "memref<3x?xf32>"),
@@ -414,7 +415,12 @@ PASTED = [
     ("cute::Layout<cute::tuple<cute::_8, cute::C<4> >, cute::tuple<cute::constant<int, 4>, cute::_1> >", "(8,4):(4,1)"),
     ("cute.make_layout((8, 4), stride=(4, 1))", "(8,4):(4,1)"),
     ("f32[8, 16][16, 1]cuda:0", "(8,16):(16,1)"),
+    ('t: "f32[3, 2][1, 3]cpu"', "(3,2):(1,3)"),
+    ("FixedLayout('cuda:0', torch.float32, size=[8, 16], stride=[16, 1], offset=4)", "((8, 16):(16, 1)) offset 4"),
     ("assert_size_stride(arg0_1, (8, 16), (16, 1))", "(8,16):(16,1)"),
+    ("assert_size_stride(arg0_1, (8, 16), (16, 1), 'torch.ops.aten.add')", "(8,16):(16,1)"),
+    ("buf0 = empty_strided_cpu((8, 16), (16, 1), torch.float32)", "(8,16):(16,1)"),
+    ("x = rand_strided((8, 16), (16, 1), device='cuda:0', dtype=torch.float32)", "(8,16):(16,1)"),
     ("empty_strided_cuda((8, 16), (16, 1), torch.float32)", "(8,16):(16,1)"),
     ("x.as_strided((2,3),(3,1),5)", "((2, 3):(3, 1)) offset 5"),
     ("reinterpret_tensor(buf0, (2,3),(3,1),6)", "((2, 3):(3, 1)) offset 6"),
@@ -449,6 +455,21 @@ def test_an_array_interface_as_it_prints() -> None:
     for array in (np.zeros((3, 4), "f4"), np.zeros((3, 4), "f8").T, np.zeros((6, 4), "i2")[::2]):
         expected = Layout(array.shape, tuple(s // array.itemsize for s in array.strides))
         assert rl.parse(str(array.__array_interface__)) == expected
+
+
+def test_tensors_as_torch_prints_them() -> None:
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("torch.fx.passes.shape_prop")
+    for x in (torch.zeros(2, 3), torch.zeros(4, 3).t(), torch.zeros(4, 6)[1:, ::2], torch.zeros(2, 3, 4, 5)[0, 1]):
+        expected = Layout(tuple(x.size()), x.stride(), offset=x.storage_offset())
+        assert rl.parse(f"{x.size()} {x.stride()} {x.storage_offset()}") == expected
+        assert rl.parse(str((x.size(), x.stride(), x.storage_offset()))) == expected
+        graph = torch.fx.symbolic_trace(lambda a: a)
+        torch.fx.passes.shape_prop.ShapeProp(graph).propagate(x)
+        plain = expected.with_offset(0)
+        assert rl.parse(str(next(iter(graph.graph.nodes)).meta["tensor_meta"])) == plain
+        script = torch.jit.trace(lambda a: a + 1, x, check_trace=False)
+        assert rl.parse(next(script.graph.inputs()).type().str()) == plain
 
 
 def test_names_that_depend_on_the_width() -> None:

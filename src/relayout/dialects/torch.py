@@ -1,8 +1,8 @@
 """PyTorch's tensors: ``size=(2, 3), stride=(3, 1), storage_offset=0``, in elements; and its memory formats by name.
 
-Calls such as ``torch.empty_strided((2, 3), (3, 1))`` are read too, and what traces print, ``f32[8, 16][16, 1]cuda:0``;
-``torch.Size([2, 3])`` is contiguous.
-``torch.channels_last`` and the other memory formats are formats.
+Calls such as ``torch.empty_strided((2, 3), (3, 1))`` are read too, and what torch prints of a tensor:
+``torch.Size([2, 3]) (3, 1)``, ``f32[8, 16][16, 1]cuda:0``, ``FixedLayout(...)``. ``torch.Size([2, 3])`` alone is
+contiguous. ``torch.channels_last`` and the other memory formats are formats.
 """
 
 from __future__ import annotations
@@ -23,15 +23,34 @@ _ORDER = ("size", "stride", "storage_offset")
 _IGNORED = {"dtype", "device"}
 _POSITIONAL = {"": 0, "empty_strided": 2, "as_strided": 3, "Size": 1, "assert_size_stride": 2, "reinterpret_tensor": 3}
 _TAKE_A_TENSOR = ("as_strided", "assert_size_stride", "reinterpret_tensor")
-_TRACED = re.compile(r"\w+(\[[\d, -]*\])(\[[\d, -]*\])(?:\w+(?::\d+)?)?", re.ASCII)
+_SYMBOL = re.compile(r"\b[su]\d+\b", re.ASCII)
+_CALLED = re.compile(r"\s*\w+\s*=\s*(?=[\w.]+\s*\()", re.ASCII)
+_PRINTED = [
+    re.compile(pattern, re.ASCII)
+    for pattern in (
+        # print(x.size(), x.stride(), x.storage_offset()), and the tuple of those.
+        r"\s*\(?torch\.Size\((?P<size>\[)[^]]*\]\),?\s*(?P<stride>\()[^)]*\)(?:,?\s*(?P<offset>\d+))?\)?\s*",
+        # Graphs that are traced or compiled.
+        r'\s*(?:\w+\s*:\s*)?"?\w+(?P<size>\[)[^][]*\](?P<stride>\[)[^][]*\](?:\w+(?::\d+)?)?"?(?P<offset>)\s*',
+        # Values of TorchScript.
+        r"\s*(?:%[\w.]+\s*:\s*)?[A-Z]\w+\((?P<size>\d)[\d, ]*, strides=(?P<stride>\[)[^]]*\][^()]*\)(?P<offset>)\s*",
+        # Layouts of Inductor, and what shape propagation leaves.
+        r"\s*(?:FixedLayout|FlexibleLayout|TensorMetadata)\([^=]*(?:size|shape)=(?:torch\.Size\()?(?P<size>\[)[^]]*\]\)?[^()]*"
+        r"\bstride=(?P<stride>[\[(])[^])]*[\])](?:, offset=(?P<offset>\d+))?[^()]*\)\s*",
+    )
+]
 
 
 def parse(text: str) -> Layout | Format:
     scan = Scanner(text, "torch", "size=(2, 3), stride=(3, 1), storage_offset=0", python=True)
-    traced = _TRACED.fullmatch(scan.text.strip())
-    if traced:
-        sizes = [Scanner(part, "torch", "f32[8, 16][16, 1]").bracketed() for part in traced.groups()]
-        return Layout(scan.sizes(sizes[0]), sizes[1])
+    printed = next((match for pattern in _PRINTED if (match := pattern.fullmatch(scan.text))), None)
+    if printed:
+        if symbol := _SYMBOL.search(scan.text, printed.start("size")):
+            raise scan.unknown(symbol.group())
+        sizes, steps = [_integers(scan, printed.start(name)) for name in ("size", "stride")]
+        return Layout(scan.sizes(sizes), steps, offset=int(printed["offset"] or 0))
+    called = _CALLED.match(scan.text)
+    scan.position = called.end() if called else 0
     callee, positional, named = fields(scan)
     if len(positional) == 1 and not named and not callee and isinstance(positional[0], str):
         name = positional[0].removeprefix("torch.")
@@ -39,12 +58,12 @@ def parse(text: str) -> Layout | Format:
             return catalog.get(f"torch:{name}")
         scan.fail(f"one of the memory formats {', '.join(MEMORY_FORMATS)}", 0)
     owner, _, call = callee.rpartition(".")
-    call = "empty_strided" if call.startswith("empty_strided_") else call
+    call = "empty_strided" if call.startswith(("empty_strided_", "rand_strided")) else call
     if call not in _POSITIONAL:
         scan.fail("torch.empty_strided, torch.as_strided, torch.Size or plain words", 0)
     if call in _TAKE_A_TENSOR and owner in ("", "torch"):
         positional = positional[1:] if positional and isinstance(positional[0], str) else [None] * 9
-    if call == "empty_strided" and len(positional) == 3 and isinstance(positional[2], str):
+    if call in ("empty_strided", "assert_size_stride") and len(positional) == 3 and isinstance(positional[2], str):
         positional.pop()
     if len(positional) > _POSITIONAL[call]:
         scan.fail("size=(...), stride=(...), storage_offset=..., by name or as the call takes them")
@@ -62,6 +81,18 @@ def parse(text: str) -> Layout | Format:
         scan.fail("stride=(...)")
     shape = scan.sizes(size)
     return Layout(shape, Layout.row_major(shape).stride if stride is None else stride, offset=offset)
+
+
+def _integers(scan: Scanner, start: int) -> tuple[int, ...]:
+    """The numbers at ``start``, in brackets or without."""
+    scan.position = start
+    opening = scan.peek()
+    if opening in "([":
+        return scan.bracketed(opening, ")" if opening == "(" else "]")
+    numbers = [scan.integer()]
+    while scan.accept(",") and scan.peek().isdigit():
+        numbers.append(scan.integer())
+    return tuple(numbers)
 
 
 def render(x: Layout | Format, dtype: Any = None) -> str:

@@ -359,6 +359,16 @@ def grid_place(rows, columns, k):
     return {rows.dim: rows.first + r * rows.step, columns.dim: columns.first + c * columns.step}
 
 
+def test_chunks_of_several_blocks_have_no_blocks_colour():
+    """A chunk of one block shows which; of several it shows the order of memory, from its lowest to its highest."""
+    blocks = rl.draw("AB8a8b", shape=(64, 64)).scene(64)
+    assert (blocks.panes[0].scale, blocks.panes[0].rows.step) == ("categories", 8)
+    chunks = rl.draw("AB8a8b", shape=(64, 64)).scene(16).panes[0]
+    assert (chunks.scale, chunks.rows.step) == ("ramp", 16)
+    assert chunks.grids[0].tints == sorted(chunks.grids[0].tints)
+    assert rl.draw("AB8a8b", shape=(64, 64), part=np.s_[::16, ::16]).scene(16).panes[0].scale == "categories"
+
+
 def test_chunks_are_whole_blocks_where_they_fit():
     (pane,) = rl.draw("htp:R4Crouton", shape=(1, 224, 224, 64), rows="h", columns="w", at={"c": 0}).scene().panes
     assert (pane.rows.step, pane.columns.step, pane.cells) == (8, 8, 28 * 28)

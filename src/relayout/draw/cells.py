@@ -46,7 +46,7 @@ def text_of(what: str | None, drawn: Logical) -> Callable[[Cell], str]:
 
 def tint_of(what: str | None, drawn: Logical, beside_memory: bool = False) -> tuple[Tint, Scale, str]:
     """The tint of a cell, its scale, and what a ramp goes along."""
-    has_blocks = any(line.blocked for line in drawn.lines)
+    has_blocks = any(line.blocked for line in drawn.lines) and not any(line.mixed for line in drawn.lines)
     plain = "coordinate" if beside_memory else "memory"
     chosen = what or ("block" if has_blocks else plain if _numeric(drawn) else "none")
     if chosen == "none" or (chosen == "memory" and not _numeric(drawn)):

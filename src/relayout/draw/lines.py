@@ -45,6 +45,11 @@ class Lines(NamedTuple):
         return self.length > 0 and self.block_of(self.start) != self.block_of(self.positions[-1])
 
     @property
+    def mixed(self) -> bool:
+        """Whether a line stands for elements of several blocks."""
+        return self.chunk > 1 and 0 < self.block < self.step
+
+    @property
     def block(self) -> int:
         """The size of the largest blocks; 0 where there are none."""
         return self.levels[-1] if self.levels else 0

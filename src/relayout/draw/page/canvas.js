@@ -244,7 +244,8 @@ export class Painter {
     const every = skip(columns.labels, wide, true);
     for (let c = seen.left; c < seen.right; c++) {
       const middle = x(c) + wide / 2;
-      if (c % every === 0 && middle > band.width) pen.fillText(columns.labels[c], middle, band.height - font * 0.75);
+      const whole = middle > band.width && middle + pen.measureText(columns.labels[c]).width / 2 <= view.width;
+      if (c % every === 0 && whole) pen.fillText(columns.labels[c], middle, band.height - font * 0.75);
     }
     pen.textAlign = "right";
     const each = skip(rows.labels, high, false);

@@ -71,6 +71,9 @@ def test_a_format_without_a_shape_is_drawn_for_an_example() -> None:
 def test_every_name_of_the_catalog_is_drawn_as_it_is_offered() -> None:
     offered = handle({"ask": "start"})["catalog"]
     assert [entry["name"] for entry in offered] == catalog.names()
+    assert {entry["dtype"] for entry in offered} == {"", "float16"}, (
+        "the width that most data have, where one is needed"
+    )
     for entry in offered:
         answer = view(a=entry["name"], shape=entry["shape"], dtype=entry["dtype"])
         assert "error" not in answer, (entry, answer)

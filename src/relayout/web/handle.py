@@ -71,14 +71,13 @@ def _start(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _entry(entry: catalog.Entry) -> dict[str, str]:
-    forms = list(entry.forms.values())
-    first = forms[0]
-    what = str(first.renamed(None)) if isinstance(first, Format) else first.to("cute")
-    if len(forms) > 1:
+    width = 16 if 16 in entry.forms else next(iter(entry.forms))
+    form = entry.forms[width]
+    what = str(form.renamed(None)) if isinstance(form, Format) else form.to("cute")
+    if len(entry.forms) > 1:
         what = f"for {', '.join(map(str, entry.forms))} bits"
-    shape = ",".join(map(str, example_shape(first))) if isinstance(first, Format) else ""
-    width = "" if None in entry.forms else str(next(iter(entry.forms)))
-    dtype = {"": "", "8": "uint8", "16": "float16", "32": "float32"}.get(width, f"uint{width}")
+    shape = ",".join(map(str, example_shape(form))) if isinstance(form, Format) else ""
+    dtype = {None: "", 16: "float16", 32: "float32"}.get(width, f"uint{width}")
     about = {"name": entry.name, "axes": entry.axes, "format": what, "source": entry.provenance, "note": entry.note}
     return {**about, "shape": shape, "dtype": dtype}
 

@@ -56,9 +56,7 @@ def _subject(x: Any, found: Any, shape: Any, axes: str | None, order: str | None
         if shape is None and found.blocks:
             return Subject(found.layout(found.block_shape), f"one block of {title}", found.axes or "")
     if shape is None:
-        raise ShapeError(
-            f"{title} is drawn for a shape, and none is given.", hint="pass shape=(...), as in (1, 8, 8, 32)", got=x
-        )
+        raise ShapeError(f"{title} is drawn for a shape, and none is given.", hint="pass shape=(...)", got=x)
     layout = with_shape(found, shape)
     names = _names(getattr(found, "axes", None) or axes, layout.rank)
     return Subject(layout, f"{title}, {' x '.join(map(str, layout.extents))}", names, outside="padding")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import mmap
 import pickle
+import weakref
 from itertools import product as cartesian
 from math import prod
 from typing import Any
@@ -405,13 +406,24 @@ def test_fresh_memory_is_aligned_and_clean() -> None:
 
 def test_tensors_travel() -> None:
     t = from_logical(np.arange(20, dtype=np.int16).reshape(4, 5), "0 1 / 0,3 1,2 fill 9 indirect 2", axes="hw")
-    for other in (pickle.loads(pickle.dumps(t)), copy.deepcopy(t)):
+    for other in (*[pickle.loads(pickle.dumps(t, protocol)) for protocol in range(6)], copy.deepcopy(t)):
         other[0, 0] = 77
         assert (other[0, 0], t[0, 0]) == (77, 0)
         assert bytes(other.get_raw(0, 0).view) == (77).to_bytes(2, "little")
         assert (other.layout, other.axes, other.interface) == (t.layout, t.axes, t.interface)
         assert other.fill_padding(user=None, auto=3)[3, 4] == t[3, 4]
     assert copy.copy(t).raw is t.raw
+
+
+def test_what_was_proven_stays() -> None:
+    t = rl.empty("0 1 / 0,3 1,2 indirect 2", "int16", (4, 5))
+    for thing, names in ((t, ("layout", "interface", "axes")), (t.blocks, ("starts", "shape", "elements"))):
+        for name in names:
+            with pytest.raises(AttributeError, match="immutable"):
+                setattr(thing, name, getattr(thing, name))
+            with pytest.raises(AttributeError, match="immutable"):
+                delattr(thing, name)
+    assert weakref.ref(t)() is t
 
 
 # ---- padding -------------------------------------------------------------------------------------------------

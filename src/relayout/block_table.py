@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .errors import OutOfBounds, ShapeError
+from .immutable import Immutable
 from .inttuple import as_int
 from .layout import Layout
 from .nested import product
@@ -24,7 +25,7 @@ MAX_BLOCKS = 1 << 32
 """No table has more blocks."""
 
 
-class BlockTable:
+class BlockTable(Immutable):
     """Where each block begins: its first element, and the buffer that it is in.
 
     The virtual address ``v`` is element ``starts[v // elements] + v % elements`` of buffer
@@ -39,6 +40,7 @@ class BlockTable:
     elements: int
     shared: NDArray[np.bool_]
     """For each entry, whether another one has some of its elements."""
+    _bits: int | None
 
     def __init__(self, starts: Any, shape: int | Sequence[int], buffers: Any = None) -> None:
         listed = isinstance(shape, Sequence) and not isinstance(shape, str)
@@ -64,8 +66,15 @@ class BlockTable:
     ) -> BlockTable:
         for array in (starts, buffers, shared):
             array.setflags(write=False)
-        self.starts, self.buffers, self.shared = starts, buffers, shared
-        self.shape, self.elements, self._bits = shape, product(shape), bits
+        for name, value in (
+            ("starts", starts),
+            ("buffers", buffers),
+            ("shared", shared),
+            ("shape", shape),
+            ("elements", product(shape)),
+            ("_bits", bits),
+        ):
+            object.__setattr__(self, name, value)
         return self
 
     @classmethod

@@ -9,6 +9,7 @@ from . import catalog
 from .block_table import BlockTable, trimmed
 from .errors import NotExpressible, OutOfBounds, ShapeError, shown
 from .factors import checked_axes
+from .immutable import Immutable
 from .interface import Interface, Plain, as_interface
 from .inttuple import as_int
 from .layout import Layout
@@ -45,8 +46,8 @@ class Padding(NamedTuple):
     right: tuple[int, ...]
 
 
-class Tensor(TensorData, TensorViews):
-    """Memory, the layout of the elements in it, and what they mean.
+class Tensor(TensorData, TensorViews, Immutable):
+    """Memory, the layout of the elements in it, and what they mean. All but the memory stays as it was made.
 
     ``storage`` is an array, or bytes with an interface that says what they hold; with ``blocks`` it may be a list of
     those. Nothing is copied. ``interface`` is a type of elements, ``Plain`` or ``ScaleOffset``; ``axes`` names the
@@ -56,7 +57,7 @@ class Tensor(TensorData, TensorViews):
     5
     """
 
-    __slots__ = ("_memories", "_padding", "_table", "axes", "interface", "layout")
+    __slots__ = ("__weakref__", "_memories", "_padding", "_table", "axes", "interface", "layout")
     layout: Layout
     interface: Interface
     axes: str | None
@@ -109,9 +110,19 @@ class Tensor(TensorData, TensorViews):
         if interface.axis is not None:
             _check_channels(interface, layout)
         _prove(memories[0].count if table is None else table.count * table.elements, layout, table)
-        self._memories, self.layout, self.interface = memories, layout, interface
-        self.axes, self._table, self._padding = checked_axes(axes, layout.rank), table, padding
+        for name, value in (
+            ("_memories", memories),
+            ("layout", layout),
+            ("interface", interface),
+            ("axes", checked_axes(axes, layout.rank)),
+            ("_table", table),
+            ("_padding", padding),
+        ):
+            object.__setattr__(self, name, value)
         return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _remade, (self._memories, self.layout, self.interface, self.axes, self._table, self._padding)
 
     def _like(self, layout: Layout, interface: Interface, axes: str | None) -> Tensor:
         """Another tensor over the same memory, which does not own it; of a table the part that it uses."""
@@ -287,6 +298,10 @@ class Tensor(TensorData, TensorViews):
 def new_tensor() -> Tensor:
     """A tensor that ``_set`` makes, of memory and not of storage."""
     return Tensor.__new__(Tensor)
+
+
+def _remade(*parts: Any) -> Tensor:
+    return new_tensor()._set(*parts)
 
 
 def _check_channels(interface: Interface, layout: Layout) -> None:

@@ -131,6 +131,7 @@ DYNAMIC = [
     ("xla", "f32[<=8,128]{1,0}"),
     ("xla", "f32[?,128]{1,0}"),
     ("mlir", "memref<3x?xf32>"),
+    ("mlir", "memref<*xf32>"),
     ("mlir", "strided<[?, 1], offset: ?>"),
     ("mlir", "affine_map<(d0)[s0] -> (d0 * s0)>"),
 ]
@@ -392,6 +393,13 @@ def test_texts_that_are_almost_right_are_refused(text: str, words: str) -> None:
         rl.parse(text)
 
 
+@pytest.mark.parametrize("text", ["composition(a, b)", "raw_ptr(0x7f: f32)", "tensor<3x4xf32>", "cute.cosize((8, 4))"])
+def test_words_that_no_notation_knows_are_pointed_at(text: str) -> None:
+    with pytest.raises(rl.ParseError, match="past its beginning") as caught:
+        rl.parse(text)
+    assert caught.value.position == 0
+
+
 PASTED = [
     ("Sw<3,4,3> o smem_ptr[16b](unset) o (_8,_64):(_64,_1)", "cute:Sw<3,3,3> o 0 o (8,64):(64,1)"),
     ("Sw<3,4,3>_smem_ptr[8b](0x7f10) o (8,128):(128,1)", "cute:Sw<3,4,3> o 0 o (8,128):(128,1)"),
@@ -422,11 +430,16 @@ PASTED = [
     ("buf0 = empty_strided_cpu((8, 16), (16, 1), torch.float32)", "(8,16):(16,1)"),
     ("x = rand_strided((8, 16), (16, 1), device='cuda:0', dtype=torch.float32)", "(8,16):(16,1)"),
     ("empty_strided_cuda((8, 16), (16, 1), torch.float32)", "(8,16):(16,1)"),
+    ("shape=torch.Size([2, 3]), stride=(3, 1)", "(2,3):(3,1)"),
     ("x.as_strided((2,3),(3,1),5)", "((2, 3):(3, 1)) offset 5"),
     ("reinterpret_tensor(buf0, (2,3),(3,1),6)", "((2, 3):(3, 1)) offset 6"),
     ("ROOT %add.5 = f32[8,128]{1,0} add(f32[8,128]{1,0} %a)", "(8,128):(128,1)"),
     ("%x = memref.alloc() : memref<3x4xf32, strided<[4, 1]>>", "(3,4):(4,1)"),
     ("%v = memref.subview %0[0, 0] [2, 2] [1, 1] : memref<3x4xf32> to memref<2x2xf32, strided<[4, 1]>>", "(2,2):(4,1)"),
+    ("#map = affine_map<(d0, d1) -> (d1, d0)>", "affine_map<(d0, d1) -> (d1, d0)>"),
+    ("%arg0: memref<3x4xf32, strided<[1, 3]>>", "(3,4):(1,3)"),
+    ("f32[8,128]{0,1} %p.0", "(8,128):(1,8)"),
+    ("Layout(shape=(8, 4), stride=(4, 1), offset=3)", "((8, 4):(4, 1)) offset 3"),
     ("dnnl::memory::format_tag::nChw16c", "onednn:nChw16c"),
     ("f32::blocked:acdb::f0", "onednn:acdb"),
     ("src_f32::blocked:ab:f0", "onednn:ab"),

@@ -30,7 +30,6 @@ def letters_and_blocks(scan: Scanner) -> tuple[list[tuple[str, int]], list[tuple
             scan.fail("a letter")
         blocks.append((size, match.group(), scan.position))
         scan.position += 1
-    scan.end()
     return outer, blocks
 
 

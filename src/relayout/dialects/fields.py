@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from ast import literal_eval
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from .scan import Scanner
@@ -21,8 +22,8 @@ class Fields(NamedTuple):
     named: dict[str, Any]
 
 
-def fields(scan: Scanner) -> Fields:
-    """``f(1, a=(2, 3))``, ``{'a': (2, 3)}`` or ``a=(2, 3), b=4``, to the end of the text.
+def fields(scan: Scanner, is_call: Callable[[str], bool], expected: str) -> Fields:
+    """``f(1, a=(2, 3))``, ``{'a': (2, 3)}`` or ``a=(2, 3), b=4``, to the end of the text; what is ``expected`` of it.
 
     Values are integers, tuples or lists of integers, strings, ``None``, and dotted words such as ``torch.float32``.
     """
@@ -33,6 +34,8 @@ def fields(scan: Scanner) -> Fields:
         return Fields("", [], _dictionary(scan))
     word = _matched(scan, _DOTTED)
     if word and scan.accept("("):
+        if not is_call(word):
+            scan.fail(expected, start)
         callee, closing = word, ")"
     else:
         scan.position = start
@@ -52,6 +55,8 @@ def fields(scan: Scanner) -> Fields:
         else:
             scan.position = at
             positional.append(_value(scan))
+            if key and not callee and scan.peek() not in (",", ""):
+                scan.fail(expected, at)
     if closing:
         scan.expect(closing)
     scan.end()

@@ -27,6 +27,7 @@ _ELEMENT = re.compile(r"complex<\w+>|vector<[\dx]+x\w+>|![\w.]+(?:<[^<>]*>)?|[a-
 _SIZE = re.compile(r"(\d+|\?)\s*x\s*(?=\S)")
 _PACK_OPERANDS = re.compile(r"\s*(?:%[\w#]+\s*=\s*)?(?:linalg|tensor)\.pack\s+%[\w#]+\s*(?:padding_value\([^()]*\))?")
 _PACK_RESULT = re.compile(r"\s*into\s+%[\w#]+\s*:\s*tensor<([^<>]*)>\s*->\s*tensor<[^<>]*>")
+_NAMED = re.compile(r"\s*(?:#\w+\s*=|%[\w#]+\s*:)(?=\s*(?:affine_map|strided|memref)\b)", re.ASCII)
 _OPERATION = re.compile(r"\s*(?:%[\w#]+\s*=\s*)?memref\.\w+")
 _SPACE = re.compile(r"""\d+(?:\s*:\s*[a-z]\w*)?|"[^"\n]*"|#[a-z]\w*\.\w+(?:<[^<>]*>)?""")
 
@@ -50,6 +51,8 @@ def parse(text: str) -> Layout | Format | Strides | Offsets:
     found: Layout | Format | Strides | Offsets
     if _OPERATION.match(scan.text) and "memref<" in scan.text:
         scan.position = scan.text.rindex("memref<")
+    elif name := _NAMED.match(scan.text):
+        scan.position = name.end()
     if scan.accept("memref"):
         found = _memref(scan)
     elif scan.accept("strided"):
@@ -118,6 +121,8 @@ def _memref(scan: Scanner) -> Layout:
             raise scan.unknown("?")
         shape.append(scan.integer())
         scan.position = match.end()
+    if scan.peek() == "*":
+        raise scan.unknown("*")
     if not (match := _ELEMENT.match(scan.text, scan.position)):
         scan.fail("sizes and an element type, as in 3x4xf32")
     scan.position = match.end()

@@ -70,6 +70,8 @@ def _called(scan: Scanner, call: re.Match[str]) -> Layout:
         at = scan.position
         word = next((w for w in _WORDS if scan.accept(w)), "")
         if not word:
+            if not call.group(1) and len(values) < 2 and scan.accept(("shape", "stride")[len(values)]):
+                scan.expect("=")
             values.append(scan.tuple_())
         elif call.group(1) or word in words or not scan.accept("="):
             scan.fail(f"a size, a tuple, or one of {', '.join(_WORDS)} with =", at)

@@ -19,7 +19,7 @@ from .refusal import cannot, shaped
 from .scan import Scanner
 from .strided import strided
 
-_CALLS = ("", "ndarray", "np.ndarray", "numpy.ndarray")
+_CALLS = ("ndarray", "np.ndarray", "numpy.ndarray")
 _READ_OVER = {"data", "descr", "version"}
 _NAMES = {"shape", "strides", "itemsize", "dtype", "typestr", "offset"}
 _DTYPE = re.compile(r"[<>|=]?[A-Za-z?][A-Za-z]{0,12}\d{0,4}", re.ASCII)
@@ -27,9 +27,10 @@ _DTYPE = re.compile(r"[<>|=]?[A-Za-z?][A-Za-z]{0,12}\d{0,4}", re.ASCII)
 
 def parse(text: str) -> Layout:
     scan = Scanner(text, "numpy", "shape=(3, 4), strides=(16, 4), itemsize=4", python=True)
-    callee, positional, words = fields(scan)
-    if callee not in _CALLS or (positional and not words):
-        scan.fail("np.ndarray(...), a dictionary or plain words", 0)
+    expected = "np.ndarray(...), a dictionary or plain words"
+    _, positional, words = fields(scan, _CALLS.__contains__, expected)
+    if positional and not words:
+        scan.fail(expected, 0)
     odd = sorted(set(words) - _NAMES - _READ_OVER)
     if positional or odd or "shape" not in words:
         scan.fail(f"shape, strides, offset, and itemsize or dtype by name; not {shown(odd or positional or 'so few')}")

@@ -68,6 +68,7 @@ def _format(text: str) -> Format:
         known = f"a, b, c, ... or those of {', '.join((*_DATA, *_WEIGHTS))}"
         open_ = "; any and undef leave the layout open" if tag in ("any", "undef") else ""
         scan.fail(f"a different letter for each dimension: {known}{open_}", outer[0][1])
+    scan.end()
     blocked = {letter.lower() for _, letter, _ in blocks}
     for letter, at in outer:
         if letter.isupper() != (letter.lower() in blocked):

@@ -24,7 +24,7 @@ _IGNORED = {"dtype", "device"}
 _POSITIONAL = {"": 0, "empty_strided": 2, "as_strided": 3, "Size": 1, "assert_size_stride": 2, "reinterpret_tensor": 3}
 _TAKE_A_TENSOR = ("as_strided", "assert_size_stride", "reinterpret_tensor")
 _SYMBOL = re.compile(r"\b[su]\d+\b", re.ASCII)
-_CALLED = re.compile(r"\s*\w+\s*=\s*(?=[\w.]+\s*\()", re.ASCII)
+_CALLED = re.compile(r"\s*(?!size|shape)\w+\s*=\s*(?=[\w.]+\s*\()", re.ASCII)
 _PRINTED = [
     re.compile(pattern, re.ASCII)
     for pattern in (
@@ -51,17 +51,15 @@ def parse(text: str) -> Layout | Format:
         return Layout(scan.sizes(sizes), steps, offset=int(printed["offset"] or 0))
     called = _CALLED.match(scan.text)
     scan.position = called.end() if called else 0
-    callee, positional, named = fields(scan)
+    expected = "torch.empty_strided, torch.as_strided, torch.Size or plain words"
+    callee, positional, named = fields(scan, lambda name: _last(name) in _POSITIONAL, expected)
     if len(positional) == 1 and not named and not callee and isinstance(positional[0], str):
         name = positional[0].removeprefix("torch.")
         if name in MEMORY_FORMATS:
             return catalog.get(f"torch:{name}")
         scan.fail(f"one of the memory formats {', '.join(MEMORY_FORMATS)}", 0)
-    owner, _, call = callee.rpartition(".")
-    call = "empty_strided" if call.startswith(("empty_strided_", "rand_strided")) else call
-    if call not in _POSITIONAL:
-        scan.fail("torch.empty_strided, torch.as_strided, torch.Size or plain words", 0)
-    if call in _TAKE_A_TENSOR and owner in ("", "torch"):
+    call = _last(callee)
+    if call in _TAKE_A_TENSOR and callee.rpartition(".")[0] in ("", "torch"):
         positional = positional[1:] if positional and isinstance(positional[0], str) else [None] * 9
     if call in ("empty_strided", "assert_size_stride") and len(positional) == 3 and isinstance(positional[2], str):
         positional.pop()
@@ -81,6 +79,12 @@ def parse(text: str) -> Layout | Format:
         scan.fail("stride=(...)")
     shape = scan.sizes(size)
     return Layout(shape, Layout.row_major(shape).stride if stride is None else stride, offset=offset)
+
+
+def _last(callee: str) -> str:
+    """The called name without its owner; Inductor's calls by the name of torch's."""
+    call = callee.rpartition(".")[2]
+    return "empty_strided" if call.startswith(("empty_strided_", "rand_strided")) else call
 
 
 def _integers(scan: Scanner, start: int) -> tuple[int, ...]:

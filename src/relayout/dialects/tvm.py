@@ -29,6 +29,7 @@ def parse(text: str) -> Format:
     for k, (size, letter, at) in enumerate(blocks):
         if letter.upper() not in axes or letter.isupper() or size < 1 or letter in [b[1] for b in blocks[:k]]:
             scan.fail("a small letter of one of the dimensions, each once", at)
+    scan.end()
     factors = [(d, 0) for d in range(len(axes))] + [(axes.index(letter.upper()), size) for size, letter, _ in blocks]
     return Format(len(axes), factors, axes=axes.lower())
 

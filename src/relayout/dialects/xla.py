@@ -2,8 +2,8 @@
 
 The dimensions in braces run from the fastest to the slowest. ``T`` tiles the fastest dimensions; every further tile
 does so with the array that is stored by then. ``{1,0:T(8,128)}`` alone is a format. ``E(n)`` is the width of an element
-in bits. Of an instruction, ``%x = f32[8,128]{1,0} add(...)``, the result counts. A memory space, ``S(n)``, says where
-an array is and not how: it is read over.
+in bits. Of an instruction, ``%x = f32[8,128]{1,0} add(...)``, the result counts. The name of an operand behind its
+shape is read over, and so is a memory space, ``S(n)``, which says where an array is and not how.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from .scan import Scanner
 
 _TYPES = {e.xla for e in ELEMENTS.values() if e.xla}
 _ASSIGNED = re.compile(r"\s*(?:ROOT\s+)?%?[\w.-]+\s*=(?=\s*[a-z]\w*\[)", re.ASCII)
+_OPERAND = re.compile(r"\s*%[\w.-]+\s*", re.ASCII)
 _TYPE = re.compile(r"[a-z][a-z0-9]*")
 
 
@@ -42,7 +43,7 @@ def parse(text: str) -> Layout | Format:
         scan.fail("a shape in [] or a layout in {}")
     else:
         fmt = Format(len(shape), [(d, 0) for d in range(len(shape))])
-    if not assigned:
+    if not assigned and not _OPERAND.fullmatch(scan.text, scan.position):
         scan.end()
     if shape is None:
         return fmt

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from glob import escape
-from shlex import quote
 from typing import Any, NamedTuple
 
 from ..align import compare
@@ -18,7 +16,7 @@ from ..making import placement
 from ..nested import product
 from ..repack.einops import is_pattern, pattern_format
 from ..repack.plan import Plan, make_plan, stored_bytes
-from .entry import Entry, Planned, Source, bad
+from .entry import Entry, Planned, Source, bad, of_tensor
 from .record import Record
 from .rules import Rule, Rules
 
@@ -141,11 +139,7 @@ def _change(entry: Entry, rule: Rule, named: bool) -> Change:
     except ParseError:
         raise
     except LayoutError as error:
-        if error.operands.get("tensor") is not None:
-            raise
-        words = {**error.operands, "tensor": entry.name}
-        hint = f"{error.hint}; or leave this tensor as it is: --except {quote(escape(entry.name))}"
-        raise type(error)(f"tensor {entry.name!r}: {error.message}", hint=hint, **words) from None
+        raise of_tensor(error, entry.name) from None
 
 
 def _misfit(entry: Entry, rule: Rule) -> str | None:

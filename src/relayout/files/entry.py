@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import reduce
+from glob import escape
 from operator import mul
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..elements import Element
@@ -147,6 +149,14 @@ class Destination(NamedTuple):
 def bytes_of(element: Element, shape: tuple[int, ...]) -> int:
     """The bytes of a packed array."""
     return -(-reduce(mul, shape, 1) * element.bits // 8)
+
+
+def of_tensor(error: LayoutError, tensor: str) -> LayoutError:
+    """The error with the name of its tensor, and the way to do without it."""
+    if error.operands.get("tensor") is not None:
+        return error
+    hint = f"{error.hint}; or leave this tensor as it is: --except {quote(escape(tensor))}"
+    return type(error)(f"tensor {tensor!r}: {error.message}", hint=hint, **{**error.operands, "tensor": tensor})
 
 
 def bad(file: Path | None, what: str, hint: str, tensor: str | None = None) -> BadFile:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..errors import LimitExceeded
+from ..errors import LimitExceeded, NotExpressible
 from ..repack.blocks import Block
 from ..repack.copying import fill_range
 from ..repack.program import carrier
@@ -52,7 +52,10 @@ class Loader(NamedTuple):
         for step in recipe.steps:
             data = self.buffers.get("source", step.size)
             self._read([source + start for start in step.starts], data)
-            step.plan(data.view(carrier(held)), typed)
+            try:
+                step.plan(data.view(carrier(held)), typed)
+            except NotExpressible as error:
+                raise _placed(error, [n + k for n, k in zip(block.index, step.first)]) from None
         return Made([target + start for start in recipe.starts], out)
 
     def copied(self, low: int, size: int) -> Made:
@@ -68,3 +71,13 @@ class Loader(NamedTuple):
         length = out.size // len(starts)
         for k, start in enumerate(starts):
             out.data[k * length : (k + 1) * length] = self.entry.inline[start : start + length]
+
+
+def _placed(error: NotExpressible, first: Sequence[int]) -> NotExpressible:
+    """The refusal of a value of a part that begins at ``first``, with its coordinates in the whole."""
+    place = error.operands.get("counterexample")
+    if not isinstance(place, tuple):
+        return error
+    at = tuple([n + k for n, k in zip(first, place)])
+    message = error.message.replace(f" at {place} ", f" at {at} ", 1)
+    return NotExpressible(message, hint=error.hint, **{**error.operands, "counterexample": at})

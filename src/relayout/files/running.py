@@ -12,7 +12,7 @@ from threading import Thread
 from typing import Any
 
 from .. import __version__
-from ..errors import BadFile, Cancelled, LayoutError, LayoutMismatch
+from ..errors import BadFile, Cancelled, LayoutError, LayoutMismatch, NotExpressible
 from ..repack.plan import Progress
 from .changes import Change
 from .crew import done_by
@@ -134,6 +134,7 @@ class Run:
             journal.remove()
             return done
         except (OSError, LayoutError) as error:
+            self.spoiled = self.spoiled or isinstance(error, NotExpressible | LayoutMismatch)
             raise _told(error, self._left(journal, head is not None)) from None
         except BaseException:
             self._left(journal, head is not None)

@@ -30,11 +30,15 @@ KEPT = 64
 
 
 class Step(NamedTuple):
-    """A part of a source: where its runs begin, in bytes, how many bytes they have in all, and where they go."""
+    """A part of a source: where its runs begin, in bytes, how many bytes they have in all, and where they go.
+
+    ``first`` has the coordinates of its first element, counted from those of the part that is made.
+    """
 
     starts: list[int]
     size: int
     plan: Plan
+    first: tuple[int, ...]
 
 
 class Recipe(NamedTuple):
@@ -81,15 +85,18 @@ class Tiling:
             runs = Runs.of(target.box, bits, 0, self.finest)
         pieces = list(_pieces(source, runs.local(target), block.index, self.room.source, plan.element.element.bits))
         fill = plan.fill if len(pieces) == 1 else None
-        return Recipe(_bytes(runs, bits), runs.places, [self._step(*piece, fill) for piece in pieces])
+        return Recipe(_bytes(runs, bits), runs.places, [self._step(*piece, block.index, fill) for piece in pieces])
 
-    def _step(self, source: Layout, target: Layout, index: tuple[int, ...], fill: bytes | None) -> Step:
+    def _step(
+        self, source: Layout, target: Layout, index: tuple[int, ...], first: tuple[int, ...], fill: bytes | None
+    ) -> Step:
         plan = self.plan
         bits = plan.element.element.bits
         means = part_of(plan.element, index, source.extents), part_of(plan.dst_element, index, source.extents)
         runs = Runs.of(source, bits)
         made = make_plan(runs.local(source), target, *means, fill, plan.threads)
-        return Step(_bytes(runs, bits), -(-runs.places * bits // 8), made)
+        moved = tuple([n - start for n, start in zip(index, first)])
+        return Step(_bytes(runs, bits), -(-runs.places * bits // 8), made, moved)
 
 
 def tilings(plans: Sequence[Plan], room: Room) -> list[Tiling]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from ..errors import NotExpressible
 from ..interface import Interface, Plain
 from ..layout import Layout
 from ..memory import Memory
@@ -53,7 +54,10 @@ def compare_entries(files: Files, a: tuple[Entry, Held], b: tuple[Entry, Held], 
     for first, second in zip(*tiled):
         if found is not None and first.index > (found.coordinate or ()):
             continue
-        left = loaders[0].load(tiled[0], first, "first").data
+        try:
+            left = loaders[0].load(tiled[0], first, "first").data
+        except NotExpressible as error:
+            return found or Verification(1, 0, name, reason=error.message)
         right = loaders[1].load(tiled[1], second, "second").data
         differing = _first_difference(left, right)
         if differing is not None:

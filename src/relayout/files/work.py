@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from ..errors import NotExpressible
 from ..repack.blocks import Block
 from ..repack.copying import fill_range
 from ..repack.places import box_range
 from ..repack.plan import Plan
 from ..repack.program import carrier
 from .changes import Change
-from .entry import Segment
+from .entry import Segment, of_tensor
 from .pieces import Loader, Made
 from .regions import Files
 from .room import Buffers, Room
@@ -70,7 +71,10 @@ class Worker(NamedTuple):
         loader = Loader(self.sources, unit.change.entry, self.buffers)
         plan = unit.change.plan
         if unit.tiling is not None and unit.block is not None:
-            made = loader.load(unit.tiling, unit.block)
+            try:
+                made = loader.load(unit.tiling, unit.block)
+            except NotExpressible as error:
+                raise of_tensor(error, unit.change.entry.name) from None
         elif plan is None or _stays(plan):
             made = loader.copied(unit.low, unit.size)
         else:

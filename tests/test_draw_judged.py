@@ -352,6 +352,10 @@ def test_long_and_wild_titles_are_tamed() -> None:
     assert len(pane.title) <= 400
     (pane,) = rl.draw("(4,8):\x0b\n(8,1)").scene().panes
     assert pane.title == "(4,8): (8,1)"
+    for unprinted in ("\x1b", "\x00", "\x9b", "\u202e", "\ufffe", "\ud800"):  # commands of terminals; no XML
+        wild = rl.draw(f"(4,8):(8,1) // {unprinted}[31mred")
+        assert unprinted not in wild.ansi().replace("\x1b[", "") + wild.text() + wild.tikz() + wild.html()
+        assert ElementTree.fromstring(wild.svg()).findtext("{*}title") == "(4,8):(8,1) // [31mred"
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ _PIECES = re.compile(r"[^\s,]*,?\s*")
 
 
 def titled(text: str) -> str:
-    """A text on one line, cut where it is long."""
-    line = " ".join(text.split())
+    """A text on one line, without what is neither printed nor allowed in XML, and cut where it is long."""
+    line = " ".join("".join([c if c.isprintable() else " " for c in text]).split())
     return line if len(line) <= LONGEST else f"{line[: LONGEST - 4]} ..."
 
 

@@ -17,6 +17,7 @@ from ..draw.drawing import Drawing
 from ..draw.html import data, figures
 from ..draw.make import draw
 from ..draw.scene import Scene
+from ..draw.words import titled
 from ..errors import LimitExceeded, NotExpressible, ShapeError, shown
 from ..factors import checked_axes
 from ..format import Format
@@ -174,7 +175,7 @@ def _titled(drawing: Drawing, subjects: list[Subject]) -> Drawing:
 
     def build(limit: int) -> Scene:
         scene = drawing.scene(limit)
-        panes = [replace(pane, title=subject.text.strip()) for pane, subject in zip(scene.panes, subjects)]
+        panes = [replace(pane, title=titled(subject.text)) for pane, subject in zip(scene.panes, subjects)]
         return replace(scene, panes=panes)
 
     return Drawing(build)

@@ -30,10 +30,15 @@ BOX_LIMIT = 512
 """Into how many full boxes a window may fall apart."""
 
 
-def numeric_modes(layout: Layout) -> list[Mode]:
-    """The modes of a layout whose strides span memory."""
+def check_numeric(layout: Layout) -> None:
+    """Refuse a layout whose strides do not span memory: coordinates have no absolute value."""
     for d in (*flatten(layout.stride), layout.offset):
         abs(d)
+
+
+def numeric_modes(layout: Layout) -> list[Mode]:
+    """The modes of a layout whose strides span memory."""
+    check_numeric(layout)
     return [layout._mode(k) for k in range(layout.rank)]
 
 
@@ -269,8 +274,21 @@ def preimage(layout: Layout, i: int) -> tuple[int, ...]:
     return found[0]
 
 
+def strides_pass(layout: Layout) -> bool:
+    """Whether each stride passes the reach of all smaller ones, so that no two places of the box are the same."""
+    end = 1
+    for step, n in sorted([(abs(d), n) for n, d in zip(flatten(layout.shape), flatten(layout.stride))]):
+        if n > 1 and step < end:
+            return False
+        end += (n - 1) * step
+    return True
+
+
 def collision(layout: Layout) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
     """Two coordinates, one integer per mode, that share an offset, or None; a swizzle never matters."""
+    check_numeric(layout)
+    if strides_pass(layout):
+        return None
     question = f"whether {layout} is injective"
     if layout.windowed and collision(layout._make(layout.shape, layout.stride)) is None:
         return None

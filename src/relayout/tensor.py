@@ -9,6 +9,7 @@ from . import catalog
 from .block_table import BlockTable, trimmed
 from .errors import NotExpressible, OutOfBounds, ShapeError, shown
 from .factors import checked_axes
+from .image import offset_range
 from .immutable import Immutable
 from .interface import Interface, Plain, as_interface
 from .inttuple import as_int
@@ -320,7 +321,7 @@ def _prove(count: int, layout: Layout, table: BlockTable | None) -> None:
         raise ShapeError("the layout's values are coordinates, not places in memory.", hint="use integer strides")
     if layout.size == 0:
         return
-    low, high = layout.min_offset, layout.max_offset
+    low, high = offset_range(layout)
     if low < 0 or high >= count:
         what = "the memory has" if table is None else f"{table!r} have"
         raise OutOfBounds(

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard
 
 from .compare import first_difference
-from .errors import NotExpressible, Overlap, ShapeError, shown
+from .errors import LimitExceeded, NotExpressible, Overlap, ShapeError, shown
 from .image import check_places, collision
 from .interface import Plain
 from .layout import Layout
@@ -57,8 +57,7 @@ class TensorData:
             start += first
             strides.append(step * typed.itemsize)
         array: NDArray[Any] = np.ndarray(layout.extents, typed.dtype, typed, start * typed.itemsize, strides)
-        repeated = any(s == 0 and n > 1 for s, n in zip(strides, layout.extents))
-        array.setflags(write=self.writable and not repeated)
+        array.setflags(write=self.writable and _places_differ(layout))
         return array
 
     def _assign(self: Tensor, values: Any) -> None:
@@ -209,6 +208,14 @@ class TensorData:
 
     def __dlpack_device__(self: Tensor) -> tuple[int, int]:
         return 1, 0
+
+
+def _places_differ(layout: Layout) -> bool:
+    """Whether no two elements are known or feared to share a place."""
+    try:
+        return collision(layout) is None
+    except LimitExceeded:
+        return False
 
 
 def is_tensor(x: Any) -> TypeGuard[Tensor]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import resource
+import warnings
 import zipfile
 from itertools import pairwise
 from pathlib import Path
@@ -496,10 +497,11 @@ def test_gguf_is_read(tmp_path: Path) -> None:
 
 def test_block_sizes_are_ggufs_own() -> None:
     gguf = pytest.importorskip("gguf")
-    from relayout.files.gguf import _BLOCKS
+    from relayout.files.gguf import _BLOCKS, _PLAIN
 
-    theirs = {int(kind): (kind.name, *sizes) for kind, sizes in gguf.GGML_QUANT_SIZES.items()}
-    assert {kind: theirs[kind] for kind in _BLOCKS} == _BLOCKS
+    theirs = {int(kind): (kind.name, *sizes) for kind, sizes in gguf.GGML_QUANT_SIZES.items() if kind <= max(_BLOCKS)}
+    assert set(theirs) <= {*_BLOCKS, *_PLAIN}
+    assert theirs.items() >= {kind: blocks for kind, blocks in _BLOCKS.items() if kind in theirs}.items()
 
 
 @pytest.mark.filterwarnings("ignore:copied unchanged")
@@ -528,6 +530,16 @@ def test_gguf_is_repacked(tmp_path: Path) -> None:
     assert found["conv"].raw.tobytes() == conv.transpose(0, 3, 1, 2).tobytes()
     assert found["blocks"].raw.tobytes() == blocks.tobytes()
     assert found.metadata["general.name"] == "ä"
+    with pytest.raises(rl.NotExpressible, match="tensor 'blocks': it is blocks of Q8_0"):
+        rl.repack_file(path, tmp_path / "z.npz", to="onednn:nchw", only="blocks")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        rl.repack_file(path, tmp_path / "z.npz")
+    assert {name: x.shape for name, x in np.load(tmp_path / "z.npz").items()} == {
+        "conv": conv.shape,
+        "blocks": blocks.shape,
+        "bias": (3,),
+    }
     assert json.loads(found.metadata["gguf.types"]) == {"blocks": "Q8_0"}
 
 

@@ -80,10 +80,17 @@ def test_no_is_exit_code_1() -> None:
     assert found["coordinate"] == [0, 8, 3, 34]
 
 
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("options", [(), ("--to", "row-major")])
+def test_repack_alone_makes_another_kind_of_file(options: tuple[str, ...]) -> None:
+    done = run("repack", "x.npy", "y.npz", *options)
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert np.array_equal(np.load("y.npz")["x"], np.load("x.npy"))
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        ("repack x.npy y.npy", 2, "Say what to do"),
         ("repack x.npy y.npy --to nhwc --fill many", 2, "no number"),
         ("repack x.npy y.npy --to nhwc --jobs 0", 2, "jobs"),
         ("repack x.npy y.npy --to nowhere:x", 3, "nowhere"),

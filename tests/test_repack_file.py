@@ -327,6 +327,29 @@ def test_wrong_rules(tmp_path: Path, text: str, message: str) -> None:
         rl.repack_file(tmp_path / "x.npy", tmp_path / "y.npy", rules=tmp_path / "rules.toml")
 
 
+def test_a_pattern_that_fits_nothing_is_told(tmp_path: Path) -> None:
+    np.savez(tmp_path / "x.npz", conv=noise((1, 9, 9, 40), "uint8"), bias=noise((3,), "float32"))
+    rules = [{"name": "conv*"}, {"name": "fc*", "keep": True}]
+    out = tmp_path / "y.npz"
+    with pytest.warns(UserWarning, match="no tensor has a name like 'cnov', 'biass', 'fc\\*'") as warned:
+        rl.repack_file(tmp_path / "x.npz", out, to="nhwc", only=["conv", "cnov"], except_="biass", rules=rules)
+    assert len(warned) == 1
+
+
+@pytest.mark.filterwarnings("ignore:copied unchanged")
+def test_row_major_is_a_layout_and_the_usual_one(tmp_path: Path) -> None:
+    tensors = {"conv": noise((1, 9, 9, 40), "uint8"), "other": noise((1, 3, 3, 40), "uint8")}
+    np.savez(tmp_path / "x.npz", **tensors)
+    rl.repack_file(tmp_path / "x.npz", tmp_path / "packed.safetensors", to="htp:R4Crouton", axes="nhwc")
+    rules = [{"name": "conv", "to": "row-major"}]
+    rl.repack_file(tmp_path / "packed.safetensors", tmp_path / "y.npz", to="nchw", rules=rules)
+    rl.repack_file(tmp_path / "packed.safetensors", tmp_path / "z.npz")
+    found, plain = np.load(tmp_path / "y.npz"), np.load(tmp_path / "z.npz")
+    assert {name: x.shape for name, x in found.items()} == {"conv": (1, 9, 9, 40), "other": (1, 40, 3, 3)}
+    for name, x in tensors.items():
+        assert np.array_equal(plain[name], x)
+
+
 def test_the_first_rule_that_fits_counts() -> None:
     rules = read_rules(Rule(to="nchw"), [{"name": "a*", "to": "nhwc"}, {"name": "ab", "from": "x"}], None, ["ac"])
     assert rules.find("ab") == Rule("a*", to="nhwc")

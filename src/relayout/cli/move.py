@@ -73,7 +73,7 @@ def inspect(file: str, dtype: str | None, shape: tuple[int, ...] | None, src: st
 @click.command(cls=Command)
 @click.argument("source", metavar="IN", type=file_argument)
 @click.argument("destination", metavar="OUT", type=file_argument)
-@layout_option("--to", "to", "The new layout: a text in any notation, or a name of the catalog.")
+@layout_option("--to", "to", "The new layout: a text in any notation, or a name of the catalog; else row-major.")
 @layout_option("--from", "src", "The layout of tensors that have no record.")
 @click.option("--shape", callback=as_sizes, metavar="SIZES", help="Their logical shape, if --from is a format.")
 @click.option("--axes", metavar="NAMES", help="The names of their dimensions in order, as in nhwc.")
@@ -96,7 +96,7 @@ def repack(source: str, destination: str, fill: str | None, **options: Any) -> A
     --dry-run tells which. OUT.part is written first, and renamed when it is whole; a run that was ended is continued
     with --resume.
     """
-    _check(options)
+    options["only"], options["except_"] = list(options["only"]), list(options["except_"])
     try:
         with in_options(), progress_on_stderr("repack", quiet=options["dry_run"]) as progress:
             report = repack_file(source, destination, fill=_fill(fill), progress=progress, **options)
@@ -126,13 +126,6 @@ def verify(a: str, b: str, rules: str | None, max_memory: str) -> Answer:
     with in_options(), progress_on_stderr("verify") as progress:
         found = verify_files(a, b, rules=rules, max_memory=max_memory, progress=progress)
     return Answer({"same": bool(found), **found._asdict()}, [str(found)], no=not found)
-
-
-def _check(options: dict[str, Any]) -> None:
-    if all(options[name] is None for name in ("to", "src", "rules", "dtype", "src_dtype")):
-        what = "Say what to do: --to LAYOUT, --from LAYOUT, --map RULES or --dtype TYPE."
-        raise click.UsageError(what, click.get_current_context())
-    options["only"], options["except_"] = list(options["only"]), list(options["except_"])
 
 
 def _fill(text: str | None) -> int | float | str | None:

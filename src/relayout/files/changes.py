@@ -18,7 +18,7 @@ from ..repack.einops import is_pattern, pattern_format
 from ..repack.plan import Plan, make_plan, stored_bytes
 from .entry import Entry, Planned, Source, bad, of_tensor
 from .record import Record
-from .rules import Rule, Rules
+from .rules import ROW_MAJOR, Rule, Rules
 
 SHOWN = 8
 """How many names a warning tells."""
@@ -104,6 +104,8 @@ def changes_of(source: Source, rules: Rules) -> list[Change]:
             hint="choose a layout for tensors of that rank; `relayout catalog` lists those that have a name",
             path=source.path,
         )
+    if idle := rules.idle(source):
+        warnings.warn(f"no tensor has a name like {', '.join(map(shown, idle))}.", stacklevel=3)
     for why, names in unfit.items():
         warnings.warn(f"copied unchanged: {names} ({why}).", stacklevel=3)
     for doubt, names in _by_words([(change.doubt, change.entry.name) for change in found]).items():
@@ -134,7 +136,9 @@ def kept(entry: Entry, why: str | None = None) -> Change:
 def _change(entry: Entry, rule: Rule, named: bool) -> Change:
     """What a rule makes of a tensor; what does not fit it is refused with its name, if it was named."""
     try:
-        why = None if named else _misfit(entry, rule)
+        why = None if named and entry.packing is None else _misfit(entry, rule)
+        if named and why is not None:
+            raise NotExpressible(f"it is {why}.", hint="turn it into numbers first, as gguf.quants.dequantize does")
         return _decided(entry, rule) if why is None else kept(entry, why)
     except ParseError:
         raise
@@ -144,12 +148,12 @@ def _change(entry: Entry, rule: Rule, named: bool) -> Change:
 
 def _misfit(entry: Entry, rule: Rule) -> str | None:
     """Why a layout that was asked for cannot take the tensor, by its shape or the width of its elements."""
-    if entry.packing is not None:
+    if entry.packing is not None and rule.changes:
         return f"blocks of {entry.packing}, seen as their bytes"
     shape = entry.layout.extents
     asked = [rule.to] if rule.shape is not None or entry.record is not None else [rule.src, rule.to]
     for x in asked:
-        if x is None:
+        if x in (None, ROW_MAJOR):
             continue
         try:
             found = _placed(x, _meaning(entry.interface, rule) if x is rule.to else entry.interface)
@@ -189,7 +193,7 @@ def _decided(entry: Entry, rule: Rule) -> Change:
     source, means, axes = held(entry, rule)
     shape = source.extents
     to = _meaning(means, rule)
-    found = Layout.row_major(shape) if rule.to is None else _placed(rule.to, to)
+    found = Layout.row_major(shape) if rule.to in (None, ROW_MAJOR) else _placed(rule.to, to)
     if isinstance(found, Format) and axes is not None:
         found = found.aligned(axes)
     target = with_shape(found, shape)

@@ -16,13 +16,17 @@ MAX_BYTES = 4 << 20
 """No file of rules is larger."""
 
 
+ROW_MAJOR = "row-major"
+"""The word for the usual order, for a rule among others."""
+
+
 class Rule(NamedTuple):
     """What becomes of the tensors whose name fits ``name``, a pattern with ``*``, ``?`` and ``[...]``.
 
-    ``to`` is the layout, format or text; ``src``, and ``shape`` where that is a format, say what tensors without a
-    record are. ``permute`` puts the logical dimensions in another order before that, ``"OIHW -> HWIO"``; ``axes`` names
-    them. ``dtype`` is the type of the result, quantised with ``scale`` and ``offset`` (lists of them along ``axis``).
-    With ``keep`` tensors are copied as they are.
+    ``to`` is the layout, format or text, or ``"row-major"``; ``src``, and ``shape`` where that is a format, say what
+    tensors without a record are. ``permute`` puts the logical dimensions in another order before that, ``"OIHW ->
+    HWIO"``; ``axes`` names them. ``dtype`` is the type of the result, quantised with ``scale`` and ``offset`` (lists of
+    them along ``axis``). With ``keep`` tensors are copied as they are.
     """
 
     name: str = "*"
@@ -41,6 +45,12 @@ class Rule(NamedTuple):
     def over(self, usual: Rule) -> Rule:
         """This rule, with what it leaves open from the usual one."""
         return Rule(*[b if a is None else a for a, b in zip(self, usual)])
+
+    @property
+    def changes(self) -> bool:
+        """Whether it asks for more than a row-major array of the same elements."""
+        asked = (None if self.to == ROW_MAJOR else self.to, self.src, self.permute, self.dtype, self.scale)
+        return any(x is not None for x in asked)
 
     def order(self, rank: int) -> tuple[int, ...]:
         """The logical dimensions as ``permute`` orders them."""
@@ -88,6 +98,12 @@ class Rules(NamedTuple):
     def names(self, name: str) -> bool:
         """Whether a tensor was named, by ``only`` or by a rule, and not taken because nothing was said of it."""
         return bool(self.only) or any(fnmatchcase(name, rule.name) for rule in self.rules)
+
+    def idle(self, names: Iterable[str]) -> list[str]:
+        """The patterns that fit none of these names: they may be misspelt."""
+        known = list(names)
+        patterns = dict.fromkeys([*self.only, *self.except_, *[rule.name for rule in self.rules]])
+        return [pattern for pattern in patterns if not any(fnmatchcase(name, pattern) for name in known)]
 
 
 def read_rules(usual: Rule, rules: Any, only: Globs, except_: Globs) -> Rules:

@@ -116,6 +116,7 @@ EXAMPLES: dict[str, list[tuple[str, tuple[int, ...], Any]]] = {
 }
 
 PACK = "outer_dims_perm = [1, 0] inner_dims_pos = [1, 0] inner_tiles = [32, 8]"
+MAP = "memref<3x1x!T, affine_map<(d0, d1) -> (((d0 + 1) mod 2) * 2 + (d0 + 1) floordiv 2 + (d1 + 3) * 4)>>"
 STRICT = "shape=[8, 3], interleave=[4, 1], alignments=[1, 1, {}]"
 
 DYNAMIC = [
@@ -288,6 +289,9 @@ def test_padded_renders_the_box_and_says_so() -> None:
         (Format(2, [(0, 0), (1, 0), (0, 4), (1, 128), (0, 2)]), "xla", {}, "{1,0:T(8,128)(2,1)}"),
         (Format(4, [(0, 0), (2, 0), (1, 0), (3, 0), (1, 8), (3, 128)]), "xla", {}, "{3,1,2,0:T(8,128)}"),
         (Format(2, [(1, 0), (0, 0), (1, 32), (0, 8)]), "mlir", {}, PACK),
+        (Layout((1, 2, 3), (0, 3, 1)), "tvm", {}, "ABC"),
+        (Layout((2, 1, 3), (3, 100, 1)), "tvm", {}, "ABC"),
+        (Layout(((2, 2), (1, 4)), ((2, 1), (1, 4)), origin=(1, 3), extents=(3, 1)), "mlir", {}, MAP),
         (Layout(((4, 2), 3), ((1, 12), 4)), "coreai:strict", {}, STRICT.format(1)),
         (Layout(((4, 2), 3), ((1, 48), 16)), "coreai:strict", {}, STRICT.format(16)),
         (rl.coreai.packed([3], None, [4, 1]), "coreai:strict", {}, "shape=[3], interleave=[1], alignments=[4, 1]"),
@@ -446,6 +450,7 @@ PASTED = [
     ("src:f32:ap:blocked:aBcd16b::f0", "onednn:aBcd16b"),
     ("bia:f32::blocked:ab::f0_mask0", "onednn:ab"),
     ("wei:s8:a:blocked:AcdB16b16a4b::f5:s8m1:zpm1:sa0.5", "onednn:AcdB16b16a4b"),
+    ("0 1 / 1, 32@4 1 ,4", "0 1 / 1,32 1,4"),
     ("typedef ChunkedMemoryLayout<2, 0,0, 1,0, 0,8, 1,32> Mine;", "ChunkedMemoryLayout<2, 0,0, 1,0, 0,8, 1,32>"),
     ("using Mine = ChunkedMemoryLayout<2, 0,0, 1,0, 0,8, 1,32>;", "ChunkedMemoryLayout<2, 0,0, 1,0, 0,8, 1,32>"),
 ]

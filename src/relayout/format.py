@@ -329,7 +329,7 @@ class Format(Immutable):
         order, blocks, words = match.groups()
         rests = [] if order == "scalar" else [int(d) for d in order.split()]
         factors: list[tuple[int, ...]] = [(d, 0) for d in rests]
-        factors += [tuple(map(int, re.split("[,@]", b))) for b in (blocks or "").split()]
+        factors += [tuple(map(int, re.split("[,@]", b))) for b in re.findall(_BLOCK, blocks or "")]
         found = dict(zip(words.split()[::2], words.split()[1::2]))
         if len(found) < len(words.split()) // 2:
             raise ParseError("a word is there twice.", text=text, position=start, hint="say each once")
@@ -349,7 +349,7 @@ class Format(Immutable):
 _INT = r"\d{1,4000}"
 _FILL = rf"-?{_INT}(?:\.{_INT})?(?:e[+-]?\d{{1,9}})?|-?inf|[a-z]+"
 _WORD = rf"(?:axes [A-Za-z]+|fill (?:{_FILL})|indirect {_INT}|align {_INT}(?:,{_INT})*|element_bits {_INT})"
-_BLOCK = rf"{_INT},{_INT}(?:@{_INT})?"
+_BLOCK = rf"{_INT} *, *{_INT}(?:@{_INT})?"
 _TEXT = re.compile(rf"(scalar|{_INT}(?: +{_INT})*)(?: */ *({_BLOCK}(?: +{_BLOCK})*))?((?: +{_WORD})*)")
 
 

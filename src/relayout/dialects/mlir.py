@@ -246,9 +246,8 @@ def _offset_text(layout: Layout) -> str:
             last = k == len(mode.sizes) - 1
             if stride and (size > 1 or last):
                 digit = _digit_text(name, Factor(d, 0 if last else size, place))
-                terms.append(
-                    digit if stride == 1 else f"({digit}) * {stride}" if " " in digit else f"{digit} * {stride}"
-                )
+                whole = digit if digit == name or " " not in digit else f"({digit})"
+                terms.append(digit if stride == 1 else f"{whole} * {stride}")
             place *= size
     if layout.offset or not terms:
         terms.append(str(layout.offset))

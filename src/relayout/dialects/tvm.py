@@ -36,6 +36,8 @@ def parse(text: str) -> Format:
 
 def render(x: Layout | Format, dtype: Any = None) -> str:
     fmt = plain_format(x, "tvm")
+    if isinstance(x, Layout):
+        fmt = _in_order(fmt, x)
     if fmt.order != tuple(range(fmt.rank)):
         raise cannot(x, "tvm", "its dimensions are stored in logical order", "permute the tensor, then its layout")
     if len({f.dim for f in fmt.blocks}) < len(fmt.blocks):
@@ -46,3 +48,10 @@ def render(x: Layout | Format, dtype: Any = None) -> str:
     if len(set(axes.lower())) < len(axes):
         raise cannot(x, "tvm", "two of the names differ in case only", "rename the axes")
     return axes.upper() + "".join([f"{f.size}{axes[f.dim].lower()}" for f in fmt.blocks])
+
+
+def _in_order(fmt: Format, layout: Layout) -> Format:
+    """``fmt`` with the dimensions in logical order where that is the same layout: sizes of 1 may stand anywhere."""
+    ordered = Format(fmt.rank, [(d, 0) for d in range(fmt.rank)] + [(f.dim, f.size) for f in fmt.blocks])
+    same = ordered.layout(layout.extents)
+    return ordered if same.equivalent(layout) and same.storage_size == layout.storage_size else fmt

@@ -435,6 +435,23 @@ NAMES = st.one_of(
 )
 
 
+def test_files_of_pytorch_are_told_the_way(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    for name in ("pytorch_model.bin", "model.pt"):
+        torch.save({"w": torch.ones(3)}, tmp_path / name)
+        with pytest.raises(rl.BadFile, match="PyTorch") as refused:
+            rl.open(tmp_path / name)
+        assert "safetensors.torch.save_file" in refused.value.hint
+
+
+def test_a_folder_of_two_indexes_is_asked_for_one(tmp_path: Path) -> None:
+    for stem in "ab":
+        store(tmp_path / f"{stem}.safetensors.index.json", {"x": np.arange(3)})
+    with pytest.raises(rl.BadFile, match="2 indexes") as refused:
+        rl.open(tmp_path)
+    assert "a.safetensors.index.json, " in refused.value.hint
+
+
 @pytest.mark.parametrize("out", ["x.npz", "x.safetensors", "x.safetensors.index.json", "x.zarr"])
 @given(names=st.lists(NAMES, min_size=1, max_size=4, unique=True))
 def test_names_come_back_or_are_refused(tmp_path_factory: Any, out: str, names: list[str]) -> None:

@@ -45,11 +45,14 @@ _SUFFIXES = {
 }
 
 
+_OF_TORCH = (".pt", ".pth", ".ckpt")
+
+
 def kind_of(path: str | PathLike[str], among: Container[str] = _READERS) -> str:
     """The kind of file that a name means: ``"safetensors"``, ``"npy"`` and so on."""
     from pathlib import Path
 
-    from .entry import bad
+    from .entry import FROM_TORCH, bad
 
     where = Path(path)
     for suffix, kind in _SUFFIXES.items():
@@ -59,6 +62,8 @@ def kind_of(path: str | PathLike[str], among: Container[str] = _READERS) -> str:
         return "zarr"
     if where.is_dir():
         raise bad(where, "it is a folder, and no Zarr.", f"name a file in it, as in {where / 'model.safetensors'}")
+    if where.suffix in _OF_TORCH:
+        raise bad(where, "files of PyTorch are neither read nor written.", FROM_TORCH)
     suffixes = ", ".join([suffix for suffix, kind in _SUFFIXES.items() if kind in among])
     raise bad(where, "its name does not tell what kind of file it is.", f"end it with one of {suffixes}")
 
@@ -76,8 +81,10 @@ def open_source(path: str | PathLike[str], **raw: Any) -> Source:
     given = {key: value for key, value in raw.items() if value is not None}
     try:
         indexes = sorted(where.glob("*.safetensors.index.json")) if where.is_dir() else []
-        if len(indexes) == 1:
-            where = indexes[0]
+        if len(indexes) > 1:
+            hint = f"name one of {', '.join([str(index) for index in indexes])}"
+            raise bad(where, f"it is a folder with {len(indexes)} indexes of shards.", hint)
+        where = indexes[0] if indexes else where
         module, function = _READERS["raw" if given else kind_of(where)]
         read = getattr(import_module(f".{module}", __name__), function)
         found: Source = read(where, **given)

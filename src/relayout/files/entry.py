@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from ..layout import Layout
 
 
+FROM_TORCH = "save its tensors first: safetensors.torch.save_file(torch.load(file), 'model.safetensors')"
+"""The way out of files that PyTorch pickled."""
+
+
 class Segment(NamedTuple):
     """``size`` bytes of a file, from ``start`` on."""
 

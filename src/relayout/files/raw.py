@@ -9,7 +9,7 @@ from typing import Any
 from ..elements import ELEMENTS, element
 from ..errors import LayoutError, shown
 from ..layout import Layout
-from .entry import Destination, Entry, Planned, Segment, Source, bad, bytes_of
+from .entry import FROM_TORCH, Destination, Entry, Planned, Segment, Source, bad, bytes_of
 from .npy import as_bits
 from .reading import Opened
 from .record import Record
@@ -21,6 +21,7 @@ def read(path: Path, dtype: Any = None, shape: Any = None, layout: Any = None) -
     name = path.stem
     with Opened(path) as file:
         size = file.size
+        first = file.read(0, min(size, 4))
     records, metadata = read_sidecar(path, [name])
     record = records.get(name)
     said = dtype is not None or shape is not None or layout is not None
@@ -28,6 +29,8 @@ def read(path: Path, dtype: Any = None, shape: Any = None, layout: Any = None) -
         if record is not None:
             raise bad(path, "its sidecar tells what it holds.", "leave out dtype, shape and layout", name)
         record = _said(path, dtype, shape, layout)
+    if record is None and first == b"PK\3\4":
+        raise bad(path, "it is a zip archive, as PyTorch writes them.", FROM_TORCH)
     if record is None or record.interface is None:
         raise bad(
             path, "nothing tells what it holds.", "say the dtype and the shape, and the layout if it has one", name

@@ -455,6 +455,8 @@ def test_strange_bytes_are_told_and_not_raised() -> None:
     assert done.returncode == 3
     assert json.loads(done.stdout)["error"]["code"] == "RL001"
     assert command("catalog", "\udcffé", env={**os.environ, "PYTHONIOENCODING": "ascii"}).returncode == 1
+    done = command("demo", env={**os.environ, "PYTHONIOENCODING": "latin-1"})
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_strange_streams_are_told_and_not_raised() -> None:
@@ -469,6 +471,11 @@ def test_strange_streams_are_told_and_not_raised() -> None:
     assert done.returncode == 3
     assert done.stderr.startswith("BadFile [RL011]: the answer cannot be written to stdout: No space left")
     assert len(done.stderr.splitlines()) == 2
+    with Path("/dev/full").open("w") as full:
+        words = [sys.executable, "-m", "relayout", "show", "4:1", "--json"]
+        done = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 3
+    assert json.loads(done.stderr)["error"]["code"] == "RL011"
     assert run("show", "-", input=b"\xff\xfe").exit_code == 3
     assert run("show", "-", input="(" * 100_000).exit_code in (3, 5)
 

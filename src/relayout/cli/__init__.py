@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from io import TextIOWrapper
 from typing import Any
 
 import click
@@ -111,19 +112,24 @@ def relayout(ctx: click.Context, in_json: bool) -> None:
         printed(json_answer(None, found) if in_json else ctx.get_help())
 
 
-def open_closed_streams() -> None:
-    """Give a process that was started without stdin, stdout or stderr an empty one, lest a file takes its number."""
+def prepare_streams() -> None:
+    """Give a process that was started without stdin, stdout or stderr an empty one, lest a file takes its number.
+
+    What stdout cannot encode is written as escapes.
+    """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
             # The lowest free number is taken: this one.
             os.open(os.devnull, os.O_RDWR)
             setattr(sys, name, os.fdopen(number, "w" if number else "r"))
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def main() -> None:
     """The entry point of the ``relayout`` command."""
     sys.excepthook = told_as_bug
-    open_closed_streams()
+    prepare_streams()
     # Texts have a limit of their own, so that no number takes long to print.
     sys.set_int_max_str_digits(0)
     relayout.main(prog_name="relayout")

@@ -102,9 +102,8 @@ def width_of(stream: TextIO) -> int | None:
 
 def printed(text: str) -> None:
     """Write to stdout."""
-    encoding = sys.stdout.encoding or "utf-8"
     with unread_is_fine():
-        sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
+        sys.stdout.write(text + "\n")
         sys.stdout.flush()
 
 
@@ -116,6 +115,7 @@ def unread_is_fine() -> Iterator[None]:
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if not isinstance(error, BrokenPipeError):
+            sys.stdout = sys.stderr  # where an error in JSON is told then
             what = f"the answer cannot be written to stdout: {error.strerror}."
             raise BadFile(what, hint="nothing else is wrong: write it to another place") from None
 

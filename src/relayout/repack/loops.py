@@ -37,18 +37,6 @@ class Loop(NamedTuple):
     target: int
 
 
-class Piece(NamedTuple):
-    """A full box: from these offsets on, all combinations of the loops, the slowest first."""
-
-    source: int
-    target: int
-    loops: tuple[Loop, ...]
-
-    @property
-    def size(self) -> int:
-        return prod([loop.steps for loop in self.loops])
-
-
 class Table(NamedTuple):
     """A dimension whose offsets follow no common digits: they are looked up."""
 
@@ -62,34 +50,31 @@ class Box(NamedTuple):
     source: int
     target: int
     loops: tuple[Loop, ...]
-    table: Table | None
+    table: Table | None = None
 
 
-class Nest(NamedTuple):
-    """Pieces over the dimensions with common digits, for every combination of the tables' entries."""
+class Piece(NamedTuple):
+    """A part of the whole: from these offsets on, all combinations of loops, the slowest first, and tables' entries."""
 
-    pieces: tuple[Piece, ...]
-    tables: tuple[Table, ...]
+    source: int
+    target: int
+    loops: tuple[Loop, ...]
+    tables: tuple[Table, ...] = ()
+
+    @property
+    def lookups(self) -> int:
+        """The combinations of the tables' entries."""
+        return prod([len(table.source) for table in self.tables])
+
+    @property
+    def size(self) -> int:
+        return prod([loop.steps for loop in self.loops]) * self.lookups
 
 
-def nest(source: Layout, target: Layout) -> Nest:
+def nest(source: Layout, target: Layout) -> tuple[Piece, ...]:
     """Both layouts, without their swizzles, as loops; every coordinate is in exactly one piece."""
-    check_extents(source, target)
-    if source.size == 0:
-        return Nest((), ())
-    start = [source.offset, target.offset]
-    cuts: list[list[Piece]] = []
-    tables: list[Table] = []
-    for d in range(source.rank):
-        (a, mode), (b, other) = simplified(source._mode(d)), simplified(target._mode(d))
-        start[0] += a
-        start[1] += b
-        digits = _common(mode, other)
-        if digits is None:
-            tables.append(_table(mode, other))
-        else:
-            cuts.append(digits)
-    return Nest(tuple(_joined(start[0], start[1], cuts)), tuple(tables))
+    first, second, dims = dimensions(source, target)
+    return tuple(_joined(first, second, dims))
 
 
 def dimensions(source: Layout, target: Layout) -> tuple[int, int, list[list[Box]]]:
@@ -102,7 +87,7 @@ def dimensions(source: Layout, target: Layout) -> tuple[int, int, list[list[Box]
         start[0] += a
         start[1] += b
         digits = _common(mode, other) if mode.extent else []
-        found.append(_periods(mode, other) if digits is None else [Box(*piece, None) for piece in digits])
+        found.append(_periods(mode, other) if digits is None else digits)
     return start[0], start[1], found
 
 
@@ -122,10 +107,10 @@ def check_extents(source: Layout, target: Layout) -> None:
         )
 
 
-def _common(a: Mode, b: Mode) -> list[Piece] | None:
+def _common(a: Mode, b: Mode) -> list[Box] | None:
     """The dimension as full boxes of digits that both modes have; None where they have none in common."""
     if not a.sizes or not b.sizes:
-        return [Piece(0, 0, ())]
+        return [Box(0, 0, ())]
     straight, other = len(a.sizes) == 1, len(b.sizes) == 1
     origin = b.origin if straight else a.origin
     if not straight and not other and a.origin != b.origin:
@@ -142,7 +127,7 @@ def _common(a: Mode, b: Mode) -> list[Piece] | None:
     cut = Mode(tuple(sizes), tuple(first), origin, a.extent)
     for box, same in zip(boxes(cut), boxes(cut._replace(strides=tuple(second))), strict=True):
         loops = [Loop(*step) for step in zip(box.sizes, box.strides, same.strides)]
-        found.append(Piece(box.base + moved[0], same.base + moved[1], tuple(loops[::-1])))
+        found.append(Box(box.base + moved[0], same.base + moved[1], tuple(loops[::-1])))
     return found
 
 
@@ -210,14 +195,15 @@ def _offsets(mode: Mode) -> NDArray[np.int64]:
     return total
 
 
-def _joined(source: int, target: int, cuts: list[list[Piece]]) -> Iterator[Piece]:
+def _joined(source: int, target: int, dims: list[list[Box]]) -> Iterator[Piece]:
     """One piece for every combination of the dimensions' boxes, its loops merged and put in order."""
-    for combination in cartesian(*cuts):
-        loops = [loop for piece in combination for loop in piece.loops if loop.steps > 1]
+    for combination in cartesian(*dims):
+        loops = [loop for box in combination for loop in box.loops if loop.steps > 1]
         yield Piece(
-            source + sum([piece.source for piece in combination]),
-            target + sum([piece.target for piece in combination]),
+            source + sum([box.source for box in combination]),
+            target + sum([box.target for box in combination]),
             merged(loops),
+            tuple([box.table for box in combination if box.table is not None]),
         )
 
 

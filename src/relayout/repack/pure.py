@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
-from math import prod
+from itertools import product as cartesian
 from typing import TYPE_CHECKING, Any
 
 from ..elements import Element
+from ..errors import LimitExceeded
 from ..layout import Layout
 from ..subbyte import get, put
-from .loops import Nest, Piece, nest
+from .loops import Piece, nest
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,30 +25,33 @@ def copy_elements(source: Layout, target: Layout, kind: Element, x: NDArray[Any]
     if kind.bits % 8:
         put(out, kind, target.offsets(), get(x, kind, source.offsets()))
         return
-    loops = common_loops(source, target)
-    if loops is None:
+    pieces = common_loops(source, target)
+    if pieces is None:
         out[target.offsets()] = x[source.offsets()]
         return
-    for piece in _pieces(loops):
+    for piece in _looked_up(pieces):
         _view(out, piece.target, piece, 2)[...] = _view(x, piece.source, piece, 1)
 
 
 @lru_cache(maxsize=256)
-def common_loops(source: Layout, target: Layout) -> Nest | None:
+def common_loops(source: Layout, target: Layout) -> tuple[Piece, ...] | None:
     """The loops of both layouts; None where elements are looked up one by one."""
     if source.swizzle is not None or target.swizzle is not None:
         return None
-    found = nest(source, target)
-    return found if prod([len(table.source) for table in found.tables]) <= MAX_LOOKUPS else None
+    try:
+        pieces = nest(source, target)
+    except LimitExceeded:
+        return None
+    return pieces if sum([piece.lookups for piece in pieces if piece.tables]) <= MAX_LOOKUPS else None
 
 
-def _pieces(loops: Nest) -> tuple[Piece, ...]:
-    """Every piece, once for each combination of the tables' entries."""
-    pieces = loops.pieces
-    for table in loops.tables:
-        entries = list(zip(table.source.tolist(), table.target.tolist()))
-        pieces = tuple([p._replace(source=p.source + a, target=p.target + b) for p in pieces for a, b in entries])
-    return pieces
+def _looked_up(pieces: tuple[Piece, ...]) -> Iterator[Piece]:
+    """Every piece, once for each combination of its tables' entries."""
+    for piece in pieces:
+        entries = [zip(table.source.tolist(), table.target.tolist()) for table in piece.tables]
+        for moves in cartesian(*entries):
+            source, target = [sum([move[side] for move in moves]) for side in (0, 1)]
+            yield Piece(piece.source + source, piece.target + target, piece.loops)
 
 
 def _view(flat: NDArray[Any], start: int, piece: Piece, field: int) -> NDArray[Any]:

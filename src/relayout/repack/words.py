@@ -77,13 +77,13 @@ def _loops(plan: Plan) -> list[str]:
     lines = []
     sides = {"source": effective_swizzle(plan.source), "target": effective_swizzle(plan.target)}
     lines += [f"under the swizzle {swizzle} of the {side}" for side, swizzle in sides.items() if swizzle is not None]
-    loops = common_loops(plan.source.with_swizzle(None), plan.target.with_swizzle(None))
-    if loops is None:
+    pieces = common_loops(plan.source.with_swizzle(None), plan.target.with_swizzle(None))
+    if pieces is None:
         return [*lines, "offsets are looked up: blocks do not divide each other"]
-    lines += [f"for each of {len(t.source)} coordinates, as blocks do not divide each other" for t in loops.tables]
-    for piece in sorted(loops.pieces, key=lambda piece: -piece.size):
-        steps = ", ".join([f"{n} ({a} -> {b})" for n, a, b in piece.loops]) or "1"
-        lines.append(f"{steps}: {piece.size} elements")
+    for piece in sorted(pieces, key=lambda piece: -piece.size):
+        steps = [f"{n} ({a} -> {b})" for n, a, b in piece.loops]
+        steps += [f"{len(t.source)} looked up, as blocks do not divide each other" for t in piece.tables]
+        lines.append(f"{', '.join(steps) or '1'}: {piece.size} elements")
     return lines
 
 

@@ -111,7 +111,10 @@ def with_shape(x: Layout | Shapeless, shape: Any) -> Layout:
         return x.layout(sizes)
     if x.extents != sizes:
         raise ShapeError(
-            f"{x} has the extents {x.extents}, not {shown(shape)}.", hint="leave the shape out", layout=x, shape=shape
+            f"{x} has the extents {x.extents}, not {shown(shape)}.",
+            hint="leave the shape out, or give a layout of that shape",
+            layout=x,
+            shape=shape,
         )
     return x
 

@@ -202,6 +202,16 @@ def test_a_click_pins_arrow_keys_move_and_escape_lets_go(opened: Open, tmp_path:
     expect(page.locator("rect.pin")).to_have_count(0)
 
 
+def test_what_keys_move_is_told_though_the_pointer_rests(opened: Open, tmp_path: Path) -> None:
+    page = opened(saved(rl.draw("(3,4):(4,1)"), tmp_path))
+    cell(page, "5").click()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".where")).to_have_text("offset 6")
+    expect(page.locator("rect.hover")).to_have_count(0)
+    cell(page, "0").hover()
+    expect(page.locator(".where")).to_have_text("offset 0")
+
+
 def test_the_keyboard_alone_reaches_a_cell(opened: Open, tmp_path: Path) -> None:
     page = opened(saved(rl.draw("(3,4):(4,1)"), tmp_path))
     for _ in range(6):

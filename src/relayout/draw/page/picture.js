@@ -296,7 +296,9 @@ export class Picture {
     if (!move || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
     const [r, c] = at < 0 ? [0, 0] : move;
-    if (r >= 0 && r < rows.count && c >= 0 && c < across) this.pinAt({ pane, grid, cell: r * across + c });
+    if (r < 0 || r >= rows.count || c < 0 || c >= across) return;
+    this.look(null); // a pointer that rests on another cell has no say
+    this.pinAt({ pane, grid, cell: r * across + c });
   }
 
   // ---- size -----------------------------------------------------------------------------------------------

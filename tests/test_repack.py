@@ -45,7 +45,7 @@ def test_a_plan_moves_every_element_and_nothing_else(layouts: tuple[Layout, Layo
     assert made(x, out) is out
     assert out.tobytes() == expected.tobytes(), "NaN payloads and the bytes beside the target included"
     assert pickle.loads(pickle.dumps(made)).source == source
-    assert f"{source.size} elements" in made.explain()
+    assert made.explain().startswith(f"{source.size} element")
 
 
 @given(formats(), st.data())
@@ -158,6 +158,11 @@ def test_a_crouton_in_words() -> None:
     for kind in ("uint3", "int8", "complex128"):
         for fill in (None, 1):
             assert "of the speed of memcpy" in Plan(Layout((3, 5)), Layout((3, 5), (8, 1)), kind, fill=fill).explain()
+
+
+def test_few_elements_in_words() -> None:
+    assert plan(Layout(()), Layout(()), "uint8").explain().startswith("1 element of uint8, a scalar.")
+    assert "Reads 3 bytes, writes 3 bytes." in plan(Layout(5), Layout(5), "int4").explain()
 
 
 FOUR = np.zeros(4, np.int8)

@@ -35,13 +35,13 @@ def explain(plan: Plan) -> str:
     """What a run of the plan does."""
     kind, other = plan.element.element, plan.dst_element.element
     low, high = box_range(plan.target)
-    read, data = kind.bits * plan.source.size // 8, other.bits * plan.target.size // 8
-    written = data if plan.fill is None else other.bits * (high - low) // 8
+    read, data = -(-kind.bits * plan.source.size // 8), -(-other.bits * plan.target.size // 8)
+    written = data if plan.fill is None else -(-other.bits * (high - low) // 8)
     shape = " x ".join(map(str, plan.source.extents)) or "a scalar"
     becomes = "" if plan.element == plan.dst_element else f", converted from {plan.element} to {plan.dst_element}"
     padding = f", {_bytes(written - data)} of that padding" if written > data else ""
     lines = [
-        f"{plan.source.size} elements of {kind.name}, {shape}{becomes}.",
+        f"{_elements(plan.source.size)} of {kind.name}, {shape}{becomes}.",
         f"Reads {_bytes(read)}, writes {_bytes(written)}{padding}.",
     ]
     if not plan.source.size:
@@ -67,6 +67,10 @@ def _bytes(count: int) -> str:
     return f"{count} byte{'s' * (count != 1)}"
 
 
+def _elements(count: int) -> str:
+    return f"{count} element{'s' * (count != 1)}"
+
+
 def _first(lines: list[str], rest: str) -> list[str]:
     more = [f"  and {len(lines) - SHOWN} {rest}"] if len(lines) > SHOWN else []
     return [f"  {line}" for line in lines[:SHOWN]] + more
@@ -83,7 +87,7 @@ def _loops(plan: Plan) -> list[str]:
     for piece in sorted(pieces, key=lambda piece: -piece.size):
         steps = [f"{n} ({a} -> {b})" for n, a, b in piece.loops]
         steps += [f"{len(t.source)} looked up, as blocks do not divide each other" for t in piece.tables]
-        lines.append(f"{', '.join(steps) or '1'}: {piece.size} elements")
+        lines.append(f"{', '.join(steps) or '1'}: {_elements(piece.size)}")
     return lines
 
 

@@ -156,7 +156,10 @@ def right_inverse(layout: Layout) -> Layout:
 
 
 def left_inverse(layout: Layout) -> Layout:
-    """``N`` with ``N(L(i)) == i`` for every ``i < L.size``; refused where no digits part the modes of ``L``."""
+    """``N`` with ``N(L(i)) == i`` for every ``i < L.size``.
+
+    Refused, as in CuTe, unless every stride is a multiple of the next smaller one and lies past that one's mode.
+    """
     _without_offset(layout, "left_inverse")
     leaves = []
     weight = 1

@@ -106,7 +106,7 @@ export class Fields {
    */
   offerDimensions(subject, state) {
     const field = /** @type {HTMLInputElement} */ (control("shape"));
-    field.placeholder = subject.example ? `${subject.shape.join(",")} (example)` : subject.shape.join(",");
+    field.placeholder = subject.example ? `e.g. ${subject.shape.join(",")}` : subject.shape.join(",");
     for (const name of /** @type {const} */ (["rows", "columns"])) {
       const select = control(name);
       const options = subject.shape.map((size, d) => new Option(`${subject.names[d] ?? `dim ${d}`} (${size})`, `${d}`));

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import subprocess
@@ -213,6 +214,25 @@ def test_what_is_returned_is_checked_as_out() -> None:
     transposed(np.zeros((3, 4)).T)
     with pytest.raises(rl.LayoutMismatch, match=r"transposed\(out=\.\.\.\)"):
         transposed(np.zeros((3, 4)))
+
+
+def test_stars_defaults_and_what_is_awaited_are_checked() -> None:
+    bad = NHWC.transpose(0, 3, 1, 2)
+
+    @expects(x="nhwc", y="nhwc", z="nhwc", out="nhwc")
+    async def kernel(*x: Any, y: Any = bad, **z: Any) -> Any:
+        return (*x, y, *z.values())[-1]
+
+    assert asyncio.run(kernel(NHWC, None, y=NHWC, z=NHWC)) is NHWC
+    for name, args, words in (
+        ("x", (NHWC, bad), {"y": NHWC}),
+        ("y", (NHWC,), {}),
+        ("z", (), {"y": None, "more": bad}),
+        ("out", (), {"y": None, "more": None}),
+    ):
+        with pytest.raises(rl.LayoutError) as caught:
+            asyncio.run(kernel(*args, **words))
+        assert name == "out" or f"kernel({name}=...)" in str(caught.value)
 
 
 def test_mistakes_in_the_decorator_show_at_once() -> None:

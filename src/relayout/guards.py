@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import lru_cache, wraps
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from . import catalog
 from .compare import compare
@@ -19,6 +19,9 @@ from .making import placement
 from .nested import product
 from .tensor import Tensor
 from .transfer import in_one_piece
+
+if TYPE_CHECKING:
+    from inspect import BoundArguments
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -64,9 +67,11 @@ def check(x: Any, expects: Layout | Format | str, *, axes: str | None = None) ->
 def expects(**expected: Layout | Format | str) -> Callable[[Function], Function]:
     """A decorator that checks arguments by name before every call: ``@expects(x="nhwc", w="htp:weights")``.
 
-    ``out`` is what the function returns, unless it has a parameter of that name. An argument that is None is left out.
+    ``out`` is what the function returns, or what comes of awaiting that, unless it has a parameter of that name. Of
+    ``*x`` and ``**x`` each one is checked, and so are defaults. An argument that is None is left out.
     """
 
+    from inspect import isawaitable
     from inspect import signature as signature_of
 
     def decorate(function: Function) -> Function:
@@ -92,10 +97,14 @@ def expects(**expected: Layout | Format | str) -> Callable[[Function], Function]
         def guarded(*args: Any, **words: Any) -> Any:
             if not guards_on():
                 return function(*args, **words)
-            for name, value in signature.bind(*args, **words).arguments.items():
-                if name in expected and value is not None:
+            bound = signature.bind(*args, **words)
+            bound.apply_defaults()
+            for name in expected:
+                for value in _given(bound, name):
                     _check_one(called, name, value, expected[name])
             result = function(*args, **words)
+            if returned and isawaitable(result):
+                return _awaited(called, result, expected["out"])
             if returned:
                 _check_one(called, "out", result, expected["out"])
             return result
@@ -103,6 +112,23 @@ def expects(**expected: Layout | Format | str) -> Callable[[Function], Function]
         return guarded  # type: ignore[return-value]
 
     return decorate
+
+
+def _given(bound: BoundArguments, name: str) -> list[Any]:
+    """The values of a parameter that are there: of one with a star, several."""
+    parameter, value = bound.signature.parameters.get(name), bound.arguments.get(name)
+    if parameter is None or value is None:
+        return []
+    if parameter.kind == parameter.VAR_KEYWORD:
+        value = tuple(value.values())
+    several = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+    return [x for x in (value if several else (value,)) if x is not None]
+
+
+async def _awaited(function: str, result: Awaitable[Any], wanted: Any) -> Any:
+    value = await result
+    _check_one(function, "out", value, wanted)
+    return value
 
 
 def _check_one(function: str, name: str, value: Any, wanted: Any) -> None:

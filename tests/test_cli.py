@@ -662,6 +662,25 @@ def test_no_color_and_pipes_are_plain() -> None:
     assert not re.search(r"\x1b\[[0-9;]*3[0-7]", on_terminal("draw", TILED, NO_COLOR="1"))
     assert "\x1b" not in on_terminal("show", "4:", NO_COLOR="1")
     assert "\x1b" not in on_terminal("demo", NO_COLOR="1")
+
+
+def test_a_terminal_that_shows_nothing_but_text(tmp_path: Path) -> None:
+    np.savez(tmp_path / "x.npz", x=np.zeros((1, 9, 9, 40), np.uint8), y=np.zeros(3))
+    for arguments in (("show", "4:"), ("show", TILED), ("draw", TILED), ("inspect", str(tmp_path / "x.npz"))):
+        written = on_terminal(*arguments, columns=40, TERM="dumb")
+        assert "\x1b" not in written
+        assert max(map(len, written.splitlines())) <= 40
+    written = on_terminal("repack", str(tmp_path / "x.npz"), str(tmp_path / "y.npz"), "--to", "nhwc", TERM="dumb")
+    assert "\x1b" not in written
+    assert written.startswith("Warning: copied unchanged: 'y'")
+    assert "" not in written.splitlines()
+
+
+def test_pictures_without_unicode() -> None:
+    wide, plain = on_terminal("draw", TILED), on_terminal("draw", TILED, PYTHONIOENCODING="ascii")
+    assert plain.isascii()
+    assert "\\" not in plain
+    assert list(map(len, plain.splitlines())) == list(map(len, wide.splitlines()))
     assert "\x1b" not in command("draw", TILED).stdout
     assert "\x1b" not in command("show", "4:").stderr
 
@@ -693,7 +712,7 @@ def test_help_imports_no_command() -> None:
     code = "import sys; from relayout.cli import relayout as r\ntry: r.main(['--help'])\nexcept SystemExit: pass\n"
     code += "print(sorted(m for m in sys.modules if m in ('numpy', 'rich') or m.startswith('relayout.cli.')))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.stdout.splitlines()[-1] == "['relayout.cli.answers', 'relayout.cli.failures']"
+    assert done.stdout.splitlines()[-1] == "['relayout.cli.answers', 'relayout.cli.failures', 'relayout.cli.streams']"
 
 
 COMPLETIONS = [

@@ -6,7 +6,6 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from io import TextIOWrapper
 from typing import Any
 
 import click
@@ -14,6 +13,7 @@ import click
 from .. import __version__
 from .answers import IN_JSON, json_answer, printed
 from .failures import guarded, told_as_bug
+from .streams import prepare_streams
 
 COMMANDS = {
     "Look": {
@@ -110,20 +110,6 @@ def relayout(ctx: click.Context, in_json: bool) -> None:
         told = {name: short_help for section in COMMANDS.values() for name, (_, short_help) in section.items()}
         found = {"version": __version__, "commands": told}
         printed(json_answer(None, found) if in_json else ctx.get_help())
-
-
-def prepare_streams() -> None:
-    """Give a process that was started without stdin, stdout or stderr an empty one, lest a file takes its number.
-
-    What stdout cannot encode is written as escapes.
-    """
-    for number, name in enumerate(("stdin", "stdout", "stderr")):
-        if getattr(sys, name) is None:
-            # The lowest free number is taken: this one.
-            os.open(os.devnull, os.O_RDWR)
-            setattr(sys, name, os.fdopen(number, "w" if number else "r"))
-    if isinstance(sys.stdout, TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def main() -> None:

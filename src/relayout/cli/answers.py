@@ -83,7 +83,13 @@ def warnings_on_stderr() -> Iterator[None]:
 def told(text: str, colour: str | None = None, end: bool = True) -> None:
     """Write to stderr; that nobody reads it is no reason to stop."""
     with suppress(OSError):
-        click.secho(text, fg=colour, err=True, nl=end, color=False if os.environ.get("NO_COLOR") else None)
+        plain = os.environ.get("NO_COLOR") or is_dumb()
+        click.secho(text, fg=colour, err=True, nl=end, color=False if plain else None)
+
+
+def is_dumb() -> bool:
+    """Whether the terminal shows text and nothing else."""
+    return os.environ.get("TERM") in ("dumb", "unknown")
 
 
 def visible(text: str) -> str:
@@ -153,7 +159,9 @@ def _on_terminal(blocks: Sequence[str | Fields | Table]) -> str:
     from rich.text import Text
 
     written = StringIO()
-    console = Console(file=written, force_terminal=True, highlight=False, width=width_of(sys.stdout))
+    # Without a height the width does not count on a dumb terminal.
+    width, height = width_of(sys.stdout), 25
+    console = Console(file=written, force_terminal=True, highlight=False, width=width, height=height)
     for block in _reshaped(blocks, console.width):
         if isinstance(block, str):
             for line in block.split("\n"):

@@ -17,7 +17,7 @@ from ..files import open_source
 from ..files.repack_file import Report, Row, repack_file
 from ..files.sizes import as_words
 from ..files.verify import verify as verify_files
-from .answers import Answer, Command, Table, told
+from .answers import Answer, Command, Table, is_dumb, told
 from .arguments import as_sizes, dtype_option, layout_option
 
 PLAIN_SECONDS = 2.0
@@ -176,7 +176,7 @@ def progress_on_stderr(what: str, quiet: bool = False) -> Iterator[Callable[[int
     """A bar on a terminal; elsewhere a line now and then, and none for what is quick."""
     if quiet:
         yield None
-    elif sys.stderr.isatty():
+    elif sys.stderr.isatty() and not is_dumb():
         from rich.console import Console
         from rich.progress import (
             BarColumn,

@@ -317,6 +317,8 @@ def test_rules(tmp_path: Path) -> None:
         ("[[rules]]\nname = 'x'", "expected .*rule"),
         ("rule = [", "cannot be read"),
         ("[[rule]]\nname = 'x'\npermute = 'AB -> AC'", "two orders"),
+        ("[[rule]]\nname = 'x'\nkeep = 'false'", "keep is true or false"),
+        ("[[rule]]\nname = 'x'\nshape = '1,2'", "shape is a list"),
         ("[[rule]]\nname = 'x'\npermute = 'ABC -> CBA'", "3 dimensions"),
     ],
 )

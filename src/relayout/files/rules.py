@@ -144,6 +144,10 @@ def _rule(x: Any) -> Rule:
     for key in ("permute", "axes"):
         if not isinstance(words.get(key), str | None):
             raise ShapeError(f"{key} is a text, got {shown(words[key])}.", hint='permute = "OIHW -> HWIO"', got=x)
+    if not isinstance(words.get("keep", False), bool):
+        raise ShapeError(f"keep is true or false, got {shown(words['keep'])}.", hint="keep = true", got=x)
+    if isinstance(words.get("shape"), str):
+        raise ShapeError(f"shape is a list, got {shown(words['shape'])}.", hint="shape = [1, 8, 8, 32]", got=x)
     if "axis" in words:
         words["axis"] = as_int(words["axis"], "axis")
     return Rule(**words)

@@ -118,6 +118,7 @@ def misaligned() -> Any:
         (lambda: Tensor(bytes(8), rl.make_identity_layout((2, 2)), "uint8"), "coordinates, not places"),
         (lambda: tensor([1, 2, 3]), "is no array"),
         (lambda: tensor(b"abc"), "is no array"),
+        (lambda: tensor(memoryview(bytes(8)).cast("P")), "nothing that numpy reads"),
         (lambda: from_logical([[1], [2, 3]], Layout(3)), "nested lists"),
         (lambda: from_logical([object()], Layout(1)), "no element type"),
     ],

@@ -170,9 +170,7 @@ def own_element(array: NDArray[Any]) -> Element:
 
 def as_array(x: Any) -> NDArray[Any]:
     """``x`` as a numpy array over the same memory; refused where there is none."""
-    import numpy as np
-
-    array = np.asarray(x) if isinstance(x, memoryview) else _array(x)
+    array = _of_view(x) if isinstance(x, memoryview) else _array(x)
     if array is None:
         raise ShapeError(
             f"{shown(x)} is no array: it has no shape and strides.",
@@ -180,6 +178,17 @@ def as_array(x: Any) -> NDArray[Any]:
             got=type(x),
         )
     return array
+
+
+def _of_view(x: memoryview) -> NDArray[Any]:
+    import numpy as np
+
+    try:
+        return np.asarray(x)
+    except (TypeError, ValueError, BufferError) as error:
+        raise ShapeError(
+            f"{shown(x)} holds nothing that numpy reads: {error}.", hint="cast it to bytes: x.cast('B')", got=type(x)
+        ) from None
 
 
 def _array(x: Any) -> NDArray[Any] | None:

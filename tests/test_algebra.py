@@ -490,6 +490,7 @@ def test_recast_by_hand() -> None:
     assert rl.upcast(Layout((2, 2), (1, 2)), 4) == Layout((1, 1), (1, 1))
     assert rl.upcast(Layout((2, 1), (1, 1)), 2) == Layout((1, 1), (1, 1))
     assert rl.upcast(Layout((4, 3), (1, 0)), 4) == Layout((1, 3), (1, 0))
+    assert rl.upcast(Layout((0, 3), (1, 8)), 4).size == 0
     for layout, n in (
         (Layout(6, 1), 4),
         (Layout((4, 2), (1, 6)), 4),

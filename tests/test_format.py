@@ -204,6 +204,8 @@ def test_empty_and_scalar_shapes() -> None:
         (lambda: Format(1, [(0, 0), (0, 4, 2)]), "gap"),
         (lambda: Format(1, [(0, 0), (0, 1.5)]), "integer"),
         (lambda: Format(-1, []), "negative"),
+        (lambda: Format(2, (0, 1)), "list of pairs"),  # type: ignore[arg-type]
+        (lambda: Format(2, None), "list of pairs"),  # type: ignore[arg-type]
         (lambda: Format(2, [(0, 0), (1, 0)], axes="n"), "axes"),
         (lambda: Format(2, [(0, 0), (1, 0)], axes="nn"), "axes"),
         (lambda: Format(1, [(0, 0)], indirect=2), "indirect"),

@@ -572,7 +572,7 @@ def test_probes_with_garbage_and_edges_around() -> None:
 def test_bad_probes() -> None:
     with pytest.raises(LimitExceeded):
         probes((1 << 13, 1 << 12))
-    for bad in ("bfloat17", "U3", object):
+    for bad in ("bfloat17", "(3,4):(4,1)", "U3", object):
         with pytest.raises(ShapeError):
             probes(4, bad)
     with pytest.raises(ShapeError):

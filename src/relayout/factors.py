@@ -25,13 +25,21 @@ def checked_factors(rank: int, factors: Sequence[Sequence[int]]) -> tuple[Factor
     """The factors with their place values: first the rest of every dimension, then blocks."""
     if rank < 0:
         raise ShapeError(f"rank {rank} is negative.", hint="a format has a rank >= 0", rank=rank)
-    if max(rank, len(factors)) > MAX_FACTORS:
+    try:
+        given = [tuple(f) for f in factors]
+    except TypeError:
+        raise ShapeError(
+            f"the factors of a format are a list of pairs, got {shown(factors)}.",
+            hint="write (dimension, size) for each, with size 0 for the rest",
+            factors=factors,
+        ) from None
+    if max(rank, len(given)) > MAX_FACTORS:
         raise LimitExceeded(
-            f"a format of rank {rank} with {len(factors)} factors is over the limit of {MAX_FACTORS}.",
+            f"a format of rank {rank} with {len(given)} factors is over the limit of {MAX_FACTORS}.",
             hint="no format has that many",
             limit=MAX_FACTORS,
         )
-    pairs = [tuple([as_int(x, "a factor") for x in f]) for f in factors]
+    pairs = [tuple([as_int(x, "a factor") for x in f]) for f in given]
     for p in pairs:
         if len(p) not in (2, 3) or not 0 <= p[0] < rank or p[1] < 0 or (len(p) == 3 and (p[2] < 1 or not p[1])):
             raise ShapeError(

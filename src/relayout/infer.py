@@ -24,9 +24,10 @@ class Inference(NamedTuple):
     """What was found out about some data.
 
     ``layout`` is the simplest exact layout; with a dump its box fills the dump wherever a box can. ``format`` is the
-    plainest format that gives it, ``names`` are all its names in the catalog. ``seen`` counts the elements whose place
-    the data give; the places of the others follow, as in any layout without a swizzle. ``padding`` counts the positions
-    of the dump that hold no element, and ``fill`` is the value of all of them, if it is one.
+    plainest format that gives it, of a padded shape where the box is larger; ``names`` are all its names in the
+    catalog. ``seen`` counts the elements whose place the data give; the places of the others follow, as in any layout
+    without a swizzle. ``padding`` counts the positions of the dump that hold no element, and ``fill`` is the value of
+    all of them, if it is one.
     """
 
     layout: Layout

@@ -54,7 +54,7 @@ def _number_type(dtype: Any) -> Any:
 
     try:
         kind = np.dtype(dtype)
-    except TypeError:
+    except (TypeError, ValueError):
         raise ShapeError(
             f"numpy has no type {shown(dtype)}.", hint="probe with an integer type of the same width", dtype=dtype
         ) from None

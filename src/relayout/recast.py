@@ -23,7 +23,7 @@ def upcast(layout: Layout, n: int) -> Layout:
     modes: list[tuple[int, int]] = []
     for s, d in leaves:
         step = abs(d)
-        if step % n == 0 or s == 1:
+        if step % n == 0 or s < 2:
             modes.append((s, -(-d // n)))
             continue
         ratio = n // step

@@ -402,6 +402,13 @@ def test_verify_finds_the_first_element(tmp_path: Path, places: list[tuple[int, 
     assert found.coordinate == min(places)
 
 
+def test_verify_tells_numbers_of_other_bits(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", np.array([1, 0x7FC00000], np.uint32).view(np.float32))
+    np.save(tmp_path / "y.npy", np.array([1, 0x7FC00001], np.uint32).view(np.float32))
+    found = rl.verify(tmp_path / "x.npy", tmp_path / "y.npy")
+    assert str(found) == "tensor 'x' differs at (1,): nan and nan, of other bits"
+
+
 def test_verify_tells_of_other_tensors_and_shapes(tmp_path: Path) -> None:
     a, b = noise((2, 3), "uint8"), noise((3, 2), "uint8")
     write_safetensors(tmp_path / "a.safetensors", {"a": a, "b": b})

@@ -34,7 +34,9 @@ class Verification(NamedTuple):
             return f"the same: {self.tensors} tensor{'s' * (self.tensors != 1)}, {self.bytes} bytes"
         if self.values is None:
             return f"tensor {self.tensor!r}: {self.reason}"
-        return f"tensor {self.tensor!r} differs at {self.coordinate}: {self.values[0]} and {self.values[1]}"
+        first, second = map(str, self.values)
+        bits = ", of other bits" if first == second else ""
+        return f"tensor {self.tensor!r} differs at {self.coordinate}: {first} and {second}{bits}"
 
 
 def verify(

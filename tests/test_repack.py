@@ -237,10 +237,16 @@ def test_a_refused_value_leaves_out_as_it_was_although_there_is_a_fill() -> None
         lambda: repack(b"abcd", Layout(4), src=Layout(4)),
         lambda: repack(np.zeros((4, 4))[:, ::2], Layout(8), src=Layout(8)),
         lambda: repack(FOUR, Layout(4), fill=[1, 2]),
+        lambda: repack(FOUR, Layout(4), fill=Layout(())),
+        lambda: repack(FOUR, Layout(4), threads=memoryview(bytearray(4))),  # type: ignore[arg-type]
         lambda: rl.empty(Layout(8), "int4", fill=[1, 2]),
+        lambda: rl.empty(Layout(8), "int4", fill=np.float32),
+        lambda: rl.empty(Layout(8), "int4", fill=Layout((2, 3))),
+        lambda: rl.from_logical(rl.tensor(FOUR), Layout(4), axes=FOUR),  # type: ignore[arg-type]
         lambda: rl.empty(Layout(4), "uint8", shape=300),
         lambda: rl.empty(Layout(4), "uint8", shape=np.zeros((2, 3))),
         lambda: rl.check(np.zeros((2, 3)), "hw", axes=5),  # type: ignore[arg-type]
+        lambda: rl.check(np.zeros((2, 3)), rl.make_identity_layout((2, 3))),
         lambda: rl.BlockTable.consecutive(-1, 4),
         lambda: rl.BlockTable.consecutive(2**70, 4),
         lambda: rl.BlockTable.consecutive(3, "a"),  # type: ignore[arg-type]

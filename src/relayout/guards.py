@@ -52,6 +52,8 @@ def check(x: Any, expects: Layout | Format | str, *, axes: str | None = None) ->
     wanted = _expected(expects, found.kind)
     if isinstance(wanted, Format):
         wanted = _fitting(x, found, names, wanted, expects)
+    elif wanted.has_basis:
+        raise ShapeError(f"the values of {wanted} are coordinates, not places in memory.", hint="use integer strides")
     elif wanted.extents != found.layout.extents:
         raise _mismatch(x, found, expects, f"which has the shape {wanted.extents}", "give it a tensor of that shape")
     elif found.scattered is not None:

@@ -148,7 +148,7 @@ def from_logical(
     source = array if isinstance(array, Tensor) else values_of(array)
     means = interface
     if isinstance(source, Tensor):
-        axes = axes or source.axes
+        axes = source.axes if axes is None else axes
         means = source.interface if interface is None else interface
     elif interface is None:
         means = Plain(element(source.dtype))

@@ -156,8 +156,6 @@ class TensorData:
 
     def _code(self: Tensor, value: Any) -> Any:
         """A stored value, as an array without dimensions."""
-        import numpy as np
-
         code = value
         if isinstance(value, str) and value == "qzero":
             code = self.interface.zero
@@ -169,9 +167,10 @@ class TensorData:
                         interface=self.interface,
                     )
                 code = code[0]
-        if isinstance(code, list | tuple) or getattr(code, "ndim", 0) > 0:
+        number = values_of(code)
+        if number.ndim:
             raise ShapeError(f"padding has one value, got {shown(code)}.", hint="fill with a number", fill=value)
-        return Plain(self.interface.element.underlying).encode(np.asarray(code))
+        return Plain(self.interface.element.underlying).encode(number)
 
     # ---- for other libraries -----------------------------------------------------------------------------
 

@@ -178,7 +178,7 @@ def recipe_of(
         key = (*key, repr((fill, getattr(dst, "fill", None), shape, threads)))
     try:
         found = _recipes.get(key)
-    except TypeError:
+    except (TypeError, ValueError):
         return _decided(x, dst, src, shape, axes, new, fill, element, threads)
     if found is None:
         found = _decided(x, dst, src, shape, axes, new, fill, element, threads)

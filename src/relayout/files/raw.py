@@ -13,7 +13,7 @@ from .entry import FROM_TORCH, Destination, Entry, Planned, Segment, Source, bad
 from .npy import as_bits
 from .reading import Opened
 from .record import Record
-from .sidecar import read_sidecar, with_sidecar
+from .sidecar import read_sidecar, sidecar_of, with_sidecar
 
 
 def read(path: Path, dtype: Any = None, shape: Any = None, layout: Any = None) -> Source:
@@ -32,9 +32,8 @@ def read(path: Path, dtype: Any = None, shape: Any = None, layout: Any = None) -
     if record is None and first == b"PK\3\4":
         raise bad(path, "it is a zip archive, as PyTorch writes them.", FROM_TORCH)
     if record is None or record.interface is None:
-        raise bad(
-            path, "nothing tells what it holds.", "say the dtype and the shape, and the layout if it has one", name
-        )
+        hint = f"say the dtype and the shape, and the layout if it has one; or put a record into {sidecar_of(path)}"
+        raise bad(path, "nothing tells what it holds.", hint, name)
     kind = ELEMENTS[record.interface["element"]].underlying
     stored = kind if kind.bits % 8 == 0 else ELEMENTS["uint8"]
     if size % stored.bytes:

@@ -206,3 +206,12 @@ def test_a_tall_picture_keeps_its_grid(capsys: pytest.CaptureFixture[str]) -> No
     lines = capsys.readouterr().out.splitlines()
     assert lines[2] == "    +-----+-----+"
     assert lines[3] == " 0  |   0 | 120 |"
+
+
+@pytest.mark.parametrize(
+    ("text", "names"), [("htp:R4Crouto", "htp:R4Crouton, "), ("htp: weigths", "htp:weights"), ("onednn:nChw16d", None)]
+)
+def test_names_that_are_nearly_those_of_the_catalog(text: str, names: str | None) -> None:
+    with pytest.raises(rl.ParseError) as error:
+        rl.parse(text)
+    assert (f"did you mean {names}" in error.value.hint) if names else ("did you mean" not in error.value.hint)

@@ -64,11 +64,6 @@ def in_options(text: str) -> str:
 
 def _tell_layout_error(error: LayoutError, in_json: bool) -> int:
     hint = in_options(error.hint)
-    if isinstance(error, ParseError) and ":" in error.operands["text"] and "did you mean" not in hint:
-        from ..catalog import near
-
-        names = near(error.operands["text"])
-        hint += f"; or did you mean {', '.join(names)}?" if names else ""
     if in_json:
         words = {name: as_json(error.operands[name]) for name in _TOLD if error.operands.get(name) is not None}
         found = {"code": error.code, "name": type(error).__name__, "message": error.message, "hint": hint, **words}

@@ -129,7 +129,9 @@ def _prefixed(text: str, name: str, end: int) -> Layout | Shapeless:
         return named(name).parse(" " * end + text[end:])
     except ParseError as error:
         words = {**error.operands, "text": text}
-        raise ParseError(error.message, hint=error.hint, **words) from None
+        near = [n for n in catalog.near(text.strip()) if n.startswith(f"{name}:") and text[end:].strip().isidentifier()]
+        hint = f"did you mean {', '.join(near)}?" if near else error.hint
+        raise ParseError(error.message, hint=hint, **words) from None
 
 
 def _is_known(prefix: str) -> bool:

@@ -65,4 +65,4 @@ def subject(x: Any, what: str, dtype: Any = None) -> Any:
     if isinstance(found, Layout | Format):
         return found
     hint = "rl.infer(array).layout is that of an array" if hasattr(x, "shape") else "rl.parse(text) makes a layout"
-    raise ShapeError(f"{what} takes layouts, formats and texts, got {shown(x)}.", hint=hint, got=x)
+    raise ShapeError(f"{what} takes layouts, formats, tensors and texts, got {shown(x)}.", hint=hint, got=x)

@@ -475,6 +475,11 @@ def test_padding_is_what_was_asked_for_and_what_blocks_add(case: Any, dtype: str
     assert (t.numpy() == x).all()
 
 
+def test_padding_of_one_dimension_may_be_a_number() -> None:
+    t = from_logical(np.arange(1, 4, dtype=np.uint8), "0 / 0,4 fill 9", ScaleOffset(1, 7, "quint8"), left_pad=2)
+    assert t.raw.tolist() == [7, 7, 8, 9, 10, 9, 9, 9]
+
+
 def test_padding_by_default() -> None:
     """What was asked for means 0, what blocks add is the format's."""
     means = ScaleOffset(0.5, 100, "quint8")

@@ -9,6 +9,7 @@ from .block_table import BlockTable
 from .dialects import parse, with_shape
 from .elements import Element, element
 from .errors import ShapeError, shown
+from .factors import padding
 from .format import Format
 from .interface import Plain, as_interface
 from .layout import Layout
@@ -103,14 +104,13 @@ def empty(
     if placed.has_basis or (placed.padded_size and placed.box.min_offset < 0):
         raise ShapeError(f"{placed} goes below 0, or has no places in memory.", hint="add to its offset", layout=placed)
     memory = fresh(means.element, placed.storage_size if table is None else table.count * table.elements)
-    zeros = (0,) * placed.rank
-    padding = Padding(tuple(left_pad or zeros), tuple(right_pad or zeros))
+    asked = Padding(padding(left_pad, "left_pad", placed.rank), padding(right_pad, "right_pad", placed.rank))
     bound = None if table is None else table.bound([memory])
-    made = new_tensor()._set((memory,), placed, means, axes, bound, padding)
+    made = new_tensor()._set((memory,), placed, means, axes, bound, asked)
     usual = found.fill if isinstance(found, Format) else None
     if fill is not None or usual is not None:
         memory.fill(made._code(usual if fill is None else fill))
-    if fill is None and any(padding.left + padding.right):
+    if fill is None and any(asked.left + asked.right):
         made.fill_padding(user="qzero")
     return made
 

@@ -37,7 +37,9 @@ def guarded(run: Callable[..., Any], args: Sequence[str] | None, *rest: Any, **o
     except OSError as error:
         name = f"{error.filename}: " if error.filename else ""
         what = f"{name}{error.strerror or error}."
-        code = _tell_layout_error(BadFile(what, hint="look at the permissions and the disk"), in_json)
+        missing = isinstance(error, FileNotFoundError)
+        hint = "look at the name and the folder" if missing else "look at the permissions and the disk"
+        code = _tell_layout_error(BadFile(what, hint=hint), in_json)
     except SystemExit:
         code = 0  # so click leaves when nobody reads its help
     except (MemoryError, RecursionError) as error:

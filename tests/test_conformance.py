@@ -94,6 +94,11 @@ EXAMPLES: dict[str, list[tuple[str, tuple[int, ...], Any]]] = {
             lambda i, j: (i // 2 * 2 + j // 3) * 6 + i % 2 * 3 + j % 3,
         ),
         (
+            "affine_map<(d0, d1) -> (d0 mod 4 + ((d0 + 4) floordiv 4) * 40 + ((d1 - 2) mod 3) * 4 + (d1 - 2) floordiv 3)>",
+            (9, 5),
+            lambda i, j: i % 4 + (i + 4) // 4 * 40 + (j - 2) % 3 * 4 + (j - 2) // 3,
+        ),
+        (
             "affine_map<(d0, d1) -> (((d0 + 1) floordiv 2) * 8 + (d0 + 1) mod 2 - (-d1) * 2 + 5)>",
             (3, 4),
             lambda i, j: (i + 1) // 2 * 8 + (i + 1) % 2 + 2 * j + 5,
@@ -284,6 +289,7 @@ def test_padded_renders_the_box_and_says_so() -> None:
         (Layout((3,), (-1,), offset=2), "numpy", {"dtype": "int8"}, "shape=(3,), strides=(-1,), itemsize=1, offset=2"),
         (Layout((3, 4), (4, 1)), "torch", {}, "size=(3, 4), stride=(4, 1), storage_offset=0"),
         (Layout((8, 128), (128, 1)), "xla", {"dtype": "bfloat16"}, "bf16[8,128]{1,0}"),
+        (Layout(()), "xla", {"dtype": "float32"}, "f32[]"),
         (Layout((3, 4), (4, 1), offset=2), "mlir", {"dtype": "int8"}, "memref<3x4xi8, strided<[4, 1], offset: 2>>"),
         (Layout((3, 4), (4, 1)), "mlir", {}, "memref<3x4x!T, strided<[4, 1]>>"),
         (Format(2, [(0, 0), (1, 0), (0, 4), (1, 128), (0, 2)]), "xla", {}, "{1,0:T(8,128)(2,1)}"),
@@ -314,6 +320,7 @@ def test_texts_to_the_letter(x: Any, dialect: str, words: dict[str, Any], text: 
         (lambda: rl.render(Layout((2, 3), (1, 2)), "coreai:strict"), "strides grow"),
         (lambda: rl.parse("f32[8,128]{1,0:T(8,128)(3,1)}"), "divides"),
         (lambda: rl.parse("affine_map<(d0, d1) -> ((d0 + d1) mod 4)>", shape=(2, 2)), "several terms"),
+        (lambda: rl.parse("affine_map<(d0) -> (d0 mod 4 + (d0 + 1) floordiv 4)>", shape=(9,)), "do not follow"),
         (lambda: rl.parse("affine_map<(d0, d1) -> (d0 * d1)>", shape=(2, 2)), "products"),
         (lambda: rl.parse("affine_map<(d0, d1) -> (d0 mod 2, d0 floordiv 2, d1)>"), "rests first"),
         (lambda: rl.parse("affine_map<(d0) -> (d0 mod 4 + d0 floordiv 6)>", shape=(24,)), "divide each other"),

@@ -141,16 +141,18 @@ def layout_of(x: Affine, shape: tuple[int, ...]) -> Layout:
     offset = x.constant
     for dim, n in enumerate(shape):
         digits = {d: c for d, c in x.terms.items() if d.dim == dim}
-        shifts = {d.shift for d in digits if d[2:] != (1, 0)} or {0}
         places = sorted({1, *[d.div for d in digits], *[d.div * d.mod for d in digits if d.mod]})
-        start = max(shifts)
-        if len(shifts) > 1 or start < 0 or any(high % low for low, high in pairwise(places)):
+        start = max([d.shift for d in digits if d[2:] != (1, 0)], default=0)
+        start = start if start >= 0 else start % places[-1]
+        # Whole turns of a digit change nothing, and whole steps of one without mod add a constant.
+        aligned = all((start - d.shift) % (d.div * (d.mod or 1)) == 0 for d in digits)
+        if not aligned or any(high % low for low, high in pairwise(places)):
             raise NotExpressible(
                 f"the digits of dimension {dim} do not follow from one another: {sorted(digits)}.",
-                hint="give the digits of a dimension one shift >= 0 and places that divide each other",
+                hint="give the digits of a dimension one shift, and places that divide each other",
                 terms=digits,
             )
-        offset += sum([c * (d.shift - start) for d, c in digits.items() if d[2:] == (1, 0)])
+        offset -= sum([c * ((start - d.shift) // d.div) for d, c in digits.items() if not d.mod])
         sizes = [high // low for low, high in pairwise(places)]
         sizes.append(max(-(-(start + n) // places[-1]), 1) if n else 0)
         steps = [

@@ -121,7 +121,7 @@ def render(x: Layout | Format, dtype: Any = None) -> str:
         bits = "" if x.element_bits is None else f"E({x.element_bits})"
         return layout if not bits else f"{layout[:-1]}{'' if tiles else ':'}{bits}}}"
     kind = "" if dtype is None else element(dtype).word("xla")
-    return f"{kind}[{','.join(map(str, x.extents))}]{layout}"
+    return f"{kind}[{','.join(map(str, x.extents))}]{layout if x.rank else ''}"
 
 
 def _tiles(fmt: Format) -> list[list[int]]:

@@ -489,6 +489,16 @@ def test_killed_at_any_moment_and_resumed(tmp_path: Path, seed: int) -> None:
     assert not list(tmp_path.glob("*.part*"))
 
 
+def test_what_exists_is_told_by_the_name_that_was_given(tmp_path: Path) -> None:
+    source, _, _ = a_file(tmp_path)
+    for k in range(8):
+        out = tmp_path / f"{k}.npy"
+        rl.repack_file(source, out, to="htp:R4Crouton")
+        with pytest.raises(rl.BadFile, match="exists") as refused:
+            rl.repack_file(source, out, to="htp:R4Crouton")
+        assert refused.value.operands["file"] == out
+
+
 def test_a_folder_takes_the_place_of_a_link_and_of_a_file(tmp_path: Path) -> None:
     source, _, _ = a_file(tmp_path)
     rl.repack_file(source, tmp_path / "other.zarr", to="htp:R4Crouton")

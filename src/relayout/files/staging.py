@@ -43,7 +43,7 @@ class Staging:
     @property
     def stale(self) -> Iterator[Path]:
         """What is there under the final names, and a record that would be taken for that of the new file."""
-        for path in {*self.renames.values(), beside(self.path, SIDECAR)}:
+        for path in dict.fromkeys([self.path, *self.renames.values(), beside(self.path, SIDECAR)]):
             if path.is_symlink() or path.exists():
                 yield path
 

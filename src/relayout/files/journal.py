@@ -88,7 +88,7 @@ class Journal:
             ) from None
         if differing:
             raise BadFile(
-                f"the unfinished run of {self.path} had another {' and '.join(differing)}.",
+                f"the unfinished run of {self.path} differs in its {', its '.join(differing)}.",
                 hint="give what it was started with, or start again with force",
                 file=self.path,
                 differing=differing,

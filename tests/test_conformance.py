@@ -94,9 +94,9 @@ EXAMPLES: dict[str, list[tuple[str, tuple[int, ...], Any]]] = {
             lambda i, j: (i // 2 * 2 + j // 3) * 6 + i % 2 * 3 + j % 3,
         ),
         (
-            "affine_map<(d0, d1) -> (d0 mod 4 + ((d0 + 4) floordiv 4) * 9 + ((d1 - 2) mod 3) * 4 + (d1 - 2) floordiv 3)>",
+            "affine_map<(d0, d1) -> (d0 mod 4 + (d0 + 4) floordiv 4 + ((d1 - 2) mod 3) * 4 + (d1 - 2) floordiv 3)>",
             (9, 5),
-            lambda i, j: i % 4 + (i + 4) // 4 * 9 + (j - 2) % 3 * 4 + (j - 2) // 3,
+            lambda i, j: i % 4 + (i + 4) // 4 + (j - 2) % 3 * 4 + (j - 2) // 3,
         ),
         (
             "affine_map<(d0, d1) -> (((d0 + 1) floordiv 2) * 8 + (d0 + 1) mod 2 - (-d1) * 2 + 5)>",

@@ -7,6 +7,7 @@ import mmap
 import pickle
 from array import array
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -353,13 +354,51 @@ def test_other_libraries() -> None:
     torch = pytest.importorskip("torch")
     t = torch.arange(24, dtype=torch.bfloat16).reshape(2, 12)
     found = repack(t, Format(2, [(1, 0), (0, 0), (1, 4)]))
-    assert found.astype(float).tolist() == t.float().numpy().reshape(2, 3, 4).transpose(1, 0, 2).tolist()
+    assert found.dtype == torch.bfloat16
+    assert found.tolist() == t.reshape(2, 3, 4).permute(1, 0, 2).tolist()
+    columns = repack(t, Layout((2, 12), (1, 2)))
+    assert columns.equal(t)
+    assert columns.stride() == (1, 2)
+    backwards = repack(t, Layout((2, 12), (12, -1), offset=11))
+    assert backwards.equal(t.flip(1).reshape(-1)), "flat, since torch has no such strides"
+    room = torch.zeros(24, dtype=torch.bfloat16)
+    assert repack(t, Layout((2, 12), (1, 2)), out=room).data_ptr() == room.data_ptr()
+    assert plan(Layout(24), Layout(24), "bfloat16")(t.reshape(-1)).equal(t.reshape(-1))
+    with pytest.raises(rl.ShapeError, match="does not take float8_e3m4"):
+        repack(t, Layout((2, 12)), element="float8_e3m4")
     made = plan(Layout((2, 12), (12, 1)), Layout((2, 12)), "bfloat16")
     out = torch.zeros(24, dtype=torch.bfloat16)
     assert made(t, out=out) is out
     assert out.reshape(12, 2).T.equal(t)
     with pytest.raises(rl.ShapeError):
         made(t.float(), out=out)
+
+
+def test_a_library_of_the_array_api() -> None:
+    class Other:
+        """An array of a library that is known by its protocols only."""
+
+        def __init__(self, data: Any) -> None:
+            self.data = data
+
+        def __dlpack__(self, **words: Any) -> Any:
+            return self.data.__dlpack__(**words)
+
+        def __dlpack_device__(self) -> Any:
+            return self.data.__dlpack_device__()
+
+        def __array_namespace__(self) -> Any:
+            return SimpleNamespace(from_dlpack=lambda x: Other(np.from_dlpack(x)))
+
+    x = np.arange(6, dtype=np.int16).reshape(2, 3)
+    for found in (
+        repack(Other(x), Layout((2, 3), (1, 2))),
+        repack(Other(x), Layout((2, 3), (1, 2)), out=np.zeros(6, "i2")),
+    ):
+        assert isinstance(found, Other)
+        assert found.data.tolist() == x.tolist()
+        assert found.data.strides == (2, 4)
+    assert plan(Layout((2, 3), (3, 1)), Layout((2, 3)), "int16")(Other(x)).data.tolist() == [0, 3, 1, 4, 2, 5]
 
 
 def test_large_memory_is_aligned_and_zeroed() -> None:

@@ -1,11 +1,12 @@
-"""What a plan is called with: arrays, tensors and buffers, as the flat memory behind them. Nothing is copied."""
+"""What a plan is called with, as the flat memory behind it, and what it returns. Nothing is copied."""
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 from ..elements import Element, storage_dtype
-from ..errors import LayoutMismatch, ShapeError, shown
+from ..errors import LayoutMismatch, NotExpressible, ShapeError, shown
 from ..layout import Layout
 from ..making import tensor
 from ..memory import as_array, exports_array
@@ -96,6 +97,35 @@ def _of_array(array: NDArray[Any], layout: Layout, kind: Element, what: str) -> 
         hint="pass its memory: x.reshape(-1), or copy it first (numpy.ascontiguousarray)",
         shape=array.shape,
     )
+
+
+def for_library_of(x: Any, made: NDArray[Any], flat: NDArray[Any]) -> Any:
+    """An array for the library that ``x`` is of, over the same memory; ``flat`` where it has no such strides."""
+    from_dlpack = _importer(x)
+    if from_dlpack is None:
+        return made
+    try:
+        return from_dlpack(tensor(made))
+    except NotExpressible:
+        return from_dlpack(tensor(flat))
+    except (BufferError, RuntimeError, TypeError, ValueError) as error:
+        raise ShapeError(
+            f"the library of {type(x).__name__} does not take {flat.dtype}: {error}.",
+            hint="pass rl.tensor(x), which gives a tensor, or numpy.asarray(x)",
+            got=type(x),
+        ) from None
+
+
+def _importer(x: Any) -> Any:
+    """How the library of an array takes memory of others; None for numpy's own and for those that do not tell."""
+    import numpy as np
+
+    if isinstance(x, np.ndarray | Tensor) or not hasattr(x, "__dlpack__"):
+        return None
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(x, torch.Tensor):
+        return torch.from_dlpack
+    return x.__array_namespace__().from_dlpack if hasattr(x, "__array_namespace__") else None
 
 
 def _of_buffer(x: Any, layout: Layout, kind: Element, what: str) -> NDArray[Any]:

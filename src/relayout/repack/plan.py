@@ -19,7 +19,7 @@ from ..memory import fresh
 from ..nested import product
 from ..tensor import Tensor, _check_channels
 from .blocks import Block, blocks
-from .buffers import check_tensor, flat_memory, needs_table
+from .buffers import check_tensor, flat_memory, for_library_of, needs_table
 from .called import Called
 from .copying import as_tensor, check_apart, check_memory, copy_blocks, copy_flat, fill_range
 from .gpu import on_device
@@ -51,9 +51,9 @@ class Plan(Immutable, Called):
     ``plan(x, out=None, *, progress=None)`` copies ``x`` to ``out``, which is returned; without it to new memory, where
     the rest is the fill, or 0. Both are flat memory (of numpy, of a library with DLPack, or bytes), tensors of the
     plan's layouts, arrays of its extents and strides, or arrays of any other shape with all of the storage. What is new
-    is flat memory, and a tensor if ``x`` is one. Source and target must not share what they read and write.
-    ``progress(done, total)`` is called with the bytes of the target after every part of it; when it returns False the
-    run stops with ``Cancelled``. Arrays on a CUDA device are copied there, on the caller's stream.
+    is flat memory, for the library of ``x``, and a tensor if ``x`` is one. Source and target must not share what they
+    read and write. ``progress(done, total)`` is called with the bytes of the target after every part of it; when it
+    returns False the run stops with ``Cancelled``. Arrays on a CUDA device are copied there, on the caller's stream.
     """
 
     __slots__ = (
@@ -118,7 +118,7 @@ class Plan(Immutable, Called):
         result = out
         if out is None:
             out = self._fresh()
-            result = self._tensor_like(x, out) if isinstance(x, Tensor) else out
+            result = self._tensor_like(x, out) if isinstance(x, Tensor) else for_library_of(x, out, out)
         source = flat_memory(x, self.source, self.element.element, "source")
         target = flat_memory(out, self.target, self.dst_element.element, "target")
         check_memory(self, source, target)

@@ -27,7 +27,7 @@ from ..memory import (
 from ..nested import product
 from ..tensor import Padding, Tensor, new_tensor
 from ..transfer import in_one_piece
-from .buffers import flat_memory, is_scattered
+from .buffers import flat_memory, for_library_of, is_scattered
 from .copying import as_tensor, check_memory, fill_range
 from .einops import is_pattern, pattern_format
 from .gpu import on_device
@@ -62,11 +62,12 @@ def repack(
     are written, unless ``fill`` is given. A tensor of the layout ``dst`` may be ``out`` as well: it gets the values, as
     it stores them. ``threads`` and ``progress`` are those of a plan. An array on a CUDA device is repacked there.
 
-    A tensor gives a tensor. An array gives an array: of the stored shape for a format, one axis per factor; with the
-    strides of a plain layout; else flat.
+    A tensor gives a tensor. An array gives one of its library: of the stored shape for a format, one axis per factor;
+    with the strides of a plain layout; else flat.
     """
     import numpy as np
 
+    given = x
     if x.__class__ is not np.ndarray and not isinstance(x, Tensor | RAW if src is not None else Tensor):
         if on_device(x):
             from .gpu.run import repack as on_a_device
@@ -92,7 +93,10 @@ def repack(
         run(memory, target)
     else:
         run(memory, target, progress=progress)
-    return recipe.tensor(target, out is None) if isinstance(x, Tensor) else recipe.array(target)
+    if isinstance(x, Tensor):
+        return recipe.tensor(target, out is None)
+    made = recipe.array(target)
+    return made if given is x else for_library_of(given, made, target)
 
 
 class Recipe(NamedTuple):

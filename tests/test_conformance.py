@@ -451,6 +451,10 @@ PASTED = [
     ("%arg0: memref<3x4xf32, strided<[1, 3]>>", "(3,4):(1,3)"),
     ("f32[8,128]{0,1} %p.0", "(8,128):(1,8)"),
     ("Layout(shape=(8, 4), stride=(4, 1), offset=3)", "((8, 4):(4, 1)) offset 3"),
+    (
+        "shape: [8, 6], strides: [24, 4], interleaveLayout: InterleaveLayout(dimension: 0, factor: 4)",
+        "((4,2),6):((1,24),4)",
+    ),
     ("dnnl::memory::format_tag::nChw16c", "onednn:nChw16c"),
     ("f32::blocked:acdb::f0", "onednn:acdb"),
     ("src_f32::blocked:ab:f0", "onednn:ab"),

@@ -45,9 +45,9 @@ def parse(text: str) -> Layout | Constraints:
 
 
 def _listed(scan: Scanner, name: str) -> tuple[int, ...] | None:
-    """``name=[...]`` and a comma, if it comes next."""
+    """``name=[...]`` or ``name: [...]``, and a comma, if it comes next."""
     at = scan.position
-    if not scan.accept(name) or not scan.accept("="):
+    if not scan.accept(name) or not (scan.accept("=") or scan.accept(":")):
         scan.position = at
         return None
     values = scan.bracketed()
@@ -58,7 +58,8 @@ def _listed(scan: Scanner, name: str) -> tuple[int, ...] | None:
 def _interleave_layout(scan: Scanner) -> coreai.InterleaveLayout | None:
     if not scan.accept("interleaveLayout"):
         return None
-    scan.expect("=")
+    if not scan.accept(":"):
+        scan.expect("=")
     if scan.accept("nil"):
         return None
     for token in ("InterleaveLayout", "(", "dimension", ":"):

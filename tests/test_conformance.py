@@ -450,6 +450,11 @@ PASTED = [
     ("#map = affine_map<(d0, d1) -> (d1, d0)>", "affine_map<(d0, d1) -> (d1, d0)>"),
     ("%arg0: memref<3x4xf32, strided<[1, 3]>>", "(3,4):(1,3)"),
     ("f32[8,128]{0,1} %p.0", "(8,128):(1,8)"),
+    ("Layout(major_to_minor=(0, 1), tiling=(), sub_byte_element_size_in_bits=0)", "xla:{1,0}"),
+    (
+        "Layout(major_to_minor=(1, 0), tiling=((8, 128), (2, 1)), sub_byte_element_size_in_bits=4)",
+        "xla:{0,1:T(8,128)(2,1)E(4)}",
+    ),
     ("Layout(shape=(8, 4), stride=(4, 1), offset=3)", "((8, 4):(4, 1)) offset 3"),
     (
         "shape: [8, 6], strides: [24, 4], interleaveLayout: InterleaveLayout(dimension: 0, factor: 4)",

@@ -3,7 +3,8 @@
 The dimensions in braces run from the fastest to the slowest. ``T`` tiles the fastest dimensions; every further tile
 does so with the array that is stored by then. ``{1,0:T(8,128)}`` alone is a format. ``E(n)`` is the width of an element
 in bits. Of an instruction, ``%x = f32[8,128]{1,0} add(...)``, the result counts. The name of an operand behind its
-shape is read over, and so is a memory space, ``S(n)``, which says where an array is and not how.
+shape is read over, and so is a memory space, ``S(n)``, which says where an array is and not how. JAX's
+``Layout(major_to_minor=(0, 1), tiling=((8, 128),))`` is read as the format that it is.
 """
 
 from __future__ import annotations
@@ -22,10 +23,18 @@ from .scan import Scanner
 _TYPES = {e.xla for e in ELEMENTS.values() if e.xla}
 _ASSIGNED = re.compile(r"\s*(?:ROOT\s+)?%?[\w.-]+\s*=(?=\s*[a-z]\w*\[)", re.ASCII)
 _OPERAND = re.compile(r"\s*%[\w.-]+\s*", re.ASCII)
+_JAX = re.compile(
+    r"\s*(?:DeviceLocal)?Layout\(major_to_minor=\((?P<order>[\d, ]*)\)"
+    r"(?:, _?tiling=(?:None|\((?P<tiles>(?:\([\d, ]*\)[, ]*)*)\)))?"
+    r"(?:, _?sub_byte_element_size_in_bits=(?P<bits>\d+))?\)\s*",
+    re.ASCII,
+)
 _TYPE = re.compile(r"[a-z][a-z0-9]*")
 
 
 def parse(text: str) -> Layout | Format:
+    if jax := _JAX.fullmatch(text):
+        text = _of_jax(jax)
     scan = Scanner(text, "xla", "f32[8,128]{1,0:T(8,128)}")
     assigned = _ASSIGNED.match(scan.text)
     scan.position = assigned.end() if assigned else 0
@@ -50,6 +59,15 @@ def parse(text: str) -> Layout | Format:
     if len(shape) != fmt.rank:
         scan.fail(f"{len(shape)} dimensions in braces, as in brackets, got {fmt.rank}", len(scan.text.rstrip()) - 1)
     return fmt.layout(shape)
+
+
+def _of_jax(found: re.Match[str]) -> str:
+    """XLA's words for what JAX prints, which names the slowest dimension first."""
+    order = ",".join(reversed(re.findall(r"\d+", found["order"])))
+    tiles = "".join(re.findall(r"\(.*?\)", found["tiles"] or ""))
+    bits = int(found["bits"] or 0)
+    words = (f"T{tiles}" if tiles else "") + (f"E({bits})" if bits else "")
+    return f"{{{order}:{words}}}" if words else f"{{{order}}}"
 
 
 def _dimensions(scan: Scanner) -> tuple[int, ...]:

@@ -21,6 +21,7 @@ from .journal import Journal
 from .regions import Files
 from .room import Buffers, Room
 from .sealing import seal
+from .sizes import as_words
 from .staging import Staging
 from .verify import Verification
 from .verifying import verify_change
@@ -135,7 +136,8 @@ class Run:
             return done
         except (OSError, LayoutError) as error:
             self.spoiled = self.spoiled or isinstance(error, NotExpressible | LayoutMismatch)
-            raise _told(error, self._left(journal, head is not None)) from None
+            room = sum([size for size, _ in self.staging.final.files.values()])
+            raise _told(error, self._left(journal, head is not None), f" for {as_words(room)} in all") from None
         except BaseException:
             self._left(journal, head is not None)
             raise
@@ -280,14 +282,16 @@ def _hash(x: Any) -> str:
     return sha256(repr(x).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _told(error: OSError | LayoutError, left: str) -> LayoutError:
-    """The error with a word on what is left of the destination."""
+def _told(error: OSError | LayoutError, left: str, room: str = "") -> LayoutError:
+    """The error with a word on what is left of the destination, and on the room that it needs."""
     if isinstance(error, LayoutError):
         return type(error)(f"{error.message} {left}".strip(), hint=error.hint, **error.operands)
     name = f"{error.filename}: " if error.filename else ""
     return BadFile(
         f"{name}{error.strerror or error}. {left}".strip(),
-        hint="make room, or choose another place" if error.errno in _FULL else "look at the permissions and the disk",
+        hint=f"make room{room}, or choose another place"
+        if error.errno in _FULL
+        else "look at the permissions and the disk",
         file=error.filename,
     )
 

@@ -45,7 +45,9 @@ def compare_entries(files: Files, a: tuple[Entry, Held], b: tuple[Entry, Held], 
         y = y.permuted(tuple([y.axes.index(axis) for axis in x.axes]))
     shape = x.layout.extents
     if shape != y.layout.extents:
-        return Verification(1, 0, name, reason=f"its shapes are {shape} and {y.layout.extents}.")
+        turned = sorted(shape) == sorted(y.layout.extents)
+        way = "; give the rules (--map) that put its dimensions in another order" if turned else ""
+        return Verification(1, 0, name, reason=f"its shapes are {shape} and {y.layout.extents}{way}.")
     kind = y.means.element
     tiled = _tilings(x.layout, x.means, y.layout, y.means, room)
     buffers = Buffers()

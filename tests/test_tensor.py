@@ -598,6 +598,11 @@ def test_iteration_and_length() -> None:
     assert len(t) == 2
     assert [row.numpy().tolist() for row in t] == [[0, 1, 2], [3, 4, 5]]
     assert list(t[1]) == [3, 4, 5]
+    grid = from_logical(np.array([[1.0, 2.5], [3.0, 4.0]]), Layout((2, 2)), ScaleOffset(0.5, 1, "quint8"))
+    assert 2.5 in grid
+    assert 2 not in grid
+    assert 4 in grid[1]
+    assert 3 not in grid[:0]
 
 
 def test_repr_says_what_it_is() -> None:

@@ -254,6 +254,10 @@ class Tensor(TensorData, TensorViews, Immutable):
     def __iter__(self) -> Iterator[Any]:
         return (self[i] for i in range(len(self)))
 
+    def __contains__(self, value: Any) -> bool:
+        """Whether an element, in any dimension, has the value."""
+        return bool((self.numpy() == value).any())
+
     def _coordinate(self, keys: tuple[Any, ...]) -> tuple[int, ...] | None:
         """One index >= 0 per dimension, if the keys are all integers."""
         if len(keys) != self.ndim or any(k is None or k is Ellipsis or isinstance(k, slice) for k in keys):

@@ -399,7 +399,7 @@ def test_what_arrays_say_of_themselves_survives(tmp_path: Path) -> None:
     inner = group.create_group("inner", attributes={"scale": 2.5})
     inner.create_array("y", data=np.arange(6).reshape(2, 3), chunks=(2, 2), dimension_names=["row", None], **words)
     group.create_group("hollow", attributes={"k": 1})
-    for before, after in pairwise(["a.zarr", "b.safetensors", "c.npz", "d.zarr"]):
+    for before, after in pairwise(["a.zarr", "b.safetensors", "c.npz", "c.zarr", "d.zarr"]):
         rl.repack_file(tmp_path / before, tmp_path / after)
     again = zarr.open_group(tmp_path / "d.zarr", mode="r")
     assert dict(again.attrs) == {"title": "t", "relayout.arrays": {"hollow": {"k": 1}}}
@@ -418,6 +418,28 @@ def test_names_of_dimensions_come_back_with_the_dimensions(tmp_path: Path) -> No
     found = [zarr.open_group(tmp_path / f"{name}.zarr", mode="r")["a"] for name in "bc"]
     assert [x.metadata.dimension_names for x in found] == [None, ("n", "h", "w", "c")]
     assert [x.shape for x in found] == [(40, 9, 9, 1), (1, 9, 9, 40)]
+
+
+def test_names_of_dimensions_wait_for_theirs_beside_those_of_others(tmp_path: Path) -> None:
+    zarr = pytest.importorskip("zarr")
+    group = zarr.create_group(tmp_path / "a.zarr")
+    for name in "xy":
+        group.create_array(name, data=np.zeros((2, 3)), compressors=None, dimension_names=["row", "column"])
+    rl.repack_file(tmp_path / "a.zarr", tmp_path / "b.zarr", to="format:1 0", only="x")
+    rl.repack_file(tmp_path / "b.zarr", tmp_path / "c.zarr")
+    found = zarr.open_group(tmp_path / "c.zarr", mode="r")
+    assert [found[name].metadata.dimension_names for name in "xy"] == [("row", "column")] * 2
+    assert dict(found.attrs) == {}
+
+
+@pytest.mark.parametrize("names", [[5, 6], [["row"], "column"], ["row"]])
+def test_what_are_no_names_of_dimensions_is_no_reason_to_fail(tmp_path: Path, names: list[Any]) -> None:
+    zarr = pytest.importorskip("zarr")
+    store(tmp_path / "a.safetensors", {"x": np.ones((2, 3))}, None, {"relayout.dimensions": {"x": names}})
+    rl.repack_file(tmp_path / "a.safetensors", tmp_path / "b.zarr")
+    found = zarr.open_group(tmp_path / "b.zarr", mode="r")
+    assert np.array_equal(found["x"][...], np.ones((2, 3)))
+    assert dict(found.attrs) == {"relayout.dimensions": {"x": names}}
 
 
 @pytest.mark.parametrize("words", ["[]", '{"x": 5}', '{"x": "no"}', "{", "7"])

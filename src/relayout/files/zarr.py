@@ -55,8 +55,13 @@ def read(path: Path) -> Source:
                 dimensions[name] = node["dimension_names"]
         if own:
             said[name] = own
-    metadata = said.get(path.stem, {}) if alone else {**told.get("attributes", {}), **({ARRAYS: said} if said else {})}
-    return Source(path, "zarr", entries, metadata | ({DIMENSIONS: dimensions} if dimensions else {}))
+    metadata = said.pop(path.stem, {}) if alone else dict(told.get("attributes", {}))
+    said, dimensions = taken(metadata, ARRAYS, dict) | said, taken(metadata, DIMENSIONS, list) | dimensions
+    return Source(path, "zarr", entries, metadata | _words(said, dimensions))
+
+
+def _words(said: dict[str, Any], dimensions: dict[str, Any]) -> dict[str, Any]:
+    return {key: words for key, words in ((ARRAYS, said), (DIMENSIONS, dimensions)) if words}
 
 
 def _node(folder: Path) -> dict[str, Any]:
@@ -242,7 +247,8 @@ def plan(path: Path, planned: Sequence[Planned], metadata: Mapping[str, Any] | N
                 _put(files, path / name, group | {"attributes": said.pop(name, {})})
         chunk = _chunk_shape(p.shape, p.element)
         node = _array_node(p, chunk, said.pop(p.name, {}))
-        if p.record is None and len(dimensions.get(p.name, ())) == len(p.shape) > 0:
+        names = dimensions.get(p.name, [])
+        if p.record is None and len(names) == len(p.shape) > 0 and all(isinstance(n, str | None) for n in names):
             node["dimension_names"] = dimensions.pop(p.name)
         _put(files, folder, node)
         counts = [-(-n // c) for n, c in zip(p.shape, chunk)]
@@ -250,8 +256,7 @@ def plan(path: Path, planned: Sequence[Planned], metadata: Mapping[str, Any] | N
         places = [folder.joinpath("c", *map(str, at)) for at in cartesian(*[range(n) for n in counts])]
         files |= dict.fromkeys(places, (size, {}))
         entries[p.name] = tuple([Segment(place, 0, size) for place in places])
-    left = {key: words for key, words in ((ARRAYS, said), (DIMENSIONS, dimensions)) if words}
-    _put(files, path, group | {"attributes": told | left})
+    _put(files, path, group | {"attributes": told | _words(said, dimensions)})
     return Destination(files, entries)
 
 

@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 
 import relayout as rl
-from relayout.files import changes, open_source, pieces, room, running, runs, tiles, work
+from relayout.files import changes, open_source, pieces, room, running, runs, staging, tiles, work
 from relayout.files.crew import done_by
 from relayout.files.journal import Journal
 from relayout.files.rules import Rule, read_rules
@@ -512,6 +512,23 @@ def test_a_folder_takes_the_place_of_a_link_and_of_a_file(tmp_path: Path) -> Non
         assert rl.verify(source, out)
         assert not out.is_symlink()
     assert rl.open(tmp_path / "other.zarr")["x"].layout == rl.parse("htp:R4Crouton", shape=rl.open(source)["x"].shape)
+    assert not list(tmp_path.glob("*.part*"))
+
+
+def test_an_old_folder_that_cannot_be_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source, _, _ = a_file(tmp_path)
+    out = tmp_path / "y.zarr"
+    rl.repack_file(source, out, to="htp:R4Crouton")
+
+    def refused(path: Path) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(staging, "rmtree", refused)
+        with pytest.raises(rl.BadFile, match=r"y.zarr is whole, and .*y.zarr.part.old what was there before"):
+            rl.repack_file(source, out, to="format:3 2 1 0", force=True)
+    assert rl.verify(source, out)
+    rl.repack_file(source, out, to="format:3 2 1 0", resume=True)
     assert not list(tmp_path.glob("*.part*"))
 
 

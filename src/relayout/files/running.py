@@ -148,6 +148,8 @@ class Run:
             self.staging.discard()
             journal.remove()
             return f"Nothing is left of {self.staging.path}."
+        if journal.complete and not self.staging.begun:
+            return f"{self.staging.path} is whole, and {self.staging.replaced} what was there before."
         return f"{self.staging.part} is unfinished, and can be continued with resume."
 
     def _write(self, journal: Journal, verify: bool, progress: Progress | None) -> int:

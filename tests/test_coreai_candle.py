@@ -82,6 +82,9 @@ def test_sizes_that_do_not_divide() -> None:
     ("make", "error", "words"),
     [
         (lambda: coreai.layout([8], [1, 2]), rl.ShapeError, "length"),
+        (lambda: coreai.layout(8, [1]), rl.ShapeError, "list of integers"),  # type: ignore[arg-type]
+        (lambda: coreai.packed([8], 4), rl.ShapeError, "list of integers"),
+        (lambda: coreai.describe("8:1"), rl.ShapeError, "describe takes a layout"),  # type: ignore[arg-type]
         (lambda: coreai.layout([8], [1], (1, 4)), rl.ShapeError, "does not fit"),
         (lambda: coreai.layout([8], [1], (0, 0)), rl.ShapeError, "does not fit"),
         (lambda: coreai.packed([8, 3], [3, 1]), rl.ShapeError, "divide"),

@@ -212,6 +212,10 @@ def test_empty_and_scalar_shapes() -> None:
         (lambda: Format(1, [(0, 0)], align=[1]), "align"),
         (lambda: Format(1, [(0, 0)], align=[1, 0]), "align"),
         (lambda: Format(1, [(0, 0)], element_bits=0), "element_bits"),
+        (lambda: FLAT.batched(2**70), "more dimensions"),
+        (lambda: FLAT.batched(-1), "more dimensions"),
+        (lambda: FLAT.tile(8), "pairs"),  # type: ignore[arg-type]
+        (lambda: Format.parse(8), "text"),  # type: ignore[arg-type]
         (lambda: FLAT.layout((1, 2, 3)), "does not fit"),
         (lambda: FLAT.layout((1, 2, 3, -4)), "negative"),
         (lambda: FLAT.layout((1, 2, 3, 4), left_pad=(1, 2)), "does not fit"),

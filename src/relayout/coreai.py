@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from .errors import NotExpressible, ShapeError
+from .errors import NotExpressible, ShapeError, shown
 from .format import in_box_of
 from .inttuple import as_int
-from .layout import Layout
+from .layout import Layout, as_layout
 from .nested import product
 
 
@@ -71,8 +71,7 @@ class Description(_Words):
 
 def layout(shape: Sequence[int], strides: Sequence[int], interleave: Any = None) -> Layout:
     """``(i_d / f) * strides[d] + i_d % f + sum(i_k * strides[k])``, where ``interleave`` is (d, f) or None."""
-    sizes = tuple([as_int(n, "shape") for n in shape])
-    steps = tuple([as_int(s, "strides") for s in strides])
+    sizes, steps = tuple(_integers(shape, "shape")), tuple(_integers(strides, "strides"))
     if len(sizes) != len(steps):
         raise ShapeError(
             f"shape {sizes} and strides {steps} differ in length.",
@@ -82,7 +81,7 @@ def layout(shape: Sequence[int], strides: Sequence[int], interleave: Any = None)
         )
     if interleave is None:
         return Layout(sizes, steps)
-    pair = [as_int(x, "interleave") for x in interleave]
+    pair = _integers(interleave, "interleave")
     if len(pair) != 2 or not 0 <= pair[0] < len(sizes) or pair[1] < 1:
         raise ShapeError(
             f"interleave {tuple(pair)} does not fit the shape {sizes}.",
@@ -104,9 +103,9 @@ def packed(shape: Sequence[int], interleave: Any = None, alignments: Sequence[in
     It may also be an ``InterleaveLayout``. ``alignments``, in elements, are one for the total and one for the stride of
     each dimension; the box holds the total where the strides do not give it.
     """
-    sizes = [as_int(n, "shape") for n in shape]
+    sizes = _integers(shape, "shape")
     factors = _factors(interleave, len(sizes))
-    align = [1] * (len(sizes) + 1) if alignments is None else [as_int(a, "alignments") for a in alignments]
+    align = [1] * (len(sizes) + 1) if alignments is None else _integers(alignments, "alignments")
     large = [d for d, f in enumerate(factors) if f > 1]
     if len(factors) != len(sizes) or len(align) != len(sizes) + 1 or min([*factors, *align]) < 1 or len(large) > 1:
         raise ShapeError(
@@ -130,12 +129,18 @@ def packed(shape: Sequence[int], interleave: Any = None, alignments: Sequence[in
     return x if total == running else _in_box_of(total, x)
 
 
+def _integers(x: Any, what: str) -> list[int]:
+    if not hasattr(x, "__iter__"):
+        raise ShapeError(f"{what} is a list of integers, got {shown(x)}.", hint=f"write {what}=[...]", got=x)
+    return [as_int(n, what) for n in x]
+
+
 def _factors(interleave: Any, rank: int) -> list[int]:
     """One factor per dimension."""
     if interleave is None:
         return [1] * rank
     if not isinstance(interleave, InterleaveLayout):
-        return [as_int(f, "interleave") for f in interleave]
+        return _integers(interleave, "interleave")
     if interleave.dimension not in range(rank):
         raise ShapeError(
             f"{interleave} does not fit an array of {rank} dimensions.",
@@ -163,6 +168,7 @@ def _in_box_of(total: int, x: Layout) -> Layout:
 
 def describe(x: Layout) -> Description:
     """``x`` in Core AI's words; refused with the reason where it has none."""
+    x = as_layout(x, "describe")
     if x.has_basis or x.offset != 0 or x.swizzle is not None or any(x.origin):
         raise _cannot(x, "an array starts at 0, at the first element of a block, and has no swizzle")
     strides: list[int] = []

@@ -8,6 +8,7 @@ from typing import Any
 
 from .errors import NotExpressible, ParseError, ShapeError, shown
 from .factors import (
+    MAX_FACTORS,
     Factor,
     checked_align,
     checked_axes,
@@ -112,7 +113,7 @@ class Format(Immutable):
                 hint="tile first, or write out all factors",
                 format=self,
             )
-        if any(len(size) != 2 for size in sizes):
+        if any(not isinstance(size, tuple | list) or len(size) != 2 for size in sizes):
             raise ShapeError(f"tiles are pairs (dim, size), got {shown(sizes)}.", hint="no place values", tiles=sizes)
         factors = [[f.dim, f.size] for f in self.factors]
         tiles = checked_factors(self.rank, [*self.pairs[: self.rank], *sizes])[self.rank :]
@@ -158,6 +159,10 @@ class Format(Immutable):
         0 1 2 3 / 2,32 3,32
         """
         more = as_int(count, "count")
+        if not 0 <= more <= MAX_FACTORS:
+            raise ShapeError(
+                f"a format gets 0 to {MAX_FACTORS} more dimensions, not {more}.", hint="count them", count=more
+            )
         words = {**self._words(), "axes": axes + self.axes if axes and self.axes else None}
         if self.align is not None:
             words["align"] = (self.align[0], *[1] * more, *self.align[1:])
@@ -317,6 +322,8 @@ class Format(Immutable):
     @classmethod
     def parse(cls, text: str) -> Format:
         """The format that ``str`` writes as ``text``."""
+        if not isinstance(text, str):
+            raise ShapeError(f"parse takes a text, got {shown(text)}.", hint="pass a str", got=text)
         start = len(text) - len(text.lstrip())
         match = _TEXT.match(text, start)
         if not match or text[match.end() :].strip():

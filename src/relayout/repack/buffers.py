@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ..elements import Element, storage_dtype
@@ -78,6 +79,8 @@ def _of_array(array: NDArray[Any], layout: Layout, kind: Element, what: str) -> 
     if array.ndim == 1 and array.flags.c_contiguous:
         return array.view(carrier(kind))
     if array.ndim != 1 and array.shape == layout.extents and kind.bits % 8 == 0:
+        if array.flags.c_contiguous and _is_row_major(layout):
+            return array.reshape(-1).view(carrier(kind))
         own = tensor(array)
         if own.layout.equivalent(layout):
             return own.raw.view(carrier(kind))
@@ -97,6 +100,11 @@ def _of_array(array: NDArray[Any], layout: Layout, kind: Element, what: str) -> 
         hint="pass its memory: x.reshape(-1), or copy it first (numpy.ascontiguousarray)",
         shape=array.shape,
     )
+
+
+@lru_cache(maxsize=1024)
+def _is_row_major(layout: Layout) -> bool:
+    return Layout.row_major(layout.extents).equivalent(layout)
 
 
 def for_library_of(x: Any, made: NDArray[Any], flat: NDArray[Any]) -> Any:

@@ -121,6 +121,8 @@ class Plan(Immutable, Called):
             result = self._tensor_like(x, out) if isinstance(x, Tensor) else for_library_of(x, out, out)
         source = flat_memory(x, self.source, self.element.element, "source")
         target = flat_memory(out, self.target, self.dst_element.element, "target")
+        if progress is None and self._compiled is not None and self._compiled(source, target, self._threads) == 0:
+            return result
         check_memory(self, source, target)
         if progress is None:
             copy_flat(self, source, target)

@@ -88,6 +88,7 @@ _CODES = {
 _INTEGERS = "bhilqBHILQ"
 
 
+@cache
 def carrier(kind: Element) -> np.dtype[Any]:
     """numpy's type that elements are passed as: the stored one, or integers of its width where no buffer has it."""
     import numpy as np

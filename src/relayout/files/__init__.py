@@ -64,8 +64,12 @@ def kind_of(path: str | PathLike[str], among: Container[str] = _READERS) -> str:
         raise bad(where, "it is a folder, and no Zarr.", f"name a file in it, as in {where / 'model.safetensors'}")
     if where.suffix in _OF_TORCH:
         raise bad(where, "files of PyTorch are neither read nor written.", FROM_TORCH)
-    suffixes = ", ".join([suffix for suffix, kind in _SUFFIXES.items() if kind in among])
-    raise bad(where, "its name does not tell what kind of file it is.", f"end it with one of {suffixes}")
+    raise bad(where, "its name does not tell what kind of file it is.", _endings(among))
+
+
+def _endings(among: Container[str]) -> str:
+    """The way out of a name."""
+    return f"end it with one of {', '.join([suffix for suffix, kind in _SUFFIXES.items() if kind in among])}"
 
 
 def open_source(path: str | PathLike[str], **raw: Any) -> Source:
@@ -108,7 +112,7 @@ def plan_destination(
     where = Path(path)
     kind = kind or kind_of(where, _PLANNERS)
     if kind not in _PLANNERS:
-        raise bad(where, f"{kind} files are read, not written.", f"write one of {', '.join(_PLANNERS)}")
+        raise bad(where, f"{kind} files are read, not written.", _endings(_PLANNERS))
     for p in planned:
         if any("\ud800" <= c <= "\udfff" for c in p.name):
             raise bad(where, "its name is no text.", "rename the tensor, or the file that it is named after", p.name)

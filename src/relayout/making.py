@@ -153,7 +153,14 @@ def from_logical(
     elif interface is None:
         means = Plain(element(source.dtype))
     made = empty(layout, means, source.shape, fill=fill, axes=axes, left_pad=left_pad, right_pad=right_pad)
-    return made.copy_from(source)
+    try:
+        data = tensor(source)
+    except ShapeError:  # values that are no memory of elements: misaligned, of another byte order, or below a byte
+        return made.copy_from(source)
+    from .repack.plan import plan
+
+    plan(data.layout, made.layout, data.interface, made.interface)(data, made)
+    return made
 
 
 def placement(x: Layout | Format | str, kind: Element | None = None) -> Layout | Format:

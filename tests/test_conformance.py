@@ -431,6 +431,15 @@ PASTED = [
     ("make_layout(make_shape(Int<2>{}, make_shape(3, 4)), LayoutRight{})", "(2,(3,4)):(12,(4,1))"),
     ("make_layout(make_shape(2, 3), GenColMajor{})", "(2,3):(1,2)"),
     ("Layout<Shape<_8,_4>>{}", "(8,4):(1,8)"),
+    ("using L = decltype(make_layout(Shape<_8,_4>{}, Stride<_4,_1>{}));", "(8,4):(4,1)"),
+    (
+        """using SmemLayoutAtom = decltype(
+            composition(Swizzle<3, 3, 3>{},
+                        // rows of 128 bytes
+                        Layout<Shape<_8, Int<64>>,
+                               Stride<Int<64>, _1>>{}));""",
+        "cute:Sw<3,3,3> o 0 o (8,64):(64,1)",
+    ),
     ("cute::Layout<cute::tuple<cute::_8, cute::C<4> >, cute::tuple<cute::constant<int, 4>, cute::_1> >", "(8,4):(4,1)"),
     ("cute.make_layout((8, 4), stride=(4, 1))", "(8,4):(4,1)"),
     ("f32[8, 16][16, 1]cuda:0", "(8,16):(16,1)"),

@@ -14,11 +14,16 @@ from typing import Any
 from ..basis import E
 from ..format import Format
 from ..layout import Layout
+from ..swizzle import Swizzle
 from .refusal import cannot, shaped
 from .scan import Scanner, written
 
 _POINTER = re.compile(r"\s*(?:o\s*)?_?(?:(?:[sgrt]mem_)?(?:sub)?ptr|tmem_)\[(\d{1,4})b\]\([^()]*\)")
-_TYPED = re.compile(r"\s*(?:using\s+\w+\s*=\s*|auto\s+\w+\s*=\s*)?(?:cute(?:::|\.))?(?:Layout\s*<|make_layout\s*\()")
+_TYPED = re.compile(
+    r"(?:(?:using|auto)\s+\w+\s*=\s*)?(?P<around>(?:decltype\s*\(\s*)?"
+    r"(?:(?:cute::)?composition\s*\(\s*(?:cute::)?Swizzle\s*(?P<swizzle><)[\d\s,-]*>\s*\{\s*\}\s*,\s*)?)"
+    r"(?:cute(?:::|\.))?(?:Layout\s*<|make_layout\s*\()"
+)
 _READ_OVER = re.compile(r"\b(?:cute|std)::|\{\s*\}|\bstride\s*=")
 _NAMES = re.compile(r"\b(?:Shape|Stride|tuple)\s*<|\bmake_(?:shape|stride|tuple|coord)\s*\(")
 _STATIC = re.compile(r"\b(?:Int|C|(?:integral_)?constant)\s*<\s*(?:\w+\s*,\s*)?(-?\d+)\s*>\s*(?:\(\))?")
@@ -53,8 +58,9 @@ def _text(layout: Layout, mark: str) -> str:
 
 def parse(text: str) -> Layout:
     scan = Scanner(text, "cute", "((3,2),4):((1,6),12)")
-    if typed := _TYPED.match(scan.text):
-        return _typed(scan, typed.end())
+    scan.peek()
+    if typed := _TYPED.match(scan.text, scan.position):
+        return _typed(scan, typed)
     swizzle, offset = None, 0
     pointer = _POINTER.match(scan.text)
     if pointer:
@@ -75,22 +81,27 @@ def parse(text: str) -> Layout:
     return Layout(shape, stride, offset=offset, swizzle=swizzle)
 
 
-def _typed(scan: Scanner, start: int) -> Layout:
-    """The layout of a C++ type or call, whose arguments begin at ``start``."""
-    scan.text = _as_tuples(scan.text, start)
-    scan.position = start
-    if dynamic := _DYNAMIC.search(scan.text, start):
+def _typed(scan: Scanner, typed: re.Match[str]) -> Layout:
+    """The layout of a C++ type or call, whose arguments follow on what was matched; a swizzle may be around it."""
+    swizzle = None
+    if typed["swizzle"]:
+        scan.position = typed.start("swizzle")
+        swizzle = scan.swizzle()
+    scan.text = _as_tuples(scan.text, typed.end())
+    scan.position = typed.end()
+    if dynamic := _DYNAMIC.search(scan.text, scan.position):
         raise scan.unknown(dynamic.group())
     shape = scan.sizes(scan.tuple_())
     layout = Layout(shape)
     if scan.accept(","):
         order = next((name for name in _COMPACT if scan.accept(name)), "")
         layout = _COMPACT[order](shape) if order else Layout(shape, scan.tuple_())
-    scan.expect(")")
+    for _ in range(1 + typed["around"].count("(")):
+        scan.expect(")")
     scan.name()
     scan.accept(";")
     scan.end()
-    return layout
+    return layout if swizzle is None else layout.with_swizzle(Swizzle(*swizzle))
 
 
 def _vector(coordinate: Any, path: tuple[int, ...] = ()) -> Any:

@@ -58,10 +58,45 @@ template <int W, int K> struct Indices {
 
 template <int W, int K> alignas(64) constexpr Indices<W, K> indices{};
 
+// The widest vectors whose lanes, of as many rows, fill whole vectors.
+template <int K> using Woven = std::conditional_t<(K * 16 >= Wide::bytes), Wide, Vec32>;
+
+// K rows of a vector each, for K a power of 2. Shuffles leave in lane l of vector o what belongs at lane l * K + o.
+template <int W, int K, typename V, bool stream>
+inline void weave_vectors(const Byte *source, Byte *target, const Int *rows, Int at, Int ahead) {
+    constexpr int L = V::bytes / 16;
+    if (ahead && at % line == 0)
+        for (int k = 0; k < K; ++k) prefetch(source + rows[k] + at + ahead);
+    V x[K];
+#pragma GCC unroll 8
+    for (int k = 0; k < K; ++k) x[k] = V::load(source + rows[k] + at);
+    shuffle<W>(x);
+    if constexpr (K > 2) shuffle<W>(x);
+    if constexpr (K > 4) shuffle<W>(x);
+#pragma GCC unroll 8
+    for (int g = 0; g < K / L; ++g) {
+        V y[L];
+#pragma GCC unroll 4
+        for (int l = 0; l < L; ++l) y[l] = x[g * L + l];
+        V::swap_lanes(y);
+#pragma GCC unroll 4
+        for (int l = 0; l < L; ++l) put<V, stream>(y[l], target + (l * (K / L) + g) * V::bytes);
+    }
+}
+
 template <int W, int K, bool stream>
 Int weave_ways(const Byte *source, Byte *target, const Int *rows, Int count, Int ahead) {
-    constexpr Int E = 16 / W;
     Int j = 0;
+    if constexpr (K == 2 || K == 4 || K == 8) {
+        // Single bytes, and many rows around the cache, are slower in wide vectors.
+        using V = std::conditional_t<(W > 1 && (K == 2 || !stream)), Woven<K>, Vec16>;
+        for (constexpr Int E = V::bytes / W; j + E <= count; j += E)
+            weave_vectors<W, K, V, stream>(source, target + j * K * W, rows, j * W, ahead);
+        for (constexpr Int E = 16 / W; j + E <= count; j += E)
+            weave_vectors<W, K, Vec16, stream>(source, target + j * K * W, rows, j * W, ahead);
+        return j;
+    }
+    constexpr Int E = 16 / W;
     for (; j + E <= count; j += E, target += K * 16) {
         Vec16 x[K];
 #pragma GCC unroll 8
@@ -70,20 +105,12 @@ Int weave_ways(const Byte *source, Byte *target, const Int *rows, Int count, Int
             if (ahead && (j / E) % 4 == 0) prefetch(from + ahead);
             x[k] = Vec16::load(from);
         }
-        if constexpr (K == 2 || K == 4 || K == 8) {
-            shuffle<W>(x);
-            if constexpr (K > 2) shuffle<W>(x);
-            if constexpr (K > 4) shuffle<W>(x);
 #pragma GCC unroll 8
-            for (int o = 0; o < K; ++o) put<Vec16, stream>(x[o], target + o * 16);
-        } else {
+        for (int o = 0; o < K; ++o) {
+            Vec16 y = lookup(x[0], Vec16::load(indices<W, K>.woven[o][0]));
 #pragma GCC unroll 8
-            for (int o = 0; o < K; ++o) {
-                Vec16 y = lookup(x[0], Vec16::load(indices<W, K>.woven[o][0]));
-#pragma GCC unroll 8
-                for (int k = 1; k < K; ++k) y = either(y, lookup(x[k], Vec16::load(indices<W, K>.woven[o][k])));
-                put<Vec16, stream>(y, target + o * 16);
-            }
+            for (int k = 1; k < K; ++k) y = either(y, lookup(x[k], Vec16::load(indices<W, K>.woven[o][k])));
+            put<Vec16, stream>(y, target + o * 16);
         }
     }
     return j;
@@ -147,6 +174,10 @@ void weave_all(const Byte *s, Byte *t, const Int *rows, Int count, const Repeat 
     constexpr Int whole = line / (K * W & -(K * W));
     constexpr Int E = whole * W < 16 ? 16 / W : whole;
     const Int times = repeat.count, ss = repeat.source, ts = repeat.target;
+    if (count % E == 0 && (reinterpret_cast<std::uintptr_t>(t) | std::uintptr_t(ts)) % line == 0) {
+        for (Int r = 0; r < times; ++r, s += ss, t += ts) weave_ways<W, K, stream>(s, t, rows, count, ahead);
+        return;
+    }
     for (Int r = 0; r < times; ++r, s += ss, t += ts) {
         Int done = 0;
         if constexpr (stream) {
@@ -166,8 +197,8 @@ void weave_all(const Byte *s, Byte *t, const Int *rows, Int count, const Repeat 
     }
 }
 
-// Around the cache, where rows lie a page apart, a line of each is put together first: parts of such lines do not wait
-// side by side.
+// Around the cache, where rows lie a page apart or are many, a line of each is put together first: parts of such lines do
+// not wait side by side.
 template <int W, int K>
 Int unweave_lines(const Byte *s, Byte *t, const Int *rows, int used, Int count, Int ahead) {
     constexpr Int E = line / W;
@@ -200,7 +231,7 @@ void unweave_joined(const Byte *s, Byte *t, const Int *rows, Int count, Int per_
 template <int W, int K, bool stream>
 void unweave_all(const Byte *s, Byte *t, const Int *rows, int used, Int count, const Repeat &repeat, Int ahead) {
     const Int times = repeat.count, ss = repeat.source, ts = repeat.target, bytes = count * W;
-    const bool apart = stream && used > 1 && (rows[1] - rows[0]) % 4096 == 0;
+    const bool apart = stream && used > 1 && (used > 4 || (rows[1] - rows[0]) % 4096 == 0);
     if (apart && used == K && bytes % 16 == 0 && bytes < line && ts == bytes && times * bytes % line == 0)
         return unweave_joined<W, K>(s, t, rows, count, line / bytes, repeat, ahead);
     const bool lines = apart && bytes % line == 0;

@@ -28,10 +28,12 @@ RGB to planes;u8;8x1080x1920x=3;row;0 3 1 2;back
 RGBA to planes;u8;8x1080x1920x=4;row;0 3 1 2;back
 crouton;u8;16x224x224x=64;row;htp:R4Crouton;back
 crouton padded;u8 f16;16x217x221x=50;row;htp:R4Crouton;back
+crouton2;f16;16x224x224x=64;row;htp:R4Crouton2;back
 crouton 4x1;u8;16x224x224x=64;row;htp:R4Crouton4x1;back
 crouton 2x2;u8;16x224x224x=64;row;htp:R4Crouton2x2;back
 conv weights;u8;=1x=1x4096x8192;row;htp:weights;back
 conv weights;f16;=1x=1x4096x8192;row;3 2 0 1 / 2,16 3,32 2,2;back
+nChw8c;u8;16x=64x224x224;row;onednn:nChw8c;back
 nChw16c;f32;8x=64x224x224;row;onednn:nChw16c;back
 nChw16c padded;f32;16x=60x113x113;row;onednn:nChw16c;back
 tiles 128x128;f16;8192x8192;row;0 1 / 0,128 1,128;back

@@ -293,3 +293,11 @@ def test_limits_and_odd_words() -> None:
         rl.render(rl.Layout(((0, 1),), ((1, 1),)), "htp")
     odd = rl.Layout(((), 3), ((), 1))
     assert Format.parse(rl.render(odd, "format")).layout((1, 3)).equivalent(odd)
+
+
+def test_factors_make_the_format_again() -> None:
+    for text in ("1 0", "0 1 2 3 / 1,8 2,8 3,32", "3 2 0 1 / 2,8 3,32 2,4", "0 1 / 0,4 0,2 1,3"):
+        made = Format.parse(text)
+        assert Format(made.rank, made.factors) == made
+    with pytest.raises(rl.ShapeError, match="leave a gap: 16 where 8 is next"):
+        Format(1, [(0, 0, 16), (0, 8, 1)])

@@ -41,7 +41,7 @@ def checked_factors(rank: int, factors: Sequence[Sequence[int]]) -> tuple[Factor
         )
     pairs = [tuple([as_int(x, "a factor") for x in f]) for f in given]
     for p in pairs:
-        if len(p) not in (2, 3) or not 0 <= p[0] < rank or p[1] < 0 or (len(p) == 3 and (p[2] < 1 or not p[1])):
+        if len(p) not in (2, 3) or not 0 <= p[0] < rank or p[1] < 0 or (len(p) == 3 and p[2] < 1):
             raise ShapeError(
                 f"{p} is no factor of a format of rank {rank}.",
                 hint="write (dimension, size) with size 0 for the rest, or (dimension, size, place value)",
@@ -68,7 +68,7 @@ def with_steps(rank: int, pairs: Sequence[tuple[int, ...]]) -> tuple[Factor, ...
             steps[k] = pairs[k][2] if len(pairs[k]) == 3 else running
             running *= pairs[k][1] or 1
         running = 1
-        for k in sorted(mine[1:], key=lambda k: (steps[k], pairs[k][1])):
+        for k in [*sorted(mine[1:], key=lambda k: (steps[k], pairs[k][1])), mine[0]]:
             if steps[k] != running:
                 raise ShapeError(
                     f"the place values of dimension {d} leave a gap: {steps[k]} where {running} is next.",
@@ -76,7 +76,6 @@ def with_steps(rank: int, pairs: Sequence[tuple[int, ...]]) -> tuple[Factor, ...
                     factors=tuple(pairs),
                 )
             running *= pairs[k][1]
-        steps[mine[0]] = running
     return tuple([Factor(p[0], p[1], s) for p, s in zip(pairs, steps)])
 
 

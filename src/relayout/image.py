@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import product as cartesian
 from typing import TYPE_CHECKING, Any
 
@@ -51,6 +52,7 @@ def inner_range(layout: Layout) -> tuple[int, int]:
     return layout.offset + sum(s[0] for s in spans), layout.offset + sum(s[1] for s in spans)
 
 
+@lru_cache(maxsize=1024)
 def offset_range(layout: Layout) -> tuple[int, int]:
     """The smallest and the largest offset of any logical coordinate, swizzle included."""
     low, high = inner_range(layout)

@@ -16,7 +16,7 @@ KEPT_FROM = 64 << 20
 """Sources of fewer bytes may stay in the cache as they are."""
 
 LET_GO = 16 << 20
-"""About so many bytes of a source are kept when the last are read, and let go."""
+"""The tiles of the last so many bytes let go of what they read: no more is kept at the end."""
 
 
 class Memory(NamedTuple):
@@ -135,7 +135,7 @@ class Frame:
         ]
 
     def let_go(self, count: int, lines: list[str]) -> list[str]:
-        """The lines that let go, in the last tiles: what is kept would be in the way of other kernels."""
+        """A loop over lines that let go, in the last tiles: what is kept would be in the way of other kernels."""
         if self.let_go_from is None:
             return []
         return [f"if (block >= {self.let_go_from}u) {{", *self.loop(count, lines, seldom=True), "}"]

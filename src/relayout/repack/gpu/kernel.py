@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import gcd, prod
 from typing import NamedTuple
 
@@ -122,8 +123,7 @@ class _Writer(Staging):
         each = len(chunk.starts)
         first = self.loop(self.count, [*self.head(), *self.reads("x")])
         second = self.loop(self.count, [*self.head(), *self.writes("x")])
-        third = self.let_go(self.count, [*self.head(), *self.lets_go()]) if chunk.width == VECTOR else []
-        return indented([*self.block(), f"{kind} x[{self.rounds * each}];", *first, *second, *third])
+        return indented([*self.block(), f"{kind} x[{self.rounds * each}];", *first, *second, *self.let_go_of_chunks()])
 
     def head(self) -> list[str]:
         lanes = list(self.tile.lanes)
@@ -159,29 +159,32 @@ class _Writer(Staging):
             if self.masked:
                 low, high = self.memory.readable
                 lines.append(f"{name} = {kind}{'()' if chunk.width < 8 else '{}'};")
-                lines += self.where_data(base, start, f"{name} = {verb}(p);")
-                lines += [*self.partly(name, chunk.width, low, high), "}"]
+                lines += self.where_data(base, start, f"{name} = {verb}(p);", self.partly(name, chunk.width, low, high))
             else:
                 lines.append(f"{name} = {value};")
         return lines
 
-    def where_data(self, base: str, start: int, does: str) -> list[str]:
-        """What is done with a chunk at ``p`` that holds data and may be read; the brace is left open."""
+    def where_data(self, base: str, start: int, does: str, otherwise: Sequence[str] = ()) -> list[str]:
+        """What is done with a chunk at ``p`` that holds data: where all of it may be read, and where not."""
         some = " && ".join([self.touches(axis) for axis in self.masked])
         low, high = self.memory.readable
         inside = f"p - source >= {low}ll && p - source + {self.chunk(SOURCE).width} <= {high}ll"
-        return [f"if ({some}) {{", f"const u8 *const p = {self.at(SOURCE, base, start)};", f"if ({inside}) {does}"]
+        spot = f"const u8 *const p = {self.at(SOURCE, base, start)};"
+        return [f"if ({some}) {{", spot, f"if ({inside}) {does}", *otherwise, "}"]
 
-    def lets_go(self) -> list[str]:
-        """The same chunks, which the cache keeps no longer."""
-        lines: list[str] = []
+    def let_go_of_chunks(self) -> list[str]:
+        """The chunks that were read, where the cache keeps them."""
+        chunk = self.chunk(SOURCE)
+        if chunk.width != VECTOR:
+            return []
+        lines = self.head()
         base = self.spots(SOURCE, lines)
-        for start in self.chunk(SOURCE).starts:
+        for start in chunk.starts:
             if self.masked:
-                lines += [*self.where_data(base, start, "let_go(p);"), "}"]
+                lines += self.where_data(base, start, "let_go(p);")
             else:
                 lines.append(f"let_go({self.at(SOURCE, base, start)});")
-        return lines
+        return self.let_go(self.count, lines)
 
     def partly(self, name: str, width: int, low: int, high: int) -> list[str]:
         """The elements of a chunk at the ends of the memory, one by one."""

@@ -22,7 +22,7 @@ class Staging(Frame):
         # A run holds positions of its own parts, and of those that read it again.
         held = [*image.run, *[part for part, _ in image.rows if not part.step(SOURCE)]]
         low, high = self.memory.readable
-        lines = [f"const u32 v = u % {image.vectors}u;", f"u /= {image.vectors}u;", *self.indices(rows, "r")]
+        lines = self.vector_of(image, rows)
         for axis in self.masked:
             if not any(part.axis == axis for part in (*rows, *self.tile.grid)):
                 continue
@@ -50,6 +50,10 @@ class Staging(Frame):
             lines.append(f"else for (int k = 0; k < 16; k += {unit}) {some}")
         return indented([*self.block(), *self.loop(self.loads(image), lines), "fetched();"])
 
+    def vector_of(self, image: Image, rows: list[Part]) -> list[str]:
+        """Which vector of a run is a thread's, and which run."""
+        return [f"const u32 v = u % {image.vectors}u;", f"u /= {image.vectors}u;", *self.indices(rows, "r")]
+
     def source_rows(self, image: Image) -> list[Part]:
         """The parts that runs of the source are apart by."""
         return [part for part, _ in image.rows if part.step(SOURCE)]
@@ -76,8 +80,7 @@ class Staging(Frame):
         """The vectors that were loaded, where the cache keeps them."""
         if not self.loads_vectors(image) or not self.is_even(image):
             return []
-        lines = [f"const u32 v = u % {image.vectors}u;", f"u /= {image.vectors}u;"]
-        lines += self.indices(self.source_rows(image), "r")
+        lines = self.vector_of(image, self.source_rows(image))
         lines.append(f"let_go(source + {self.row_start(image)} + int(v) * 16);")
         return self.let_go(self.loads(image), lines)
 
@@ -88,7 +91,7 @@ class Staging(Frame):
             return ""
         unit = self.bytes[TARGET]
         rows = [part for part, _ in image.rows]
-        lines = [f"const u32 v = u % {image.vectors}u;", f"u /= {image.vectors}u;", *self.indices(rows, "r")]
+        lines = self.vector_of(image, rows)
         inside = {part.axis for part in image.run}
         for axis in self.masked:
             its = self.axes[axis]

@@ -48,9 +48,14 @@ def check_memory(plan: Plan, x: NDArray[Any], out: NDArray[Any]) -> None:
         raise Overlap("source and target share memory.", hint="copy the source first")
 
 
+def copied_at_once(plan: Plan, x: NDArray[Any], out: NDArray[Any]) -> bool:
+    """Whether the compiled core has done it all; it leaves memory alone that is too short, shared or read-only."""
+    return plan._compiled is not None and plan._compiled(x, out, plan._threads) == 0
+
+
 def copy_flat(plan: Plan, x: NDArray[Any], out: NDArray[Any]) -> None:
     """Fill and copy between flat memories that are known to fit."""
-    if plan._compiled is not None and plan._compiled(x, out, plan._threads) == 0:
+    if copied_at_once(plan, x, out):
         return
     kind = plan.dst_element.element
     converts = plan.element != plan.dst_element

@@ -21,7 +21,7 @@ from ..tensor import Tensor, _check_channels
 from .blocks import Block, blocks
 from .buffers import check_tensor, flat_memory, for_library_of, needs_table
 from .called import Called
-from .copying import as_tensor, check_apart, check_memory, copy_blocks, copy_flat, fill_range
+from .copying import as_tensor, check_apart, check_memory, copied_at_once, copy_blocks, copy_flat, fill_range
 from .gpu import on_device
 from .loops import check_extents
 from .places import box_range, check_in_memory, prove_places
@@ -121,7 +121,7 @@ class Plan(Immutable, Called):
             result = self._tensor_like(x, out) if isinstance(x, Tensor) else for_library_of(x, out, out)
         source = flat_memory(x, self.source, self.element.element, "source")
         target = flat_memory(out, self.target, self.dst_element.element, "target")
-        if progress is None and self._compiled is not None and self._compiled(source, target, self._threads) == 0:
+        if progress is None and copied_at_once(self, source, target):
             return result
         check_memory(self, source, target)
         if progress is None:

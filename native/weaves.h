@@ -174,6 +174,7 @@ void weave_all(const Byte *s, Byte *t, const Int *rows, Int count, const Repeat 
     constexpr Int whole = line / (K * W & -(K * W));
     constexpr Int E = whole * W < 16 ? 16 / W : whole;
     const Int times = repeat.count, ss = repeat.source, ts = repeat.target;
+    // Whole lines only: short rows have no time for what follows.
     if (count % E == 0 && (reinterpret_cast<std::uintptr_t>(t) | std::uintptr_t(ts)) % line == 0) {
         for (Int r = 0; r < times; ++r, s += ss, t += ts) weave_ways<W, K, stream>(s, t, rows, count, ahead);
         return;

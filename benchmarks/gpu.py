@@ -6,9 +6,9 @@ Workloads are written as for benchmarks/repack.py, and run in both directions. A
 padding; "large" is the shape as written. Every result is written over junk and compared, byte by byte, with torch's
 reshape, pad, permute and contiguous. Contenders take turns, between events on the device, each after the cache was
 flushed, and the median is shown: as a fraction of the rate of ``Tensor.copy_``, over as many bytes as the repack reads
-(elements) and writes (padding too).
-At sizes that the cache holds a turn is many calls one after the other, so that the time of a launch counts, and the
-table shows microseconds of one call. "first" is the first call: planning, compiling and loading.
+(elements) and writes (padding too). At sizes that the cache holds a turn is many calls one after the other, so that the
+time of a launch counts, and the table shows microseconds of one call. "first" is the first call: planning, compiling
+and loading.
 """
 
 from __future__ import annotations

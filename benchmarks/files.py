@@ -75,7 +75,7 @@ WORKLOADS = {
 PEAK = "print([int(line.split()[1]) for line in open('/proc/self/status') if line.startswith('VmHWM')][0])"
 
 OURS = f"""
-from relayout.cli import main
+from relayout.cli.main import main
 try:
     main()
 finally:

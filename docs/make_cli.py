@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 from click.testing import CliRunner
 
-from relayout.cli import relayout
+from relayout.cli.main import relayout
 
 ROOT = Path(__file__).parent.parent
 PAGES = (ROOT / "docs" / "cli.md", ROOT / "README.md")

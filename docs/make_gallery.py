@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 import relayout as rl
-from relayout.draw.drawing import Drawing
+from relayout.drawing.drawing import Drawing
 
 DOCS = Path(__file__).parent
 

@@ -6,7 +6,7 @@ import re
 import xml.etree.ElementTree as ElementTree
 from typing import NamedTuple
 
-from relayout.draw.drawing import Drawing
+from relayout.drawing.drawing import Drawing
 
 SVG = "{http://www.w3.org/2000/svg}"
 NODE = re.compile(r"\\node(?:\[([^\]]*)\])?(?: \(\w+\))? at \(([-\d.]+),([-\d.]+)\) \{(.*)\};")

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from relayout.elements import element
-from relayout.files import plan_destination
+from relayout.elements.types import element
 from relayout.files.entry import Destination, Planned
+from relayout.files.jobs.sealing import seal
 from relayout.files.record import Record
-from relayout.files.sealing import seal
+from relayout.files.registry import plan_destination
 
 
 def fulfil(plan: Destination, data: Mapping[str, bytes]) -> None:

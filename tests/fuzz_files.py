@@ -15,14 +15,14 @@ import atheris
 
 with atheris.instrument_imports(include=["relayout"]):
     import relayout as rl
-    import relayout.files.gguf
+    import relayout.files.containers.gguf
+    import relayout.files.containers.npz
+    import relayout.files.containers.onnx
+    import relayout.files.containers.raw
+    import relayout.files.containers.safetensors
+    import relayout.files.containers.zarr
+    import relayout.files.jobs.repack_file
     import relayout.files.mapped
-    import relayout.files.npz
-    import relayout.files.onnx
-    import relayout.files.raw
-    import relayout.files.repack_file
-    import relayout.files.safetensors
-    import relayout.files.zarr
 
 import numpy as np
 

@@ -8,7 +8,7 @@ from math import prod
 from typing import Any, NamedTuple
 
 import relayout as rl
-from relayout.repack.plan import Plan
+from relayout.engine.plan import Plan
 
 TYPES = ("uint8", "uint16", "float32", "float64", "complex128")
 CROUTON, WEIGHTS, CHANNELS = "0 1 2 3 / 1,8 2,8 3,32", "3 2 0 1 / 2,8 3,32 2,4", "0 1 2 3 / 1,16"
@@ -173,7 +173,7 @@ def sample(plan: Plan, seed: int) -> bytes:
     """Memory for the source of a plan: random bits, and of floats and integers those that are special."""
     import numpy as np
 
-    from relayout.elements import storage_dtype
+    from relayout.elements.types import storage_dtype
 
     count = plan.source.max_offset + 1 if plan.source.size else 0
     kind = plan.element.element.underlying

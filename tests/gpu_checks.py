@@ -14,7 +14,7 @@ import numpy as np
 
 import gpu_cases
 import relayout as rl
-from relayout.repack.gpu import frame
+from relayout.engine.gpu import frame
 
 CHECKS: dict[str, Callable[[], Any]] = {}
 

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from gpu_host import compiled
-from relayout.repack.gpu import CUDA, arrays, driver, foreign
-from relayout.repack.gpu import run as device_run
+from relayout.engine.gpu import CUDA, arrays, driver, foreign
+from relayout.engine.gpu import run as device_run
 
 CONTEXT, OTHER = 77, 78
 
@@ -135,7 +135,7 @@ class Immutable:
     @staticmethod
     def taken(made: Any) -> Immutable:
         """The array of a capsule, whose memory is freed with it."""
-        from relayout.dlpack import description, shape_and_strides
+        from relayout.elements.dlpack import description, shape_and_strides
 
         assert made.__dlpack_device__() == (CUDA, 0)
         capsule = made.__dlpack__(stream=9)

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from relayout.repack.gpu.kernel import Kernel
-from relayout.repack.gpu.prelude import HOST
+from relayout.engine.gpu.kernel import Kernel
+from relayout.engine.gpu.prelude import HOST
 
 COMPILER = shutil.which("g++") or shutil.which("c++")
 

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from relayout import Format, Layout, Plain, ScaleOffset
-from relayout.elements import element, storage_dtype
+from relayout.elements.types import element, storage_dtype
+from relayout.engine.conversion import conversion
+from relayout.engine.dims import dims
+from relayout.engine.general import General
 from relayout.native import native
-from relayout.repack.conversion import conversion
-from relayout.repack.dims import dims
-from relayout.repack.general import General
 
 KINDS = ["uint8", "uint16", "uint32", "uint64", "complex128"]
 CONVERSIONS = [

@@ -32,8 +32,8 @@ from relayout import (
     WindowError,
     parse,
 )
-from relayout.compare import compare as compare_layouts
-from relayout.dialects import BUILT_IN
+from relayout.dialects.registry import BUILT_IN
+from relayout.layout.comparison import compare as compare_layouts
 
 BIG = 2**63
 HUGE = 2**200

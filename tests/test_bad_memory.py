@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 import relayout as rl
 from crafted import CAPSULES, Producer
 from relayout import Layout
-from relayout.interface import ScaleOffset
-from relayout.making import empty, from_logical, tensor
-from relayout.tensor import Tensor
+from relayout.elements.interface import ScaleOffset
+from relayout.tensors.make import empty, from_logical, tensor
+from relayout.tensors.tensor import Tensor
 from support import coordinates, layouts, value
 
 # ---- too small, at either end --------------------------------------------------------------------------------

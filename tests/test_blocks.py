@@ -13,11 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import relayout as rl
-from relayout import Format, Layout, transfer
-from relayout.block_table import BlockTable, trimmed
-from relayout.interface import ScaleOffset
-from relayout.making import empty, from_logical
-from relayout.tensor import Tensor
+from relayout import Format, Layout
+from relayout.elements.interface import ScaleOffset
+from relayout.tensors import gather as transfer
+from relayout.tensors.block_table import BlockTable, trimmed
+from relayout.tensors.make import empty, from_logical
+from relayout.tensors.tensor import Tensor
 from support import coordinates, layouts, value
 
 CROUTON = rl.parse("htp:R4Crouton")

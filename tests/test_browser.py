@@ -338,8 +338,8 @@ def test_light_and_dark(opened: Open, tmp_path: Path) -> None:
 
 def test_texts_stay_texts(opened: Open, tmp_path: Path) -> None:
     """A name with markup in it is shown, not run."""
-    from relayout.draw.drawing import Drawing
-    from relayout.draw.scene import Axis, Grid, Pane, Scene
+    from relayout.drawing.drawing import Drawing
+    from relayout.drawing.scene import Axis, Grid, Pane, Scene
 
     evil = "</script><img src=x onerror=alert(1)>"
     axis = Axis(None, evil, (evil,), (0, 0))

@@ -20,7 +20,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import relayout as rl
-from relayout import Format, Layout, catalog
+from relayout import Format, Layout
+from relayout.format import catalog
 from support import layouts
 
 Array = np.ndarray[Any, Any]

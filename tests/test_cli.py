@@ -20,9 +20,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 import relayout as rl
-from relayout.cli import COMMANDS, answers, draw, failures, look
-from relayout.cli import relayout as group
+from relayout.cli import answers, draw, failures, look
 from relayout.cli.arguments import integers, tiler
+from relayout.cli.main import COMMANDS
+from relayout.cli.main import relayout as group
 from relayout.errors import error_classes
 
 ROOT = Path(__file__).parent.parent
@@ -486,7 +487,7 @@ def test_numbers_of_any_length_are_printed() -> None:
 
 
 def test_a_bug_is_one_line() -> None:
-    code = "import relayout.cli as c, relayout.cli.look as k; k.subject = None; c.main()"
+    code = "import relayout.cli.main as c, relayout.cli.look as k; k.subject = None; c.main()"
     done = subprocess.run([sys.executable, "-c", code, "show", "4:1"], capture_output=True, text=True, check=False)
     assert done.returncode == 70
     assert done.stderr.startswith("relayout made a mistake: TypeError")
@@ -495,7 +496,7 @@ def test_a_bug_is_one_line() -> None:
 
 WAITING = """
 import signal, sys, time
-import relayout.cli
+import relayout.cli.main
 signal.signal(signal.SIGINT, signal.default_int_handler)
 class Waiting:
     buffer = property(lambda self: self)
@@ -503,7 +504,7 @@ class Waiting:
         print("ready", file=sys.stderr, flush=True)
         time.sleep(60)
 sys.stdin = Waiting()
-relayout.cli.main()
+relayout.cli.main.main()
 """
 
 
@@ -709,7 +710,7 @@ def test_help_answers_at_once() -> None:
 
 
 def test_help_imports_no_command() -> None:
-    code = "import sys; from relayout.cli import relayout as r\ntry: r.main(['--help'])\nexcept SystemExit: pass\n"
+    code = "import sys; from relayout.cli.main import relayout as r\ntry: r.main(['--help'])\nexcept SystemExit: pass\n"
     code += "print(sorted(m for m in sys.modules if m in ('numpy', 'rich') or m.startswith('relayout.cli.')))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stdout.splitlines()[-1] == "['relayout.cli.answers', 'relayout.cli.failures', 'relayout.cli.streams']"
@@ -725,7 +726,7 @@ COMPLETIONS = [
     ("relayout show 4:1 --dtype bfl", "bfloat16"),
     ("relayout repack x.npy y.npy --dtype bfl", "bfloat16"),
 ]
-AS_COMMAND = "import sys; sys.argv = ['relayout']; from relayout.cli import main; main()"
+AS_COMMAND = "import sys; sys.argv = ['relayout']; from relayout.cli.main import main; main()"
 
 
 @pytest.mark.parametrize(("line", "expected"), COMPLETIONS)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import relayout as rl
 from relayout import Format, Layout
-from relayout.dialects import BUILT_IN
+from relayout.dialects.registry import BUILT_IN
 from support import layouts, table
 from test_format import formats
 

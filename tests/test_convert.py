@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from relayout import Plain, ScaleOffset
-from relayout.elements import element, storage_dtype
+from relayout.elements.types import element, storage_dtype
+from relayout.engine.conversion import Conversion, conversion
 from relayout.native import native
-from relayout.repack.conversion import Conversion, conversion
 
 if native is None:
     pytest.skip("needs the compiled core", allow_module_level=True)

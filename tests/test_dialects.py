@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import relayout as rl
 from relayout import E, Layout, Swizzle
-from relayout.dialects import BUILT_IN
+from relayout.dialects.registry import BUILT_IN
 from support import layouts
 
 ANY = layouts(window=True, swizzle=True, offset=True, negative=True)

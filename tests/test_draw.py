@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import relayout as rl
-from relayout.draw.colours import DARK, LIGHT, Theme
-from relayout.draw.drawing import HTML_CELLS, SVG_CELLS, Drawing
-from relayout.draw.scene import PADDING, PLAIN, Grid, Meaning, Pane, Scene
+from relayout.drawing.colours import DARK, LIGHT, Theme
+from relayout.drawing.drawing import HTML_CELLS, SVG_CELLS, Drawing
+from relayout.drawing.scene import PADDING, PLAIN, Grid, Meaning, Pane, Scene
 
 TILED = rl.Layout(((3, 2), (2, 2)), ((1, 6), (3, 12)))
 

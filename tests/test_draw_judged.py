@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 import relayout as rl
 from drawn import in_every_form, in_svg, table
 from relayout import Layout
-from relayout.draw.places import geometry, steps
-from relayout.draw.scene import CATEGORIES, PADDING, PLAIN, STEPS, Pane
-from relayout.draw.words import folded
+from relayout.drawing.places import geometry, steps
+from relayout.drawing.scene import CATEGORIES, PADDING, PLAIN, STEPS, Pane
+from relayout.drawing.words import folded
 from support import value
 
 FORMS = ("svg", "html", "text", "ansi", "tikz")

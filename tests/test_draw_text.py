@@ -29,12 +29,12 @@ from hypothesis import strategies as st
 import relayout as rl
 from drawn import in_every_form, in_svg, in_text, in_tikz
 from relayout import Layout
-from relayout.cli import relayout
-from relayout.draw import terminal
-from relayout.draw.colours import LIGHT
-from relayout.draw.drawing import Drawing
-from relayout.draw.scene import PADDING, PLAIN, Axis, Grid, Meaning, Pane, Scene
-from relayout.draw.tikz import escaped
+from relayout.cli.main import relayout
+from relayout.drawing import terminal
+from relayout.drawing.colours import LIGHT
+from relayout.drawing.drawing import Drawing
+from relayout.drawing.scene import PADDING, PLAIN, Axis, Grid, Meaning, Pane, Scene
+from relayout.drawing.tikz import escaped
 from support import layouts, value
 
 TILED = Layout(((3, 2), (2, 2)), ((1, 6), (3, 12)))

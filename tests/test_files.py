@@ -19,10 +19,10 @@ from hypothesis.extra import numpy as hnp
 
 import relayout as rl
 from file_support import field, fulfil, onnx_bytes, store
-from relayout.elements import element
-from relayout.files import kind_of, open_source, plan_destination
+from relayout.elements.types import element
 from relayout.files.entry import Planned
 from relayout.files.record import Record
+from relayout.files.registry import kind_of, open_source, plan_destination
 
 KINDS = ["x.npy", "x.npz", "x.safetensors", "x.safetensors.index.json", "x.zarr", "x.bin"]
 IMAGE = (np.arange(9 * 9 * 40) % 251).astype(np.uint8).reshape(1, 9, 9, 40)
@@ -145,7 +145,7 @@ def test_an_archive_is_sound_small_and_large(tmp_path: Path, monkeypatch: pytest
             assert same(rl.open(path)[key], x)
             assert open_source(path)[key].segments[0].start % 64 == 0
         # From here on every archive counts as too large for 32 bits.
-        monkeypatch.setattr("relayout.files.npz._MANY", 1)
+        monkeypatch.setattr("relayout.files.containers.npz._MANY", 1)
 
 
 def test_a_renamed_file_keeps_its_record(tmp_path: Path) -> None:
@@ -242,7 +242,7 @@ def test_they_read_our_safetensors(tmp_path: Path) -> None:
 
 def test_shards_are_cut_and_listed_as_others_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     numpys = pytest.importorskip("safetensors.numpy")
-    monkeypatch.setattr("relayout.files.safetensors.SHARD_BYTES", 100)
+    monkeypatch.setattr("relayout.files.containers.safetensors.SHARD_BYTES", 100)
     arrays = {f"t{k}": np.arange(10, dtype=np.float32) + k for k in range(5)}
     path = store(tmp_path / "model.safetensors.index.json", arrays)
     index = json.loads(path.read_text())
@@ -299,7 +299,7 @@ def test_a_cache_of_links_is_read(tmp_path: Path) -> None:
 
 def test_they_read_our_zarr(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     zarr = pytest.importorskip("zarr")
-    monkeypatch.setattr("relayout.files.zarr.CHUNK_BYTES", 100)
+    monkeypatch.setattr("relayout.files.containers.zarr.CHUNK_BYTES", 100)
     shapes = {"a": (4, 6, 5), "layers/0/w": (7, 11), "prime": (101, 3), "scalar": (), "none": (0, 3), "tiny": (2, 2)}
     arrays: dict[str, Any] = {name: np.arange(np.prod(s)).reshape(s).astype("f4") for name, s in shapes.items()}
     arrays |= {"flag": np.array([True, False]), "z": np.array([1j, 2])}
@@ -536,7 +536,7 @@ def test_gguf_is_read(tmp_path: Path) -> None:
 
 def test_block_sizes_are_ggufs_own() -> None:
     gguf = pytest.importorskip("gguf")
-    from relayout.files.gguf import _BLOCKS, _PLAIN
+    from relayout.files.containers.gguf import _BLOCKS, _PLAIN
 
     theirs = {int(kind): (kind.name, *sizes) for kind, sizes in gguf.GGML_QUANT_SIZES.items() if kind <= max(_BLOCKS)}
     assert set(theirs) <= {*_BLOCKS, *_PLAIN}

@@ -9,10 +9,10 @@ import pytest
 
 import relayout as rl
 from relayout import Layout
-from relayout.guards import check, describe
-from relayout.interface import ScaleOffset
-from relayout.making import from_logical, tensor
-from relayout.tensor import Tensor
+from relayout.ask.guards import check, describe
+from relayout.elements.interface import ScaleOffset
+from relayout.tensors.make import from_logical, tensor
+from relayout.tensors.tensor import Tensor
 
 TYPES = ["float32", "float64", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2", "int8", "int64"]
 TYPES += ["uint8", "bool", "complex64"]

@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 
 import relayout as rl
 from relayout import Layout, Swizzle
-from relayout.block_table import BlockTable
+from relayout.engine import general as general_module
+from relayout.engine.general import General
+from relayout.engine.loops import dimensions
 from relayout.native import native
-from relayout.repack import general as general_module
-from relayout.repack.general import General
-from relayout.repack.loops import dimensions
+from relayout.tensors.block_table import BlockTable
 from support import SWIZZLES, coordinates, leaves, value
 from test_loops import pairs
 

@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 import gpu_cases
 import relayout as rl
 from gpu_host import COMPILER, compiled, run
+from relayout.engine.conversion import conversion
+from relayout.engine.gpu import frame
+from relayout.engine.gpu.build import device_text, kernels
+from relayout.engine.gpu.convert import conversion_text
+from relayout.engine.gpu.network import Byte, Network
+from relayout.engine.gpu.tiles import MAX_BYTES
 from relayout.native import native
-from relayout.repack.conversion import conversion
-from relayout.repack.gpu import frame
-from relayout.repack.gpu.build import device_text, kernels
-from relayout.repack.gpu.convert import conversion_text
-from relayout.repack.gpu.network import Byte, Network
-from relayout.repack.gpu.tiles import MAX_BYTES
 
 needs_compiler = pytest.mark.skipif(COMPILER is None, reason="no C++ compiler: kernels are not run on the host")
 

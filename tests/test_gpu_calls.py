@@ -14,9 +14,9 @@ import pytest
 import relayout as rl
 from gpu_fake import OTHER, HostFunction, Immutable, Library, cuda
 from gpu_host import COMPILER
-from relayout.repack.gpu import arrays, driver, foreign
-from relayout.repack.gpu import run as device_run
-from relayout.repack.gpu.kernel import Kernel
+from relayout.engine.gpu import arrays, driver, foreign
+from relayout.engine.gpu import run as device_run
+from relayout.engine.gpu.kernel import Kernel
 
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="no C++ compiler: kernels are not run on the host")
 __all__ = ["cuda"]
@@ -100,7 +100,7 @@ def test_plans(cuda: Any) -> None:
 
 def test_tensors_of_torch(cuda: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     torch = pytest.importorskip("torch")
-    for module in (sys.modules["relayout.repack.run"], sys.modules["relayout.repack.plan"], arrays):
+    for module in (sys.modules["relayout.engine.repack"], sys.modules["relayout.engine.plan"], arrays):
         monkeypatch.setattr(module, "on_device", lambda x: isinstance(x, torch.Tensor))
     monkeypatch.setattr(arrays.Torch, "stream", lambda self, number: 3)
     x = torch.from_numpy(X.astype(np.float32))

@@ -17,11 +17,11 @@ from hypothesis import given
 import relayout as rl
 import relayout_pytest
 from relayout import Layout
-from relayout.block_table import BlockTable
-from relayout.guards import check, describe, expects, guard, guards_on
-from relayout.interface import ScaleOffset
-from relayout.making import from_logical, tensor
-from relayout.tensor import Tensor
+from relayout.ask.guards import check, describe, expects, guard, guards_on
+from relayout.elements.interface import ScaleOffset
+from relayout.tensors.block_table import BlockTable
+from relayout.tensors.make import from_logical, tensor
+from relayout.tensors.tensor import Tensor
 from support import coordinates, layouts, value
 
 NHWC = np.zeros((1, 6, 5, 4), np.float32)

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 import relayout as rl
 from file_support import field, gguf_bytes, onnx_bytes, store, text, valid_files
-from relayout.files.npz import _LOCAL
+from relayout.files.containers.npz import _LOCAL
 from relayout.files.record import Record
 
 HUGE = 1 << 62
@@ -383,7 +383,7 @@ def test_onnx_messages(tmp_path: Path, content: bytes) -> None:
 
 
 def test_messages_of_many_fields_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("relayout.files.protobuf.MAX_FIELDS", 1000)
+    monkeypatch.setattr("relayout.files.containers.protobuf.MAX_FIELDS", 1000)
     (tmp_path / "x.onnx").write_bytes(onnx_bytes() + field(1, 8) * 2000)
     refused(tmp_path / "x.onnx", "more than 1000 fields")
 

@@ -12,7 +12,8 @@ from itertools import product
 import pytest
 
 import relayout as rl
-from relayout import Format, Layout, catalog
+from relayout import Format, Layout
+from relayout.format import catalog
 
 Coordinate = tuple[int, ...]
 

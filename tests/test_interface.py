@@ -20,9 +20,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from relayout.elements import ELEMENTS, element, storage_dtype
+from relayout.elements.interface import Plain, ScaleOffset, as_interface
+from relayout.elements.types import ELEMENTS, element, storage_dtype
 from relayout.errors import LayoutError, NotExpressible, OutOfBounds, ShapeError
-from relayout.interface import Plain, ScaleOffset, as_interface
 
 QUANTISED = {
     "quint4": (0, 15),

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import relayout as rl
 from relayout import Layout, Swizzle
-from relayout.linear import LinearLayout
+from relayout.algebra.linear import LinearLayout
 from support import coordinates, layouts, leaves, value
 
 # ---- strategies and the truth --------------------------------------------------------------------------------

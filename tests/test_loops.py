@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import relayout as rl
 from relayout import Layout
-from relayout.repack.loops import nest
+from relayout.engine.loops import nest
 from support import SIGNED, coordinates, like, value
 from test_format import formats
 

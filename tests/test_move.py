@@ -21,7 +21,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 import relayout as rl
-from relayout.cli import move, relayout
+from relayout.cli import move
+from relayout.cli.main import relayout
 
 ROOT = Path(__file__).parent.parent
 
@@ -176,7 +177,7 @@ def test_a_file_does_not_get_the_number_of_a_closed_stream(folder: Path) -> None
     assert np.array_equal(np.load(folder / "y.npy"), rl.repack(np.load(folder / "x.npy"), "htp:R4Crouton"))
 
 
-UNREAD = "from relayout.cli import main, move; move.PLAIN_SECONDS = 0; main()"
+UNREAD = "from relayout.cli import move; from relayout.cli.main import main; move.PLAIN_SECONDS = 0; main()"
 
 
 def test_progress_that_nobody_reads_does_not_stop_a_run(folder: Path) -> None:
@@ -198,7 +199,7 @@ def test_an_answer_that_cannot_be_written_is_told(folder: Path) -> None:
 
 SLOW = """
 import os, signal, sys, time
-from relayout.cli import main, move
+from relayout.cli import move; from relayout.cli.main import main
 signal.signal(signal.SIGINT, signal.default_int_handler)
 move.PLAIN_SECONDS = 0
 write = os.pwrite
@@ -356,7 +357,7 @@ def test_a_file_larger_than_may_be_written(folder: Path) -> None:
 
 CUT = """
 import os
-from relayout.cli import main
+from relayout.cli.main import main
 write = os.pwrite
 os.pwrite = lambda *args: (os.truncate("x.npz", 30000), write(*args))[1]
 main()

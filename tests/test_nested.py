@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from relayout import nested
+from relayout.integers import nested
 from relayout.native import native
 
 pytestmark = pytest.mark.skipif(native is None, reason="the compiled core is not built")

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from relayout import native as native_module
-from relayout import offset_table as module
+from relayout.layout import offset_table as module
+from relayout.layout.offset_table import offset_table
 from relayout.native import native, native_available
-from relayout.offset_table import offset_table
 
 KERNELS = [pytest.param(None, id="pure")]
 if native_available():

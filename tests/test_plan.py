@@ -18,10 +18,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import relayout as rl
-from relayout import Format, Layout, Plan, catalog
-from relayout.repack import copying, general, program
-from relayout.repack import plan as plan_module
-from relayout.repack.program import compiled
+from relayout import Format, Layout, Plan
+from relayout.engine import copying, general, program
+from relayout.engine import plan as plan_module
+from relayout.engine.program import compiled
+from relayout.format import catalog
 from support import table
 from test_loops import pairs
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import relayout
-from relayout.cli import main
+from relayout.cli.main import main
 
 ROOT = Path(__file__).parent.parent
 

@@ -21,10 +21,11 @@ import numpy as np
 import pytest
 
 import relayout as rl
-from relayout.files import changes, open_source, pieces, room, running, runs, staging, tiles, work
-from relayout.files.crew import done_by
-from relayout.files.journal import Journal
-from relayout.files.rules import Rule, read_rules
+from relayout.files.jobs import changes, pieces, room, running, runs, staging, tiles, work
+from relayout.files.jobs.crew import done_by
+from relayout.files.jobs.journal import Journal
+from relayout.files.jobs.rules import Rule, read_rules
+from relayout.files.registry import open_source
 from relayout.files.sizes import as_bytes, as_words
 
 WORDS = {"uint8": "U8", "float32": "F32", "float16": "F16", "int16": "I16", "uint16": "BF16"}

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from relayout.elements import ELEMENTS, element, storage_dtype
+from relayout.elements.interface import Plain
+from relayout.elements.subbyte import get, pack, packed_bytes, put, unpack
+from relayout.elements.types import ELEMENTS, element, storage_dtype
 from relayout.errors import LayoutError, NotExpressible, OutOfBounds, Overlap
-from relayout.interface import Plain
-from relayout.subbyte import get, pack, packed_bytes, put, unpack
 
 BITS = st.integers(1, 7)
 

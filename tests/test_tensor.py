@@ -17,12 +17,13 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import relayout as rl
-from relayout import Format, Layout, transfer
-from relayout.elements import element, storage_dtype
-from relayout.interface import Plain, ScaleOffset
-from relayout.making import empty, from_logical, full, tensor
-from relayout.memory import ALIGNMENT
-from relayout.tensor import Tensor
+from relayout import Format, Layout
+from relayout.elements.interface import Plain, ScaleOffset
+from relayout.elements.memory import ALIGNMENT
+from relayout.elements.types import element, storage_dtype
+from relayout.tensors import gather as transfer
+from relayout.tensors.make import empty, from_logical, full, tensor
+from relayout.tensors.tensor import Tensor
 from support import coordinates, layouts, value
 
 WHOLE = ["uint8", "int16", "float32", "float64", "complex64", "int64", "bfloat16", "float8_e4m3fn", "float16"]

@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 
 import relayout as rl
-from relayout import Format, Layout, coreai
-from relayout.block_table import BlockTable
-from relayout.interface import ScaleOffset
-from relayout.making import empty, from_logical
-from relayout.tensor import Tensor
+from relayout import Format, Layout
+from relayout.elements.interface import ScaleOffset
+from relayout.format import interleave as coreai
+from relayout.tensors.block_table import BlockTable
+from relayout.tensors.make import empty, from_logical
+from relayout.tensors.tensor import Tensor
 from test_coreai_runtime import Apple, Case, constraints, memory_of, program_text, some_cases, tensor_type
 from test_htp_page import CROUTON, LISTINGS, Coordinate, walk
 

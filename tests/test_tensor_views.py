@@ -14,9 +14,9 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 import relayout as rl
 from relayout import Layout
-from relayout.interface import ScaleOffset
-from relayout.making import empty, from_logical, tensor
-from relayout.tensor import Tensor
+from relayout.elements.interface import ScaleOffset
+from relayout.tensors.make import empty, from_logical, tensor
+from relayout.tensors.tensor import Tensor
 from support import coordinates, layouts, value
 
 Array = np.ndarray[Any, Any]

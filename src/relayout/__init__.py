@@ -1,7 +1,8 @@
 """relayout: one exact model of tensor memory layouts, whoever's notation they come in."""
 
 from . import catalog, coreai
-from .algebra import (
+from ._version import __version__ as __version__
+from .algebra.algebra import (
     blocked_product,
     coalesce,
     complement,
@@ -24,11 +25,7 @@ from .algebra import (
     zipped_divide,
     zipped_product,
 )
-from .align import compare
-from .basis import E
-from .block_table import BlockTable
-from .blocks import MultipleBlocks, SingleBlock, UniformBlocks
-from .building import (
+from .algebra.building import (
     append,
     dice,
     domain_offset,
@@ -44,12 +41,22 @@ from .building import (
     with_shape,
     zip_modes,
 )
-from .compare import Comparison
-from .composed import ComposedLayout
-from .composition import composition
-from .dialects import parse, render
-from .draw.make import draw
-from .draw.text import format_layout, print_layout
+from .algebra.composed import ComposedLayout
+from .algebra.composition import composition
+from .algebra.linear import LinearLayout
+from .algebra.recast import downcast, recast_layout, upcast
+from .ask.comparing import compare
+from .ask.explain import explain
+from .ask.guards import check, expects
+from .ask.infer import Inference, infer
+from .ask.probes import probes
+from .ask.rosetta import rosetta
+from .dialects.registry import parse, render
+from .drawing.draw import draw
+from .drawing.text import format_layout, print_layout
+from .elements.interface import Plain, ScaleOffset
+from .engine.plan import Plan, plan
+from .engine.repack import repack
 from .errors import (
     BadFile,
     Cancelled,
@@ -65,15 +72,11 @@ from .errors import (
     Undetermined,
     WindowError,
 )
-from .explain import explain
-from .files import open
-from .files.repack_file import repack_file
-from .files.verify import verify
-from .format import Format
-from .guards import check, expects
-from .infer import Inference, infer
-from .interface import Plain, ScaleOffset
-from .inttuple import (
+from .files.jobs.repack_file import repack_file
+from .files.jobs.verify import verify
+from .files.registry import open
+from .format.format import Format
+from .integers.inttuple import (
     IntTuple,
     compact_order,
     compatible,
@@ -90,20 +93,16 @@ from .inttuple import (
     weakly_compatible,
     weakly_congruent,
 )
-from .layout import Layout
-from .linear import LinearLayout
-from .making import empty, from_logical, full, tensor
-from .measures import cosize, depth, rank, size
+from .layout.basis import E
+from .layout.comparison import Comparison
+from .layout.layout import Layout
+from .layout.measures import cosize, depth, rank, size
+from .layout.strided_blocks import MultipleBlocks, SingleBlock, UniformBlocks
+from .layout.swizzle import Swizzle
 from .native import native_available
-from .probes import probes
-from .recast import downcast, recast_layout, upcast
-from .repack.plan import Plan, plan
-from .repack.run import repack
-from .rosetta import rosetta
-from .swizzle import Swizzle
-from .tensor import Tensor
-
-__version__ = "0.1.0"
+from .tensors.block_table import BlockTable
+from .tensors.make import empty, from_logical, full, tensor
+from .tensors.tensor import Tensor
 
 __all__ = [
     "BadFile",

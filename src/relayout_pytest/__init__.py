@@ -35,8 +35,8 @@ def assert_layout() -> Callable[..., None]:
 
 def fail_unless(x: Any, expects: Any, *, axes: str | None = None) -> None:
     """Fail the test unless ``x`` has the layout."""
+    from relayout.ask.guards import check
     from relayout.errors import LayoutMismatch
-    from relayout.guards import check
 
     try:
         check(x, expects, axes=axes)

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple, TextIO
 import click
 
 from ..errors import BadFile, LayoutError
-from ..format import Format
-from ..layout import Layout
-from ..swizzle import Swizzle
+from ..format.format import Format
+from ..layout.layout import Layout
+from ..layout.swizzle import Swizzle
 
 SCHEMA = 1
 """The version of the JSON: it grows when a key changes its meaning or goes."""

@@ -11,12 +11,12 @@ from typing import Any
 
 import click
 
-from .. import catalog
-from ..dialects import BUILT_IN, names, read, with_shape
-from ..elements import ELEMENTS
+from ..dialects.registry import BUILT_IN, names, read, with_shape
+from ..elements.types import ELEMENTS
 from ..errors import ParseError, ShapeError
-from ..format import Format
-from ..layout import Layout
+from ..format import catalog
+from ..format.format import Format
+from ..layout.layout import Layout
 
 _SIZES = re.compile(r"\s*\(?\s*\d{1,4000}(\s*[,x]\s*\d{1,4000})*\s*,?\s*\)?\s*")
 _STRANGE = re.compile(r"[^\d\s(),_-]|\d{4000}|(?<=\w)_|_(?=\w)")

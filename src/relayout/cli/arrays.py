@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import BadFile
-from ..files import kind_of
-from ..files import open as open_file
-from ..tensor import Tensor
+from ..files.registry import kind_of
+from ..files.registry import open as open_file
+from ..tensors.tensor import Tensor
 
 if TYPE_CHECKING:
     import numpy as np

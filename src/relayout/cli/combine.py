@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
-from .. import algebra
-from ..composition import composition
-from ..layout import Layout
+from ..algebra import algebra
+from ..algebra.composition import composition
+from ..layout.layout import Layout
 from .answers import Answer, Command
 from .arguments import as_sizes, integers, layout, shape_option, text_argument, tiler, to_option
 

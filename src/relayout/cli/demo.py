@@ -197,7 +197,7 @@ class Screen(StringIO):
 
 def _command(line: str) -> None:
     """Run a command as a terminal would; what it tells on stderr comes first."""
-    from . import relayout
+    from .main import relayout
 
     shown, told = Screen(), StringIO()
     with redirect_stdout(shown), redirect_stderr(told), suppress(SystemExit):

@@ -11,14 +11,14 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from .. import algebra
-from ..align import compare
-from ..composition import composition
-from ..draw.cells import CELLS, COLORS
-from ..draw.drawing import HTML_CELLS, Drawing
-from ..draw.make import VIEWS
-from ..draw.make import draw as drawn
-from ..draw.text import format_layout
+from ..algebra import algebra
+from ..algebra.composition import composition
+from ..ask.comparing import compare
+from ..drawing.cells import CELLS, COLORS
+from ..drawing.draw import VIEWS
+from ..drawing.draw import draw as drawn
+from ..drawing.drawing import HTML_CELLS, Drawing
+from ..drawing.text import format_layout
 from ..errors import ParseError
 from ..files.sizes import as_words
 from .answers import IN_JSON, Answer, Command, told, width_of

@@ -8,13 +8,13 @@ from typing import Any, TypeVar
 
 import click
 
-from .. import catalog as formats
-from ..elements import element
+from ..ask.explain import explain
+from ..elements.types import element
 from ..errors import LayoutError
-from ..explain import explain
-from ..format import Format, format_of
-from ..layout import Layout
-from ..nested import product
+from ..format import catalog as formats
+from ..format.format import Format, format_of
+from ..integers.nested import product
+from ..layout.layout import Layout
 from .answers import Answer, Command, Fields, Table
 from .arguments import axes_option, dtype_option, integers, layout, shape_option, subject, text_argument
 from .failures import in_options

@@ -13,10 +13,10 @@ from typing import Any
 import click
 
 from ..errors import LayoutError
-from ..files import open_source
-from ..files.repack_file import Report, Row, repack_file
+from ..files.jobs.repack_file import Report, Row, repack_file
+from ..files.jobs.verify import verify as verify_files
+from ..files.registry import open_source
 from ..files.sizes import as_words
-from ..files.verify import verify as verify_files
 from .answers import Answer, Command, Table, is_dumb, told
 from .arguments import as_sizes, dtype_option, layout_option
 

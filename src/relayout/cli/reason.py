@@ -8,17 +8,17 @@ from typing import Any
 
 import click
 
-from .. import dialects
-from ..align import aligned
-from ..align import compare as compare_texts
-from ..compare import Comparison
+from ..ask.comparing import aligned
+from ..ask.comparing import compare as compare_texts
+from ..ask.explain import explain as explained
+from ..ask.infer import Inference
+from ..ask.infer import infer as from_data
+from ..ask.inference.boxes import names as names_of
+from ..dialects import registry as dialects
 from ..errors import LayoutError, ShapeError, error_classes
-from ..explain import explain as explained
-from ..format import Format
-from ..infer import Inference
-from ..infer import infer as from_data
-from ..inference.boxes import names as names_of
-from ..layout import Layout
+from ..format.format import Format
+from ..layout.comparison import Comparison
+from ..layout.layout import Layout
 from .answers import Answer, Command, Fields, Table
 from .arguments import axes_option, dtype_option, shape_option, subject, text_argument, to_option
 from .failures import in_options

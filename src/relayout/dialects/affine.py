@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from ..errors import LimitExceeded, NotExpressible
-from ..layout import Layout
+from ..layout.layout import Layout
 from .scan import Scanner
 
 _DIMENSION = re.compile(r"d(\d{1,4})\b")

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..errors import NotExpressible, ShapeError
-from ..format import Format, format_of
-from ..layout import Layout
+from ..format.format import Format, format_of
+from ..layout.layout import Layout
 from .refusal import cannot
 from .scan import Scanner
 

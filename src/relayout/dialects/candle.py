@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..format import Format
-from ..layout import Layout
+from ..format.format import Format
+from ..layout.layout import Layout
 from .refusal import shaped
 from .scan import Scanner
 from .strided import strided

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from .. import coreai
 from ..errors import ShapeError
-from ..format import Format
-from ..layout import Layout
+from ..format import interleave as coreai
+from ..format.format import Format
+from ..layout.layout import Layout
 from .refusal import cannot, shaped
 from .scan import Scanner
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ..basis import E
-from ..format import Format
-from ..layout import Layout
-from ..swizzle import Swizzle
+from ..format.format import Format
+from ..layout.basis import E
+from ..layout.layout import Layout
+from ..layout.swizzle import Swizzle
 from .refusal import cannot, shaped
 from .scan import Scanner, written
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..format import Format, format_of
-from ..layout import Layout
+from ..format.format import Format, format_of
+from ..layout.layout import Layout
 from .refusal import cannot
 from .scan import Scanner
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from .. import catalog
-from ..factors import MAX_FACTORS
-from ..format import Format
-from ..layout import Layout
+from ..format import catalog
+from ..format.factors import MAX_FACTORS
+from ..format.format import Format
+from ..layout.layout import Layout
 from .blocked import plain_format
 from .refusal import cannot
 from .scan import Scanner

@@ -12,11 +12,11 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-from ..elements import element
+from ..elements.types import element
 from ..errors import LayoutError, NotExpressible, ShapeError
-from ..factors import MAX_FACTORS, Factor
-from ..format import Format, format_of
-from ..layout import Layout
+from ..format.factors import MAX_FACTORS, Factor
+from ..format.format import Format, format_of
+from ..layout.layout import Layout
 from .affine import Affine, expression, layout_of
 from .blocked import Stored, cut, stored_format
 from .refusal import cannot

@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ..format import Format
-from ..layout import Layout
-from ..nested import MAX_DEPTH
+from ..format.format import Format
+from ..integers.nested import MAX_DEPTH
+from ..layout.layout import Layout
 from .refusal import shaped
 from .scan import Scanner, too_deep, written
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ..elements import ELEMENTS, element
+from ..elements.types import ELEMENTS, element
 from ..errors import NotExpressible, shown
-from ..format import Format
-from ..layout import Layout
+from ..format.format import Format
+from ..layout.layout import Layout
 from .fields import fields
 from .refusal import cannot, shaped
 from .scan import Scanner

@@ -12,8 +12,8 @@ import re
 from typing import Any
 
 from ..errors import NotExpressible
-from ..format import Format
-from ..layout import Layout
+from ..format.format import Format
+from ..layout.layout import Layout
 from .blocked import letters_and_blocks, plain_format
 from .refusal import cannot
 from .scan import Scanner

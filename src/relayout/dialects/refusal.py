@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ..errors import NotExpressible
-from ..format import Format
-from ..layout import Layout
+from ..format.format import Format
+from ..layout.layout import Layout
 
 
 def cannot(x: Layout | Format, dialect: str, why: str, hint: str) -> NotExpressible:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any, NoReturn
 
-from ..basis import MAX_MODES, Basis, E
 from ..errors import LimitExceeded, NotExpressible, ParseError
-from ..nested import MAX_DEPTH, flatten
+from ..integers.nested import MAX_DEPTH, flatten
+from ..layout.basis import MAX_MODES, Basis, E
 
 _NUMBER = re.compile(r"_?-?[0-9]+|-_[0-9]+")
 _WORD = re.compile(r"[A-Za-z]+")

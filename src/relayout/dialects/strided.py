@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ..layout import Layout
-from ..modes import simplified
+from ..layout.layout import Layout
+from ..layout.modes import simplified
 from .refusal import cannot
 
 _PADDING = "padded=True writes the whole box; the mojo form keeps the window"

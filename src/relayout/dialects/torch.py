@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from .. import catalog
-from ..format import Format
-from ..layout import Layout
+from ..format import catalog
+from ..format.format import Format
+from ..layout.layout import Layout
 from .fields import fields
 from .refusal import cannot
 from .scan import Scanner

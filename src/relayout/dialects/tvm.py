@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..format import Format
-from ..layout import Layout
+from ..format.format import Format
+from ..layout.layout import Layout
 from .blocked import letters_and_blocks, plain_format
 from .refusal import cannot
 from .scan import Scanner

@@ -12,11 +12,11 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ..elements import ELEMENTS, element
+from ..elements.types import ELEMENTS, element
 from ..errors import ShapeError
-from ..factors import MAX_FACTORS, Factor
-from ..format import Format
-from ..layout import Layout
+from ..format.factors import MAX_FACTORS, Factor
+from ..format.format import Format
+from ..layout.layout import Layout
 from .blocked import Stored, cut, plain_format, stored_format
 from .scan import Scanner
 

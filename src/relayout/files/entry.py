@@ -10,13 +10,13 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..elements import Element
+from ..elements.types import Element
 from ..errors import BadFile, LayoutError, shown
 from .record import Record
 
 if TYPE_CHECKING:
-    from ..interface import Interface
-    from ..layout import Layout
+    from ..elements.interface import Interface
+    from ..layout.layout import Layout
 
 
 FROM_TORCH = "save its tensors first: safetensors.torch.save_file(torch.load(file), 'model.safetensors')"
@@ -57,14 +57,14 @@ class Entry(NamedTuple):
     @property
     def interface(self) -> Interface:
         """What the stored elements mean; a record that contradicts the stored type is refused."""
-        from ..interface import Plain
+        from ..elements.interface import Plain
 
         return Plain(self.element) if self.record is None else self._told(self.record.meaning)
 
     @property
     def layout(self) -> Layout:
         """Where the stored array has the logical elements; a record that contradicts its size is refused."""
-        from ..layout import Layout
+        from ..layout.layout import Layout
 
         return Layout.row_major(self.shape) if self.record is None else self._told(self.record.placed)
 

@@ -8,10 +8,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from ..elements import storage_dtype
+from ..elements.memory import fresh_bytes
+from ..elements.types import storage_dtype
 from ..errors import LayoutError, shown
-from ..memory import fresh_bytes
-from ..tensor import Tensor
+from ..tensors.tensor import Tensor
 from .entry import Entry, Segment, Source, bad
 from .reading import WHOLE, Opened
 from .regions import Files

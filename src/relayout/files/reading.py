@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from ..elements import Element
+from ..elements.types import Element
 from ..errors import LayoutError, shown
 from .entry import Entry, Segment, bad, bytes_of
 from .record import MAX_RANK, Record

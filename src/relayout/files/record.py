@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..elements import ELEMENTS, Element, storage_dtype
+from ..elements.types import ELEMENTS, Element, storage_dtype
 from ..errors import ShapeError, shown
 
 if TYPE_CHECKING:
-    from ..interface import Interface
-    from ..layout import Layout
+    from ..elements.interface import Interface
+    from ..layout.layout import Layout
 
 VERSION = 1
 MAX_RANK = 64
@@ -91,7 +91,7 @@ class Record(NamedTuple):
         The record may say quantised for integers, and any type for bytes or for unsigned integers of its width, which
         are the bits of types that a container lacks. Every other type contradicts.
         """
-        from ..interface import Plain, ScaleOffset
+        from ..elements.interface import Plain, ScaleOffset
 
         words = self.interface
         if words is None:
@@ -123,7 +123,7 @@ class Record(NamedTuple):
 
     def tensor_layout(self, element: Element | None = None) -> Layout:
         """The layout of the logical shape; the type decides where a name depends on the width of elements."""
-        from ..dialects import read, with_shape
+        from ..dialects.registry import read, with_shape
 
         return with_shape(read(self.layout, dtype=element), self.shape)
 
@@ -142,7 +142,7 @@ class Record(NamedTuple):
 
 def words_of(interface: Interface) -> dict[str, Any]:
     """An interface as a record says it."""
-    from ..interface import Plain
+    from ..elements.interface import Plain
 
     if isinstance(interface, Plain):
         return {"element": interface.element.name}

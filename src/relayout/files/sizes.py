@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from ..errors import ShapeError, shown
-from ..inttuple import as_int
+from ..integers.inttuple import as_int
 
 _UNITS = {"": 1, "b": 1}
 for _power, _letter in enumerate("kmgt", 1):

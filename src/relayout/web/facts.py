@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..ask.explain import explain
+from ..ask.rosetta import reason, rosetta
 from ..cli.look import facts_of_layout, told
 from ..errors import LayoutError
-from ..explain import explain
-from ..layout import Layout
-from ..rosetta import reason, rosetta
+from ..layout.layout import Layout
 from .state import State, bits_of
 from .view import Subject, see
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .. import catalog
-from ..elements import ELEMENTS
+from ..elements.types import ELEMENTS
 from ..errors import LayoutError, LimitExceeded, ParseError, ShapeError, shown
-from ..format import Format
+from ..format import catalog
+from ..format.format import Format
 from .facts import facts
 from .presets import PRESETS
 from .python import python

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ..layout import Layout
+from ..layout.layout import Layout
 from .state import State
 from .view import BINARY, UNARY, look, operands, see, shown_by_colour
 

@@ -22,8 +22,8 @@ from threading import BoundedSemaphore
 from time import monotonic
 from typing import Any
 
-from ..draw.colours import css
-from ..draw.html import MODULES, STYLE, filled, in_script
+from ..drawing.colours import css
+from ..drawing.html import MODULES, STYLE, filled, in_script
 from .handle import handle
 
 BODY_LIMIT = 1 << 16

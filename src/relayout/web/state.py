@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from typing import Any
 
-from .. import catalog
 from ..cli.arguments import integers
-from ..dialects import BUILT_IN, named, read
+from ..dialects.registry import BUILT_IN, named, read
 from ..errors import LayoutError, LimitExceeded, ShapeError, shown
-from ..format import Format
-from ..layout import Layout
-from ..nested import product
+from ..format import catalog
+from ..format.format import Format
+from ..integers.nested import product
+from ..layout.layout import Layout
 
 TEXT_LIMIT = 4096
 """The longest text of a field."""
@@ -132,7 +132,7 @@ def found_in(state: State, field: str) -> Any:
 
 def bits_of(state: State) -> int | None:
     """The width of an element, where a type was filled in."""
-    from ..elements import element
+    from ..elements.types import element
 
     return element(state.dtype).bits if state.dtype else None
 

@@ -6,22 +6,22 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from .. import algebra
-from ..align import aligned
-from ..align import compare as compare_any
+from ..algebra import algebra
+from ..algebra.composition import composition
+from ..ask.comparing import aligned
+from ..ask.comparing import compare as compare_any
 from ..cli.arguments import layout, tiler
-from ..compare import Comparison
-from ..composition import composition
-from ..dialects import with_shape
-from ..draw.drawing import Drawing
-from ..draw.html import data, figures
-from ..draw.make import draw
-from ..draw.scene import Scene
-from ..draw.words import titled
+from ..dialects.registry import with_shape
+from ..drawing.draw import draw
+from ..drawing.drawing import Drawing
+from ..drawing.html import data, figures
+from ..drawing.scene import Scene
+from ..drawing.words import titled
 from ..errors import LimitExceeded, NotExpressible, ShapeError, shown
-from ..factors import checked_axes
-from ..format import Format
-from ..layout import Layout
+from ..format.factors import checked_axes
+from ..format.format import Format
+from ..layout.comparison import Comparison
+from ..layout.layout import Layout
 from .state import State, blaming, found_in, notations, shape_for
 
 CELLS = 1 << 14

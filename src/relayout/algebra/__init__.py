@@ -1,0 +1,1 @@
+"""Functions on layouts: composition, divides, products, inverses, linear layouts."""

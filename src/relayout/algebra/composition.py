@@ -1,0 +1,221 @@
+"""Composition, exact or refused: ``composition(A, B)(c) == A(B(c))`` everywhere, or an error that shows why not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ..errors import NotExpressible, OutOfBounds, ShapeError, shown
+from ..integers.inttuple import as_int
+from ..integers.nested import flatten, product, unflatten, within_depth
+from ..layout.basis import Basis
+from ..layout.carry import Leaf, composed, extended
+from ..layout.layout import PLAIN, Layout
+from ..layout.modes import open_sum
+from ..layout.swizzle import Swizzle
+
+
+def composition(a: Any, b: Any) -> Layout:
+    """``A`` after ``B``: a layout whose shape refines B's leaf by leaf, with ``result(c) == A(B(c))``.
+
+    ``B`` is a layout, an integer ``n`` (meaning ``n:1``), or a tuple that composes mode by mode (None leaves a mode
+    alone; modes past the end of the tuple are dropped, as in CuTe). A's last mode extends beyond its size, as in CuTe.
+    A's offset and swizzle stay outside. Refused with a counterexample when no layout is the composition.
+    """
+    if isinstance(a, Swizzle):
+        return _swizzled(a, b)
+    plain(a, "composition", swizzle=True)
+    if b.__class__ is not Layout:
+        if b is None:
+            return a  # type: ignore[no-any-return]
+        if isinstance(b, tuple | list):
+            return _by_mode(a, tuple(b))
+        if isinstance(b, Swizzle):
+            raise NotExpressible(
+                "a layout after a swizzle is no layout.",
+                hint="ComposedLayout(A, swizzle) is the exact function",
+                a=a,
+                b=b,
+            )
+        b = as_tiler(b)
+    plain(b, "composition")
+    leaves = list(zip(flatten(b.shape), flatten(b.stride)))
+    if 0 in flatten(b.shape):
+        return _assemble(a, b.shape, [[(n, 0)] for n, _ in leaves], a.offset)
+    for _, d in leaves:
+        if d.__class__ is Basis:
+            return _through_coordinates(a, b, leaves)
+    start = b.offset
+    if start.__class__ is Basis:
+        return _through_coordinates(a, b, leaves)
+    if 0 in flatten(a.shape):
+        raise OutOfBounds(f"{a} is empty, so it has no value to compose with.", hint="give every mode a size", a=a, b=b)
+    sizes, strides = extended(a)
+    parts = composed(sizes, strides, leaves, start, (a, b))
+    offset = a.offset
+    if start:
+        offset += open_sum(sizes, strides, start)
+    if strides[0].__class__ is Basis:
+        # Axes along which the result does not move keep their place in its coordinates.
+        offset = sum([d * 0 for d in flatten(a.stride)], offset)
+    return _assemble(a, b.shape, parts, offset)
+
+
+def as_tiler(x: Any) -> Layout:
+    """``x`` itself if it is a layout; an integer ``n`` is ``n:1``."""
+    if isinstance(x, Layout):
+        return x
+    n = as_int(x, "a tiler")
+    return Layout._plain(n, 1) if n >= 0 else Layout(n, 1)
+
+
+def plain(layout: Any, operation: str, *, swizzle: bool = False) -> Layout:
+    """``layout`` itself when ``operation`` can take it: without a window, and without a swizzle unless allowed."""
+    if not isinstance(layout, Layout):
+        raise ShapeError(
+            f"{operation} takes layouts, got {shown(layout)}.", hint="wrap it: Layout(shape, stride)", got=layout
+        )
+    if layout._rest is PLAIN:
+        return layout
+    if layout.windowed:
+        raise NotExpressible(
+            f"{operation} of a layout with a window is not defined: {layout}.",
+            hint="use the view methods (narrow, reshape, permute), or compose the box: Layout(L.shape, L.stride)",
+            operation=operation,
+            layout=layout,
+        )
+    if layout.swizzle is not None and not swizzle:
+        raise NotExpressible(
+            f"{operation} cannot see through the swizzle of {layout}.",
+            hint="work on Layout(L.shape, L.stride) and apply the swizzle to the result, or use ComposedLayout",
+            operation=operation,
+            layout=layout,
+        )
+    return layout
+
+
+def _swizzled(swizzle: Swizzle, b: Any) -> Layout:
+    if not isinstance(b, Layout):
+        raise ShapeError(
+            f"a swizzle composes with a layout, got {shown(b)}.", hint="wrap it: Layout(shape, stride)", got=b
+        )
+    if b.swizzle is not None:
+        raise NotExpressible(
+            f"{b} has a swizzle already.",
+            hint="ComposedLayout(outer, L) applies a second one exactly",
+            layout=b,
+            swizzle=swizzle,
+        )
+    return b.with_swizzle(swizzle)
+
+
+def _by_mode(a: Layout, tiler: tuple[Any, ...]) -> Layout:
+    check_tiler(tiler, a)
+    return joined([composition(m, t) for m, t in zip(a, tiler)], a.offset, a.swizzle)
+
+
+def check_tiler(tiler: Any, layout: Layout) -> None:
+    """Raise unless a tuple of tilers has at most one entry per mode."""
+    within_depth(tiler, "the tiler")
+    if len(tiler) > layout.rank:
+        raise ShapeError(
+            f"{shown(tiler)} has more entries than {layout} has modes.",
+            hint="give at most one entry per mode",
+            tiler=tiler,
+            layout=layout,
+        )
+
+
+def joined(modes: Iterable[Layout], offset: Any = 0, swizzle: Swizzle | None = None) -> Layout:
+    """The layouts as modes of one, their offsets added up."""
+    shapes, strides = [], []
+    nested = False
+    for m in modes:
+        shapes.append(m.shape)
+        strides.append(m.stride)
+        if m._rest is not PLAIN:
+            offset += m.offset
+        if m.shape.__class__ is tuple:
+            nested = True
+    if nested:
+        within_depth(shapes, "the result")
+    if offset.__class__ is int and not offset and swizzle is None:
+        return Layout._plain(tuple(shapes), tuple(strides))
+    return Layout._make(tuple(shapes), tuple(strides), offset, swizzle=swizzle)
+
+
+def _through_coordinates(a: Layout, b: Layout, leaves: list[Leaf]) -> Layout:
+    """``A(B(c))`` where B gives coordinates of A: each leaf of B moves along one submode of A, and stays inside it."""
+    if a.has_basis:
+        raise NotExpressible(
+            f"{a} gives coordinates, so it has no place for those of {b}.", hint="compose with memory", a=a, b=b
+        )
+    a(b((0,) * b.rank))
+    paths = dict(b.offset.terms) if isinstance(b.offset, Basis) else {}
+    for n, d in leaves:
+        if n > 1 and isinstance(d, Basis):
+            moving = [path for path, k in d.terms if k]
+            if len(moving) > 1:
+                raise NotExpressible(
+                    f"stride {d} of {b} runs along several modes at once.", hint="use ComposedLayout", a=a, b=b
+                )
+            for path in moving:
+                paths.setdefault(path, 0)
+    parts: list[list[Leaf]] = [[(n, 0)] for n, _ in leaves]
+    offset = a.offset
+    for path, start in paths.items():
+        along = [(n, dict(d.terms).get(path, 0) if isinstance(d, Basis) else 0) for n, d in leaves]
+        part = _submode(a, path)
+        highest = start + sum((n - 1) * k for n, k in along if k > 0)
+        if highest >= product(part.shape):
+            raise OutOfBounds(
+                f"{b} reaches {highest} along mode {path} of {a}, which has {product(part.shape)} elements.",
+                hint="keep the coordinates inside the outer layout",
+                a=a,
+                b=b,
+            )
+        sizes, strides = extended(part)
+        for k, found in enumerate(composed(sizes, strides, along, start, (a, b))):
+            if along[k][1]:
+                parts[k] = found
+        offset += open_sum(sizes, strides, start)
+    return _assemble(a, b.shape, parts, offset)
+
+
+def _submode(a: Layout, path: tuple[int, ...]) -> Layout:
+    """The mode that a path of mode numbers names; an integer mode has only the number 0."""
+    shape, stride = a.shape, a.stride
+    for k in path:
+        modes = shape if isinstance(shape, tuple) else (shape,)
+        if k >= len(modes):
+            raise OutOfBounds(
+                f"{a} has no mode {path}.", hint="the coordinates must fit the outer layout", path=path, layout=a
+            )
+        if isinstance(shape, tuple):
+            shape, stride = shape[k], stride[k]
+    return Layout._plain(shape, stride)
+
+
+def _assemble(a: Layout, profile: Any, parts: list[list[Leaf]], offset: Any) -> Layout:
+    """A layout whose leaves, in order, are the parts: a part of several digits becomes a nested mode."""
+    shapes: list[Any] = []
+    strides: list[Any] = []
+    split = False
+    for part in parts:
+        if len(part) == 1:
+            n, d = part[0]
+            shapes.append(n)
+            strides.append(d)
+        else:
+            split = True
+            shapes.append(tuple([n for n, _ in part]))
+            strides.append(tuple([d for _, d in part]))
+    if profile.__class__ is tuple:
+        shape, stride = unflatten(iter(shapes), profile), unflatten(iter(strides), profile)
+        if split and any(e.__class__ is tuple for e in profile):
+            within_depth(shape, "the composition")
+    else:
+        shape, stride = shapes[0], strides[0]
+    if a._rest is PLAIN and offset.__class__ is int and not offset:
+        return Layout._plain(shape, stride)
+    return Layout._make(shape, stride, offset, swizzle=a.swizzle)

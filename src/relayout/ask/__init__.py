@@ -1,0 +1,1 @@
+"""Questions about layouts and data: compare, explain, rosetta, infer, guards."""

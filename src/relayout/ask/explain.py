@@ -1,0 +1,191 @@
+"""How a layout places data, in plain words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ..dialects.registry import parse, with_shape
+from ..elements.types import element
+from ..errors import LimitExceeded
+from ..format import catalog
+from ..format.factors import checked_axes
+from ..format.format import Format
+from ..integers.nested import product
+from ..layout.layout import Layout
+from ..layout.modes import coalesced, simplified
+from .comparing import subject
+
+
+def explain(x: Layout | Format | str, shape: Any = None, *, axes: str | None = None, dtype: Any = None) -> str:
+    """What is contiguous, how large the blocks are, what is padded and wasted, and which names of the catalog fit.
+
+    ``axes`` names the dimensions of your tensor, in order; a format with names is aligned to them, and the text says
+    which axis went where. With a ``dtype`` sizes are given in bytes, too.
+
+    >>> print(explain(Layout((3, 4), (4, 1))))
+    3 x 4: 12 elements.
+    From the fastest: 4 of dimension 1 (stride 1), 3 of dimension 0 (stride 4).
+    Contiguous: row-major without holes, one run of 12 elements.
+    """
+    found = subject(x, "explain", dtype)
+    if not isinstance(found, Layout | Format):
+        found = with_shape(found, shape) if shape is not None else parse(str(x))
+    lines: list[str] = []
+    bits = None if dtype is None else element(dtype).bits
+    names = catalog.find(found, bits)
+    if isinstance(found, Format):
+        lines += _axes_lines(found, axes, shape)
+        found = found if axes is None else found.aligned(axes)
+        axes = found.axes
+        lines += _format_lines(found, shape is None, bits)
+    elif axes is not None:
+        axes = checked_axes(axes, found.rank)
+    if shape is not None:
+        found = with_shape(found, shape)
+    if isinstance(found, Layout):
+        lines += _layout_lines(found, axes, dtype)
+        names = names if found.size else []
+    if names:
+        lines.append(f"Known as {', '.join(names[:_MOST_NAMES])}{', ...' if len(names) > _MOST_NAMES else ''}.")
+    if len(names) <= _MOST_NAMES:
+        lines += [f"{name}: {note}" for name in names if (note := catalog.ENTRIES[name].note)]
+    return "\n".join(lines)
+
+
+_MOST_NAMES = 6
+
+
+def _elements(n: int) -> str:
+    return "1 element" if n == 1 else f"{n} elements"
+
+
+def _named(d: int, axes: str | None) -> str:
+    return f"dimension {d}" if axes is None else f"dimension {d} ({axes[d]})"
+
+
+def _sizes(sizes: Any) -> str:
+    return " x ".join(map(str, sizes)) or "1"
+
+
+def _axes_lines(fmt: Format, axes: str | None, shape: Any) -> Iterator[str]:
+    """Which axis of the tensor is which of the format."""
+    if fmt.axes is None:
+        return
+    if axes is None:
+        if shape is not None:
+            pairs = [f"{d} is {name}" for d, name in enumerate(fmt.axes)]
+            yield f"Axes by position: {', '.join(pairs)}. Say axes= if your tensor has another order."
+        return
+    fmt.aligned(axes)
+    pairs = [f"your dimension {d} ({name}) is the format's {fmt.axes.index(name)}" for d, name in enumerate(axes)]
+    yield f"Axes by name: {', '.join(pairs)}."
+
+
+def _format_lines(fmt: Format, alone: bool, bits: int | None) -> Iterator[str]:
+    order = ", ".join([_named(d, fmt.axes) for d in fmt.order])
+    if fmt.blocks:
+        inner = ", ".join([f"{f.size} of {_named(f.dim, fmt.axes)}" for f in reversed(fmt.blocks)])
+        size = product(fmt.block_shape)
+        wide = bits or fmt.element_bits
+        width = "" if wide is None else f" ({_bytes(size * wide)})"
+        yield f"Blocks of {_sizes(fmt.block_shape)} = {_elements(size)}{width}; every size is padded to whole blocks."
+        yield f"Inside a block, from the fastest: {inner}."
+        yield f"The blocks, from the slowest: {order}."
+    elif alone:
+        yield f"No blocks: the dimensions from the slowest to the fastest are {order or 'none'}."
+    if bits is not None and fmt.element_bits not in (None, bits):
+        yield f"It is made for elements of {fmt.element_bits} bits, not of {bits}."
+    if not fmt._unaligned and fmt.align is not None:
+        yield f"Aligned: the whole to {_elements(fmt.align[0])}, the strides to {', '.join(map(str, fmt.align[1:]))}."
+    if fmt.fill is not None:
+        yield f"Padding is filled with {fmt.fill}."
+    if fmt.indirect:
+        picked = ", ".join([_named(f.dim, fmt.axes) for f in fmt.factors[: fmt.indirect]])
+        yield f"Blocks lie anywhere: a table, indexed by {picked}, says where each one is."
+
+
+def _bytes(bits: int) -> str:
+    return f"{bits} bits" if bits % 8 else f"{bits // 8} bytes" if bits > 8 else "1 byte"
+
+
+def _layout_lines(layout: Layout, axes: str | None, dtype: Any) -> Iterator[str]:
+    yield f"{_sizes(layout.extents)}: {_elements(layout.size)}."
+    if layout.size == 0 or layout.has_basis:
+        if layout.size:
+            yield "Its values are coordinates, not places in memory."
+        return
+    yield _order_line(layout, axes)
+    if layout.swizzle is not None:
+        bits, base, shift = layout.swizzle.parameters
+        high = base + abs(shift)
+        source, target = (high, base) if shift > 0 else (base, high)
+        yield (
+            f"Swizzled: bits {target} to {target + bits - 1} of an offset are XORed with its bits "
+            f"{source} to {source + bits - 1}."
+        )
+    yield from _run_lines(layout, axes)
+    if layout.offset:
+        yield f"It starts {layout.offset} into the buffer."
+    if any(layout.origin):
+        yield f"The data starts at {layout.origin} inside its box: that much padding is in front."
+    yield from _room_lines(layout, dtype)
+
+
+def _order_line(layout: Layout, axes: str | None) -> str:
+    digits = []
+    still = []
+    for d in range(layout.rank):
+        mode = layout._mode(d)
+        if mode.extent > 1 and not any(mode.strides):
+            still.append(_named(d, axes))
+        for n, stride in zip(*coalesced(mode.sizes, mode.strides)):
+            if stride and n > 1:
+                digits.append((abs(stride), f"{n} of {_named(d, axes)} (stride {stride})"))
+    fastest = ", ".join([text for _, text in sorted(digits, key=lambda digit: digit[0])])
+    line = f"From the fastest: {fastest}." if digits else "All elements are at one place."
+    return line + (f" Broadcast: {', '.join(still)} repeats the same elements." if still else "")
+
+
+def _run_lines(layout: Layout, axes: str | None) -> Iterator[str]:
+    try:
+        if layout.is_contiguous():
+            yield f"Contiguous: row-major without holes, one run of {_elements(layout.size)}."
+            return
+        if layout.is_fortran_contiguous():
+            yield "Contiguous: column-major without holes."
+    except LimitExceeded:
+        return
+    last = next((d for d in reversed(range(layout.rank)) if layout.extents[d] > 1), None)
+    if last is None or layout.swizzle is not None:
+        return
+    _, mode = simplified(layout._mode(last))
+    step, whole = abs(mode.strides[0]), len(mode.sizes) == 1
+    if step != 1:
+        inside = "Neighbours" if whole else "Inside a block, neighbours"
+        yield f"{inside} along {_named(last, axes)} are {step} apart."
+    elif whole:
+        yield f"All {mode.extent} along {_named(last, axes)} lie together."
+    else:
+        yield f"Along {_named(last, axes)}, blocks of {_elements(mode.sizes[0])} lie together."
+
+
+def _room_lines(layout: Layout, dtype: Any) -> Iterator[str]:
+    if layout.min_offset < 0:
+        yield f"It reaches {-layout.min_offset} below the start of the buffer."
+        return
+    room, used = layout.storage_size, layout.size
+    in_bytes = "" if dtype is None else f" ({_bytes(room * element(dtype).bits)})"
+    box = f"The box is {_sizes(layout.padded_shape)}. " if layout.windowed else ""
+    try:
+        own = layout.is_injective()
+    except LimitExceeded:
+        own = None
+    if own and room > used:
+        wasted = room - used
+        yield f"{box}It needs {_elements(room)}{in_bytes}: {used} are data, {wasted} ({wasted / room:.1%}) are not."
+    elif own and dtype is not None:
+        yield f"It needs {_elements(room)}{in_bytes}, and wastes none."
+    elif not own:
+        shared = "; some of its elements share a place" if own is False else ""
+        yield f"{box}It needs {_elements(room)}{in_bytes}{shared}."

@@ -1,0 +1,265 @@
+"""Guards: refuse data whose layout is not the one a kernel expects, and say what came instead."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable
+from functools import lru_cache, wraps
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from ..dialects.registry import with_shape
+from ..elements.types import Element, element
+from ..errors import LayoutMismatch, ShapeError, shown
+from ..format import catalog
+from ..format.factors import checked_axes
+from ..format.format import Format
+from ..integers.nested import product
+from ..layout.comparison import compare
+from ..layout.layout import Layout
+from ..tensors.gather import in_one_piece
+from ..tensors.make import placement
+from ..tensors.tensor import Tensor
+
+if TYPE_CHECKING:
+    from inspect import BoundArguments
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+_forced: bool | None = None
+
+
+def guards_on() -> bool:
+    """Whether ``expects`` checks: yes, unless ``RELAYOUT_GUARDS=0`` is set or ``guard`` said otherwise."""
+    return os.environ.get("RELAYOUT_GUARDS") != "0" if _forced is None else _forced
+
+
+def guard(on: bool | None) -> None:
+    """Turn the checks of ``expects`` on or off; None lets the environment decide again."""
+    global _forced
+    _forced = on
+
+
+def check(x: Any, expects: Layout | Format | str, *, axes: str | None = None) -> Any:
+    """``x`` itself, if its elements are placed as ``expects`` says; else ``LayoutMismatch``.
+
+    ``x`` is a ``Tensor`` or an array of any library, on any device. Letters alone, such as ``"nhwc"``, expect
+    row-major dimensions in that order; ``axes`` names the dimensions of ``x``, which otherwise has those of the
+    expected format in their order. A tensor may start anywhere in its memory. A format that is made for elements of
+    one width refuses others.
+    """
+    found = _seen(x)
+    names = found.axes if axes is None else checked_axes(axes, found.layout.rank)
+    wanted = _expected(expects, found.kind)
+    if isinstance(wanted, Format):
+        wanted = _fitting(x, found, names, wanted, expects)
+    elif wanted.has_basis:
+        raise ShapeError(f"the values of {wanted} are coordinates, not places in memory.", hint="use integer strides")
+    elif wanted.extents != found.layout.extents:
+        raise _mismatch(x, found, expects, f"which has the shape {wanted.extents}", "give it a tensor of that shape")
+    elif found.scattered is not None:
+        raise _mismatch(x, found, expects, _blocks_behind(found), _repack(expects, wanted, names))
+    verdict = compare(_from_start(found.layout), _from_start(wanted))
+    if not verdict:
+        first, second = verdict.offsets or (None, None)
+        why = f"at {verdict.coordinate} it is {first} from the start, expected {second}"
+        raise _mismatch(x, found, expects, why, _repack(expects, wanted, names), verdict.coordinate)
+    return x
+
+
+def expects(**expected: Layout | Format | str) -> Callable[[Function], Function]:
+    """A decorator that checks arguments by name before every call: ``@expects(x="nhwc", w="htp:weights")``.
+
+    ``out`` is what the function returns, or what comes of awaiting that, unless it has a parameter of that name. Of
+    ``*x`` and ``**x`` each one is checked, and so are defaults. An argument that is None is left out.
+    """
+
+    from inspect import isawaitable
+    from inspect import signature as signature_of
+
+    def decorate(function: Function) -> Function:
+        try:
+            signature = signature_of(function)
+        except (TypeError, ValueError):
+            raise ShapeError(
+                f"{shown(function)} does not tell its parameters.", hint="wrap it in a function of your own"
+            ) from None
+        called = getattr(function, "__name__", type(function).__name__)
+        unknown = sorted(set(expected) - set(signature.parameters) - {"out"})
+        if unknown:
+            raise ShapeError(
+                f"{called} has no parameter {', '.join(unknown)}.",
+                hint=f"it has {', '.join(signature.parameters)}, and out is what it returns",
+                expected=expected,
+            )
+        for wanted in expected.values():
+            _check_name(wanted)
+        returned = "out" in expected and "out" not in signature.parameters
+
+        @wraps(function)
+        def guarded(*args: Any, **words: Any) -> Any:
+            if not guards_on():
+                return function(*args, **words)
+            bound = signature.bind(*args, **words)
+            bound.apply_defaults()
+            for name in expected:
+                for value in _given(bound, name):
+                    _check_one(called, name, value, expected[name])
+            result = function(*args, **words)
+            if returned and isawaitable(result):
+                return _awaited(called, result, expected["out"])
+            if returned:
+                _check_one(called, "out", result, expected["out"])
+            return result
+
+        return guarded  # type: ignore[return-value]
+
+    return decorate
+
+
+def _given(bound: BoundArguments, name: str) -> list[Any]:
+    """The values of a parameter that are there: of one with a star, several."""
+    parameter, value = bound.signature.parameters.get(name), bound.arguments.get(name)
+    if parameter is None or value is None:
+        return []
+    if parameter.kind == parameter.VAR_KEYWORD:
+        value = tuple(value.values())
+    several = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+    return [x for x in (value if several else (value,)) if x is not None]
+
+
+async def _awaited(function: str, result: Awaitable[Any], wanted: Any) -> Any:
+    value = await result
+    _check_one(function, "out", value, wanted)
+    return value
+
+
+def _check_one(function: str, name: str, value: Any, wanted: Any) -> None:
+    try:
+        check(value, wanted)
+    except LayoutMismatch as error:
+        raise LayoutMismatch(f"{function}({name}=...): {error.message}", hint=error.hint, **error.operands) from None
+
+
+# ---- what is expected ------------------------------------------------------------------------------------
+
+
+def _expected(x: Any, kind: Element | None) -> Layout | Format:
+    return _read(x, kind) if isinstance(x, str) else placement(x)
+
+
+@lru_cache(maxsize=1024)
+def _read(text: str, kind: Element | None) -> Layout | Format:
+    if _is_letters(text):
+        return Format(len(text), [(d, 0) for d in range(len(text))], axes=text)
+    return placement(text, kind)
+
+
+def _check_name(wanted: Any) -> None:
+    """Refuse what can be no layout of anything; a name may still need the width of the elements."""
+    if not isinstance(wanted, str) or catalog.named(wanted.strip()) is None:
+        _expected(wanted, None)
+
+
+def _is_letters(x: Any) -> bool:
+    """Whether a text is names of axes. Tags of the first letters, such as ``acdb``, are oneDNN's."""
+    if not isinstance(x, str) or not x.isalpha() or not x.islower() or len(set(x)) != len(x):
+        return False
+    return "".join(sorted(x)) != "abcdefghijklmnopqrstuvwxyz"[: len(x)]
+
+
+def _fitting(x: Any, found: Seen, names: str | None, wanted: Format, said: Any) -> Layout:
+    """The layout of a format for what was found; refused where it is for other data."""
+    if wanted.rank != found.layout.rank:
+        raise _mismatch(x, found, said, f"which has {wanted.rank} dimensions", "give it a tensor of that rank")
+    if found.kind is not None and wanted.element_bits not in (None, found.kind.bits):
+        why = f"which is for elements of {wanted.element_bits} bits, not {found.kind.bits}"
+        raise _mismatch(x, found, said, why, f"rl.from_logical(x, {said!r}, interface) converts its elements")
+    if names is not None and wanted.axes is not None:
+        if set(names) != set(wanted.axes):
+            why = f"whose axes are {wanted.axes}"
+            raise _mismatch(x, found, said, why, f"say which is which: axes={wanted.axes!r} in the order of x")
+        wanted = wanted.aligned(names)
+    layout = with_shape(wanted, found.layout.extents)
+    if found.scattered is not None and _block_elements(wanted, layout) != found.scattered:
+        raise _mismatch(x, found, said, _blocks_behind(found), _repack(said, layout, names))
+    return layout
+
+
+def _block_elements(fmt: Format, layout: Layout) -> int | None:
+    if fmt.indirect is None:
+        return None
+    return product(fmt.physical_shape(layout.extents)[fmt.indirect :])
+
+
+def _blocks_behind(found: Seen) -> str:
+    return f"and its elements lie in blocks of {found.scattered}, behind a table"
+
+
+# ---- what came -------------------------------------------------------------------------------------------
+
+
+class Seen(NamedTuple):
+    """What is known of data without reading it; ``scattered`` is the size of blocks that a table puts anywhere."""
+
+    layout: Layout
+    kind: Element | None
+    axes: str | None
+    scattered: int | None
+
+
+def _seen(x: Any) -> Seen:
+    if isinstance(x, Tensor):
+        whole = in_one_piece(x.layout, x.blocks)[1] is not None
+        scattered = None if whole or x.blocks is None else x.blocks.elements
+        return Seen(x.layout, x.interface.element, x.axes, scattered)
+    from .inference.live import array_layout, is_array
+
+    if not is_array(x):
+        raise ShapeError(f"{shown(x)} is no array.", hint="check arrays and tensors", got=type(x))
+    dtype = getattr(x, "dtype", None)
+    return Seen(array_layout(x), None if dtype is None else element(dtype), None, None)
+
+
+def _from_start(layout: Layout) -> Layout:
+    """The layout as seen from its first element; a swizzle counts from the start of the memory."""
+    return layout if layout.swizzle is not None or not layout.size else layout.with_offset(layout.offset - layout(0))
+
+
+def describe(x: Any) -> str:
+    """What ``x`` is, in a line: ``torch tensor 1x224x224x64 float32, strides (...) = htp:R4Flat``."""
+    return _described(x, _seen(x))
+
+
+def _described(x: Any, found: Seen) -> str:
+    library = type(x).__module__.partition(".")[0]
+    kind = {"numpy": "numpy array", "relayout": "tensor"}.get(library, f"{library} {type(x).__name__.lower()}")
+    layout = _from_start(found.layout)
+    words = [kind, "x".join(map(str, layout.extents)) or "scalar"]
+    words += [f"({found.axes})"] if found.axes else []
+    words += [found.kind.name] if found.kind else []
+    placed = str(layout) if layout.depth > 1 or layout.swizzle is not None else f"strides {layout.stride}"
+    names = sorted(catalog.find(layout), key=_blocks_in)[:3] if layout.size else []
+    return f"{' '.join(words)}, {placed}" + f" = {', '.join(names)}" * bool(names)
+
+
+def _blocks_in(name: str) -> int:
+    """How many blocks a named format has: the plainest of several names says most."""
+    return min([len(getattr(form, "blocks", ())) for form in catalog.ENTRIES[name].forms.values()])
+
+
+def _repack(said: Any, layout: Layout, names: str | None) -> str:
+    """What to write to get the data as expected."""
+    letters = _is_letters(said)
+    target = repr(said) if isinstance(said, str) and not letters else f"rl.{layout!r}"
+    other = f"; if its dimensions are {said} in another order, name them with axes=" if letters and not names else ""
+    return f"rl.from_logical(x, {target}{f', axes={names!r}' if names else ''}) repacks it{other}"
+
+
+def _mismatch(x: Any, found: Seen, said: Any, why: str, hint: str, coordinate: Any = None) -> LayoutMismatch:
+    return LayoutMismatch(
+        f"got {_described(x, found)}; expected {said}, {why}.",
+        hint=hint,
+        got=found.layout,
+        expected=said,
+        coordinate=coordinate,
+    )

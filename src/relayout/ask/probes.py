@@ -1,0 +1,74 @@
+"""Probe tensors: data that tell every element from every other, and from padding, after an opaque converter."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..errors import LimitExceeded, ShapeError, shown
+from ..integers.inttuple import as_int
+from ..integers.nested import product
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+PROBE_LIMIT = 1 << 24
+"""The most elements that are told apart, and the largest table that a layout is inferred from."""
+
+
+def probes(shape: Any, dtype: Any = "uint8") -> list[NDArray[Any]]:
+    """Arrays of that shape and type to send through a converter one by one: ``infer(probes, dumps)`` then has all.
+
+    Each array holds one digit of the element's number, as a small integer that the type holds exactly. The second
+    digit never equals the first, so padding that is the same constant in every dump is never taken for an element.
+
+    >>> [p.tolist() for p in probes(4)]
+    [[0, 1, 2, 3], [1, 2, 3, 4]]
+    """
+    import numpy as np
+
+    sizes = tuple([as_int(n, "shape") for n in (shape if isinstance(shape, tuple | list) else (shape,))])
+    if min(sizes, default=0) < 0:
+        raise ShapeError(f"shape {sizes} has a negative size.", hint="sizes are integers >= 0", shape=sizes)
+    count = product(sizes)
+    if count > PROBE_LIMIT:
+        raise LimitExceeded(
+            f"probes of {count} elements are over the limit of {PROBE_LIMIT}.",
+            hint="probe a smaller tensor that still has several blocks along each dimension",
+            limit=PROBE_LIMIT,
+        )
+    kind = _number_type(dtype)
+    base = _exact_integers(kind)
+    number = np.arange(count, dtype=np.int64).reshape(sizes)
+    number, first = number // base, number % base
+    number, step = number // (base - 1), number % (base - 1)
+    digits = [first, (first + 1 + step) % base]
+    left = -(-count // (base * (base - 1)))
+    while left > 1:
+        digits.append(number % base)
+        number, left = number // base, -(-left // base)
+    return [d.astype(kind) for d in digits]
+
+
+def _number_type(dtype: Any) -> Any:
+    import numpy as np
+
+    try:
+        kind = np.dtype(dtype)
+    except (TypeError, ValueError):
+        raise ShapeError(
+            f"numpy has no type {shown(dtype)}.", hint="probe with an integer type of the same width", dtype=dtype
+        ) from None
+    if kind.kind not in "biufc":
+        raise ShapeError(f"probes are numbers, not {kind}.", hint="use an integer type of the same width", dtype=kind)
+    return kind
+
+
+def _exact_integers(kind: Any) -> int:
+    """How many integers from 0 on the type holds exactly, up to 2^31."""
+    import numpy as np
+
+    if kind.kind == "b":
+        return 2
+    if kind.kind in "iu":
+        return min(int(np.iinfo(kind).max) + 1, 1 << 31)
+    return min(1 << (np.finfo(kind).nmant + 1), 1 << 31)

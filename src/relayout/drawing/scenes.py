@@ -1,0 +1,87 @@
+"""Scenes of layouts: side by side, with their memory, and with what differs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from ..layout.comparison import Comparison
+from .cells import number, text_of, tint_of
+from .memory import SHARED, memory_pane
+from .panes import Cell, Logical, Look, Subject
+from .scene import PADDING, PLAIN, Meaning, Pane, Scene
+
+FULL = 4
+"""So many panes may have all the cells that a form allows; more share them."""
+
+DIFFERENT = 3
+"""The tint of elements that two layouts place differently."""
+
+
+def layouts_scene(subjects: Sequence[Subject], look: Look, view: str, limit: int) -> Scene:
+    """Every subject, and where ``view`` asks for it the memory behind it; the same element has the same key."""
+    panes: list[Pane] = []
+    notes: list[str] = []
+    legend: list[Meaning] = []
+    hatched: list[Meaning] = []
+    limit = limit * FULL // max(FULL, len(subjects) * (2 if view == "both" else 1))
+    for subject in subjects:
+        drawn = Logical(subject, look, limit)
+        tint, scale, words = tint_of(look.color, drawn, view != "logical")
+        if words and subject.layout.size > 1:
+            legend.append(Meaning(None, words))
+        if view != "memory":
+            panes.append(drawn.pane(text_of(look.cells, drawn), tint, scale, _row_major(subject)))
+            hatched += _hatched(panes[-1])
+            notes += drawn.notes
+        if view != "logical":
+            memory = memory_pane(subject, tint, scale, look, limit)
+            if memory is None:
+                notes.append(f"The memory of {subject.title} is not drawn: more than {limit} addresses, or none.")
+            else:
+                panes.append(memory)
+                hatched += [] if hatched else _hatched(memory)
+                notes += [SHARED] * any(text.endswith("+") for text in memory.grids[0].texts)
+    return Scene(panes, list(dict.fromkeys(legend + hatched)), list(dict.fromkeys(notes)))
+
+
+def difference_scene(verdict: Comparison, subjects: Sequence[Subject], look: Look, limit: int) -> Scene:
+    """Both layouts of a comparison; elements that they place differently are coloured, the first one is marked."""
+    if verdict.domains is not None:
+        scene = layouts_scene(subjects, look, "logical", limit)
+        return Scene(scene.panes, scene.legend, [str(verdict), *scene.notes])
+    if verdict.coordinate is not None:
+        look = replace(look, mark=(verdict.coordinate, *look.mark))
+    both = [Logical(subject, look, limit) for subject in subjects]
+    panes = []
+    notes = [str(verdict)]
+    hatched: list[Meaning] = []
+    for drawn, other in zip(both, reversed(subjects)):
+        element = _in_order(drawn.subject)
+
+        def tint(cell: Cell, element: Callable[[Cell], int] = element, other: Subject = other) -> int:
+            return DIFFERENT if other.layout(element(cell)) != cell.offset else PLAIN
+
+        panes.append(drawn.pane(text_of(look.cells, drawn), tint, "categories", element))
+        hatched += _hatched(panes[-1])
+        notes += drawn.notes
+    words = "begins with an element placed differently" if any(d.chunked for d in both) else "placed differently"
+    legend = [] if verdict else [Meaning(DIFFERENT, words)]
+    return Scene(panes, list(dict.fromkeys(legend + hatched)), list(dict.fromkeys(notes)))
+
+
+def _row_major(subject: Subject) -> Callable[[Cell], int]:
+    """The number of a cell's element, last dimension fastest."""
+    extents = subject.layout.extents
+    return lambda cell: number(extents, cell.coordinate)
+
+
+def _in_order(subject: Subject) -> Callable[[Cell], int]:
+    """The number of a cell's element, first dimension fastest: an integer coordinate, whatever the dimensions are."""
+    extents = subject.layout.extents[::-1]
+    return lambda cell: number(extents, cell.coordinate[::-1])
+
+
+def _hatched(pane: Pane) -> list[Meaning]:
+    """What is hatched in a pane, if anything is."""
+    return [Meaning(PADDING, pane.outside)] if any(PADDING in grid.tints for grid in pane.grids) else []

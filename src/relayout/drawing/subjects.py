@@ -1,0 +1,175 @@
+"""What somebody wants drawn, as subjects: a layout, its title, names and values; and how they want it drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..algebra.composed import ComposedLayout
+from ..ask.comparing import subject as layout_or_format
+from ..dialects.registry import Shapeless, with_shape
+from ..errors import ShapeError, shown
+from ..format.factors import checked_axes
+from ..format.format import Format
+from ..integers.inttuple import as_int
+from ..layout.indexing import completed, slice_ends
+from ..layout.layout import Layout
+from ..tensors.data import is_tensor
+from .cells import CELLS, COLORS
+from .lines import lines
+from .panes import WINDOW, Look, Subject, marked
+from .words import titled
+
+
+def subjects_of(things: Sequence[Any], shape: Any, axes: str | None, dtype: Any) -> list[Subject]:
+    """One subject for each thing; formats with names for their axes are brought into the order of the first."""
+    found = [_found(x, dtype) for x in things]
+    order = axes or next((x.axes for x in found if isinstance(x, Format) and x.axes), None)
+    if shape is None:
+        shape = next((x.extents for x in found if isinstance(x, Layout)), None)
+    return [_subject(x, what, shape, axes, order) for x, what in zip(things, found)]
+
+
+def _found(x: Any, dtype: Any) -> Layout | ComposedLayout | Shapeless | Any:
+    if isinstance(x, ComposedLayout) or is_tensor(x):
+        return x
+    if hasattr(x, "__array_interface__") or hasattr(x, "__dlpack__"):
+        from ..tensors.make import tensor
+
+        return tensor(x)
+    return layout_or_format(x, "draw", dtype)
+
+
+def _subject(x: Any, found: Any, shape: Any, axes: str | None, order: str | None) -> Subject:
+    if is_tensor(found):
+        names = _names(axes or found.axes, found.layout.rank)
+        outside = "padding" if found.owns_padding else WINDOW
+        return Subject(found.layout, titled(repr(found)[1:-1]), names, found, outside)
+    title = titled(x if isinstance(x, str) else str(found))
+    if isinstance(found, Layout | ComposedLayout):
+        # Our own notation names the window; in those of others a window is what padding leaves.
+        outside = "padding" if isinstance(x, str) and " extents " not in x else WINDOW
+        return Subject(found, title, _names(axes, found.rank), outside=outside)
+    if isinstance(found, Format):
+        if order is not None and found.axes is not None:
+            found = found.aligned(order)
+        if shape is None and found.blocks:
+            return Subject(found.layout(found.block_shape), f"one block of {title}", found.axes or "")
+    if shape is None:
+        raise ShapeError(f"{title} is drawn for a shape, and none is given.", hint="pass shape=(...)", got=x)
+    layout = with_shape(found, shape)
+    names = _names(getattr(found, "axes", None) or axes, layout.rank)
+    return Subject(layout, f"{title}, {' x '.join(map(str, layout.extents))}", names, outside="padding")
+
+
+def _names(axes: str | None, rank: int) -> str:
+    return checked_axes(axes, rank) or ""
+
+
+# ---- the look --------------------------------------------------------------------------------------------
+
+
+def look_at(
+    subjects: Sequence[Subject],
+    rows: int | str | None,
+    columns: int | str | None,
+    at: Mapping[Any, int] | None,
+    part: Any,
+    mark: Any,
+    *,
+    cells: str | None,
+    color: str | None,
+    path: bool,
+    width: int | None,
+) -> Look:
+    """How the subjects are drawn, with every dimension by number, every coordinate and every word checked."""
+    first = subjects[0]
+    points, ranges = _keys(part, first.layout.extents)
+    fixed = _fixed(at, first) | points
+    down, across = [None if d is None else _dimension(d, first) for d in (rows, columns)]
+    if (down is not None and (down == across or down in fixed)) or across in fixed:
+        raise ShapeError("a dimension runs down, across, or stands still.", hint="name each dimension once", at=at)
+    if down is None and across is None:
+        down, across = _telling(subjects, fixed)
+    marks = tuple(mark) if isinstance(mark, list) else () if mark is None else (mark,)
+    for x in subjects:
+        _check(x, fixed, ranges)
+        for c in marks:
+            marked(x.layout, c)
+        if x.tensor is None and "value" in (cells, color):
+            raise ShapeError(f"{x.title} has no values to draw.", hint="draw a tensor or an array, or its offsets")
+    _known(cells, CELLS, "cells cannot show")
+    _known(color, COLORS, "cells cannot be coloured by")
+    if width is not None and as_int(width, "a width") < 1:
+        raise ShapeError(f"a line of memory has no {width} addresses.", hint="give a width of 1 or more", width=width)
+    return Look(down, across, fixed, ranges, cells, color, bool(path), marks, width)
+
+
+def _telling(subjects: Sequence[Subject], fixed: Mapping[int, int]) -> tuple[int | None, int | None]:
+    """Two dimensions that tell most of all subjects: those with several blocks, then later ones; None if any two do."""
+    layouts = [x.layout for x in subjects]
+    extents = layouts[0].extents
+    free = [d for d in range(len(extents)) if d not in fixed]
+    if len(free) < 3 or any(layout.rank != len(extents) for layout in layouts):
+        return None, None
+    blocked = {d for d in free if any(lines(layout, d, False).blocked for layout in layouts)}
+    down, across = sorted(sorted(free, key=lambda d: (d in blocked, extents[d] > 1, d))[-2:])
+    return (down, across) if blocked else (None, None)
+
+
+def _known(word: Any, words: Sequence[str], what: str) -> None:
+    if word is not None and word not in words:
+        raise ShapeError(f"{what} {shown(word)}.", hint=f"one of {', '.join(words)}", got=word)
+
+
+def _check(x: Subject, fixed: dict[int, int], ranges: dict[int, range]) -> None:
+    """Refuse coordinates that a subject does not have."""
+    for d, n in fixed.items():
+        if not (d < x.layout.rank and 0 <= n < x.layout.extents[d]):
+            raise ShapeError(
+                f"{x.title} has no coordinate {shown(n)} in dimension {d}.",
+                hint=f"its extents are {x.layout.extents}",
+                at=fixed,
+            )
+    for d, r in ranges.items():
+        if not (d < x.layout.rank and r.stop <= x.layout.extents[d]):
+            raise ShapeError(
+                f"{x.title} has no coordinates {r.start}:{r.stop} in dimension {d}.",
+                hint=f"its extents are {x.layout.extents}",
+                part=r,
+            )
+
+
+def _fixed(at: Any, subject: Subject) -> dict[int, int]:
+    """The coordinates of dimensions that stand still."""
+    if at is not None and not isinstance(at, Mapping):
+        raise ShapeError(f"at is a dict, got {shown(at)}.", hint='as in {"n": 0, "c": 3} or {0: 0, 3: 3}', at=at)
+    return {_dimension(d, subject): as_int(n, "a coordinate") for d, n in (at or {}).items()}
+
+
+def _keys(part: Any, extents: Sequence[int]) -> tuple[dict[int, int], dict[int, range]]:
+    """A key as numpy reads it: coordinates of dimensions that stand still, and ranges of those drawn in part."""
+    points: dict[int, int] = {}
+    ranges: dict[int, range] = {}
+    keys = () if part is None else part if isinstance(part, tuple) else (part,)
+    for d, (key, n) in enumerate(zip(completed(keys, len(extents)), extents)):
+        if not isinstance(key, slice):
+            k = as_int(key, "a coordinate")
+            points[d] = k + n if -n <= k < 0 else k
+        elif (found := range(*slice_ends(key, n))) != range(n):
+            if found.step < 0:
+                raise ShapeError("a part is drawn upwards.", hint="give a step of 1 or more", part=part)
+            ranges[d] = found
+    return points, ranges
+
+
+def _dimension(d: int | str, subject: Subject) -> int:
+    """A dimension by its number, counted from the end where negative, or by its name."""
+    rank = subject.layout.rank
+    k = subject.names.find(d) if isinstance(d, str) and len(d) == 1 else d
+    if not isinstance(k, int) or isinstance(k, bool) or not (-rank <= k < rank) or (k < 0 and isinstance(d, str)):
+        names = f" or one of {', '.join(subject.names)}" if subject.names else ""
+        raise ShapeError(
+            f"{subject.title} has no dimension {shown(d)}.", hint=f"a number from 0 to {rank - 1}{names}", got=d
+        )
+    return k % rank

@@ -1,0 +1,77 @@
+"""Copies for every pair of layouts: swizzles, block tables, blocks that do not divide each other, packed elements.
+
+The compiled core walks both layouts at once, tile by tile, and moves elements that stay together as one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+from ..errors import LimitExceeded, NotExpressible, OutOfBounds, Overlap, ShapeError
+from ..layout.comparison import effective_swizzle
+from ..layout.layout import Layout
+from ..native import native
+from ..tensors.block_table import BlockTable
+from .loops import dimensions, looked_up
+
+MAX_BOXES = 1 << 8
+"""Into how many combinations of boxes a pair of layouts may fall; small dimensions become tables instead."""
+
+
+class General:
+    """A copy from one layout to another, of elements of so many bits; it may be run many times, by many threads.
+
+    With a block size a layout gives virtual addresses, and a run gets a table of the blocks. The target has a place
+    for every element.
+    """
+
+    __slots__ = ("_copy",)
+
+    def __init__(
+        self,
+        source: Layout,
+        target: Layout,
+        bits: int,
+        source_block: int | None = None,
+        target_block: int | None = None,
+    ) -> None:
+        if native is None:
+            raise NotExpressible(
+                "the compiled core is not there.", hint="copy by offsets: out[target.offsets()] = x[source.offsets()]"
+            )
+        first, second, dims = dimensions(source, target)
+        while prod([len(boxes) for boxes in dims]) > MAX_BOXES:
+            cut = [d for d, boxes in enumerate(dims) if len(boxes) > 1]
+            smallest = min(cut, key=lambda d: source.extents[d])
+            dims[smallest] = [looked_up(source, target, smallest)]
+        swizzles = [effective_swizzle(layout) if layout.size else None for layout in (source, target)]
+        moves = [None if swizzle is None else swizzle.parameters for swizzle in swizzles]
+        try:
+            self._copy = native.General(
+                bits, first, second, tuple(map(tuple, dims)), moves[0], moves[1], source_block, target_block
+            )
+        except ValueError as error:
+            raise LimitExceeded(
+                f"there is no copy from {source} to {target}: {error}.", hint="copy a part of it", limit=1 << 55
+            ) from None
+
+    def __call__(
+        self,
+        x: Sequence[Any],
+        out: Sequence[Any],
+        x_table: BlockTable | None = None,
+        out_table: BlockTable | None = None,
+        threads: int = 1,
+    ) -> None:
+        """Copy between buffers: one on each side, or as many as the table of that side names."""
+        tables = [None if table is None else (table.buffers, table.starts) for table in (x_table, out_table)]
+        try:
+            apart = self._copy(x, out, tables[0], tables[1], threads)
+        except IndexError as error:
+            raise OutOfBounds(f"nothing is copied: {error}.", hint="give more memory") from None
+        except BufferError as error:
+            raise ShapeError(f"nothing is copied: {error}.", hint="pass contiguous memory, writable for out") from None
+        if not apart:
+            raise Overlap("source and target share memory.", hint="copy the source first")

@@ -1,0 +1,102 @@
+"""From a plan to the kernels that run it, for memories of known alignment."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...elements.interface import Interface
+from ...errors import NotExpressible
+from ...layout.comparison import effective_swizzle
+from ..places import box_range, element_range, prove_places
+from .convert import conversion_text
+from .digits import Work, byte_swizzle, common_axes, simplify, widen
+from .element import element_kernel, fill_kernel
+from .frame import Memory
+from .kernel import Kernel, kernel
+from .prelude import DEVICE
+from .tiles import tile
+
+if TYPE_CHECKING:
+    from ..plan import Plan
+
+WIDTHS = (8, 16, 32, 64, 128)
+"""The bits of elements that a device moves."""
+
+
+def kernels(plan: Plan, aligned: tuple[int, int], whole: tuple[int, int] | None = None) -> list[Kernel]:
+    """The kernels of a plan, in their order: a fill where the copy does not write the padding itself, and the copy.
+
+    A fill covers the ``whole`` of the target, by default its box. Addresses are multiples of the bytes in ``aligned``.
+    """
+    for means in (plan.element, plan.dst_element):
+        check_element(means)
+    convert = None
+    if plan.element != plan.dst_element:
+        convert = conversion_text(plan.element, plan.dst_element)
+        if convert is None:
+            raise NotExpressible(
+                f"a device does not convert {plan.element} to {plan.dst_element}: a value could be refused, or there "
+                "is no kernel for it.",
+                hint="repack the stored values, and convert them before or after; or copy them to the host first",
+                source=plan.element,
+                target=plan.dst_element,
+            )
+    if plan.fill is None:
+        return [copy_kernel(plan, aligned, convert, None)[0]] if plan.target.size else []
+    low, high = whole or box_range(plan.target)
+    if high - low <= plan.target.size:
+        return [copy_kernel(plan, aligned, convert, None)[0]] if plan.target.size else []
+    if plan.target.size and (low, high) == box_range(plan.target) and prove_places(plan.target):
+        found, filled = copy_kernel(plan, aligned, convert, plan.fill)
+        if filled:
+            return [found]
+    size = plan.dst_element.element.bytes
+    filling = fill_kernel(low * size, high * size, plan.fill)
+    return [filling, *([copy_kernel(plan, aligned, convert, None)[0]] if plan.target.size else [])]
+
+
+def copy_kernel(plan: Plan, aligned: tuple[int, int], convert: str | None, fill: bytes | None) -> tuple[Kernel, bool]:
+    """The kernel that moves the elements, and whether it writes the padding as well."""
+    source, target = plan.source, plan.target
+    sizes = plan.element.element.bytes, plan.dst_element.element.bytes
+    swizzles = [byte_swizzle(effective_swizzle(x), n) for x, n in zip((source, target), sizes)]
+    low, high = element_range(source)
+    memory = Memory(
+        (low * sizes[0], high * sizes[0]), fill or b"\0", convert, (plan.element.axis, plan.dst_element.axis)
+    )
+    empty = Work(source.offset, target.offset, *sizes, (), swizzles[0], swizzles[1])
+    found = common_axes(source, target, fill is not None)
+    if found is not None:
+        kept = {axis for axis in memory.channels if axis is not None}
+        work, places = simplify(Work(found[0], found[1], *sizes, tuple(found[2]), swizzles[0], swizzles[1]), kept)
+        one, other = [None if axis is None else places[axis] for axis in memory.channels]
+        memory = memory._replace(channels=(one, other))
+        work = work if convert else widen(work, min(aligned))
+        planned = tile(work, aligned, bool(convert))
+        if planned is not None:
+            return kernel(planned, memory), fill is not None
+        memory = memory._replace(channels=(plan.element.axis, plan.dst_element.axis))
+    return element_kernel(source, target, empty, memory), False
+
+
+def check_element(means: Interface) -> None:
+    if means.element.bits not in WIDTHS:
+        raise NotExpressible(
+            f"a device moves elements of 1, 2, 4, 8 and 16 bytes, and {means.element.name} has "
+            f"{means.element.bits} bits.",
+            hint="repack it on the host",
+            element=means.element,
+        )
+
+
+def device_text(kernel: Kernel, name: str) -> str:
+    """All of the CUDA C++ of a kernel."""
+    calls = "\n    __syncthreads();\n    ".join(
+        [f"{phase}(source, target, room, blockIdx.x, threadIdx.x);" for phase in kernel.phases]
+    )
+    room = "extern __shared__ __align__(16) u8 room[];" if kernel.shared else "u8 *const room = nullptr;"
+    return (
+        f"{DEVICE}\n{kernel.text}\n"
+        f'extern "C" __global__ void __launch_bounds__({kernel.threads})\n'
+        f"{name}(const u8 *__restrict__ source, u8 *__restrict__ target) {{\n    {room}\n    {calls}\n}}\n"
+    )

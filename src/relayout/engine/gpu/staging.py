@@ -1,0 +1,140 @@
+"""The phases that move whole runs: from memory into an image, and from an image to memory."""
+
+from __future__ import annotations
+
+from math import prod
+
+from .frame import Frame, indented
+from .shared_memory import VECTOR, Image, Part
+from .tiles import SOURCE, TARGET
+
+
+class Staging(Frame):
+    """The text of the phases before and behind the move."""
+
+    def load_image(self) -> str:
+        """The runs of the source, vector by vector."""
+        image = self.images[SOURCE]
+        if image is None:
+            return ""
+        unit = self.bytes[SOURCE]
+        rows = self.source_rows(image)
+        # A run holds positions of its own parts, and of those that read it again.
+        held = [*image.run, *[part for part, _ in image.rows if not part.step(SOURCE)]]
+        low, high = self.memory.readable
+        lines = self.vector_of(image, rows)
+        for axis in self.masked:
+            if not any(part.axis == axis for part in (*rows, *self.tile.grid)):
+                continue
+            reach = sum([(p.size - 1) * p.place for p in held if p.axis == axis])
+            its = self.axes[axis]
+            lines += self.positions("r", rows, [axis])
+            lines.append(f"if (p{axis} + {reach} < {its.low} || p{axis} >= {its.high}) continue;")
+        lines.append(f"const i64 at = {self.row_start(image)};")
+        spot = self.total([image.step(part) for part in rows], "r")
+        shift = "" if image.aligned else " - shift"
+        if not image.aligned:
+            lines.append("const int shift = int((reinterpret_cast<u64>(source) + u64(at)) & 15);")
+            lines.append(f"if (int(v) * 16 >= shift + {image.length}) continue;")
+        lines.append(f"const i64 first = {self.swizzled(SOURCE, f'at + int(v) * 16{shift}')};")
+        lines.append(f"u8 *const spot = room + {spot} + int(v) * 16;")
+        ahead = "_and_next" if self.tile.ahead else ""
+        if self.loads_vectors(image):
+            kept = "" if self.let_go_from is None else "_kept"
+            verb = f"load16{ahead}{kept}" if self.is_even(image) else f"fetch16{ahead}"
+            lines.append(f"{verb}(spot, source + first);")
+        else:
+            element = f"put{unit}(spot + k, {_words('source + first + k', unit)});"
+            some = f"if (first + k >= {low}ll && first + k < {high}ll) {element}"
+            lines.append(f"if (first >= {low}ll && first + 16 <= {high}ll) fetch16{ahead}(spot, source + first);")
+            lines.append(f"else for (int k = 0; k < 16; k += {unit}) {some}")
+        return indented([*self.block(), *self.loop(self.loads(image), lines), "fetched();"])
+
+    def vector_of(self, image: Image, rows: list[Part]) -> list[str]:
+        """Which vector of a run is a thread's, and which run."""
+        return [f"const u32 v = u % {image.vectors}u;", f"u /= {image.vectors}u;", *self.indices(rows, "r")]
+
+    def source_rows(self, image: Image) -> list[Part]:
+        """The parts that runs of the source are apart by."""
+        return [part for part, _ in image.rows if part.step(SOURCE)]
+
+    def row_start(self, image: Image) -> str:
+        """Where the run of a thread begins in the source."""
+        steps = [part.step(SOURCE) for part in self.source_rows(image)]
+        return f"from + {image.lowest} + {self.total(steps, 'r', True)}"
+
+    def loads(self, image: Image) -> int:
+        """How many vectors the image of the source has."""
+        return image.vectors * prod([part.size for part in self.source_rows(image)])
+
+    def loads_vectors(self, image: Image) -> bool:
+        """Whether all vectors are whole; between elements a swizzle may lead out of memory."""
+        whole = image.aligned and image.length % VECTOR == 0
+        return whole and not self.masked and self.work.source_swizzle is None
+
+    def is_even(self, image: Image) -> bool:
+        """Whether all threads load as many vectors."""
+        return self.loads(image) % self.tile.threads == 0
+
+    def let_go_of_image(self, image: Image) -> list[str]:
+        """The vectors that were loaded, where the cache keeps them."""
+        if not self.loads_vectors(image) or not self.is_even(image):
+            return []
+        lines = self.vector_of(image, self.source_rows(image))
+        lines.append(f"let_go(source + {self.row_start(image)} + int(v) * 16);")
+        return self.let_go(self.loads(image), lines)
+
+    def store_image(self) -> str:
+        """The runs of the target, vector by vector; the ends of a run that is not aligned element by element."""
+        image = self.images[TARGET]
+        if image is None:
+            return ""
+        unit = self.bytes[TARGET]
+        rows = [part for part, _ in image.rows]
+        lines = self.vector_of(image, rows)
+        inside = {part.axis for part in image.run}
+        for axis in self.masked:
+            its = self.axes[axis]
+            lines += self.positions("r", rows, [axis])
+            lines += [] if axis in inside else [f"if (p{axis} < {its.first} || p{axis} >= {its.last}) continue;"]
+        lines += self.length(image)
+        lines.append(f"const i64 at = to + {self.total([p.step(TARGET) for p in rows], 'r', True)};")
+        past = "0" if image.aligned else "int((reinterpret_cast<u64>(target) + u64(at)) & 15)"
+        lines.append(f"const int first = int(v) * 16 - {past};")
+        spot = self.total([image.step(part) for part in rows], "r")
+        lines.append(f"const u8 *const spot = room + {self.room(TARGET)} + {spot} + int(v) * 16;")
+        lines.append("if (first >= 0 && first + 16 <= length) {")
+        lines.append("const uint4 x = take16(spot);")
+        lines.append("write16(target + at + first, x.x, x.y, x.z, x.w);")
+        some = f"if (first + k >= 0 && first + k < length) {_moved('target + at + first + k', 'spot + k', unit)}"
+        lines.append(f"}} else for (int k = 0; k < 16; k += {unit}) {some}")
+        count = image.vectors * prod([part.size for part in rows])
+        return indented([*self.block(), *self.loop(count, lines)])
+
+    def length(self, image: Image) -> list[str]:
+        """How much of a run is written: all of it, or up to the end of its outermost axis."""
+        if not image.run:
+            return [f"const int length = {image.unit};"]
+        outer = image.run[-1]
+        its = self.axes[outer.axis]
+        whole = outer.behind(TARGET, its)
+        if outer.axis not in self.masked:
+            return [f"const int length = {whole};"]
+        return [
+            f"const i64 left = i64({its.last} - p{outer.axis}) * {outer.target // outer.place};",
+            f"const int length = left < {whole} ? int(left) : {whole};",
+        ]
+
+
+def _words(pointer: str, unit: int) -> str:
+    """An element at a pointer, as its words."""
+    if unit == 16:
+        return f"read16({pointer}).x, read16({pointer}).y, read16({pointer}).z, read16({pointer}).w"
+    return f"read8({pointer}).x, read8({pointer}).y" if unit == 8 else f"read{unit}({pointer})"
+
+
+def _moved(target: str, spot: str, unit: int) -> str:
+    """An element from an image to memory."""
+    fields = {8: "xy", 16: "xyzw"}.get(unit)
+    words = ", ".join([f"take{unit}({spot}).{f}" for f in fields]) if fields else f"take{unit}({spot})"
+    return f"write{unit}({target}, {words});"

@@ -1,0 +1,1 @@
+"""Kinds of files, one module each."""

@@ -1,0 +1,87 @@
+"""The fields of a message in Protocol Buffers' wire format, found in place."""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ..entry import bad
+from ..reading import HEADER_LIMIT, WHOLE, Opened
+
+MAX_FIELDS = 1 << 22
+"""No more fields are looked at in one file."""
+
+VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
+
+
+class Field(NamedTuple):
+    """A field: its number, how it is written, its value if it is a varint, and the bytes that hold it."""
+
+    number: int
+    wire: int
+    value: int
+    start: int
+    end: int
+
+
+class Message:
+    """A file that is one message; nothing is read but what is asked for."""
+
+    def __init__(self, file: Opened) -> None:
+        self.file = file
+        self._data = mmap.mmap(file.descriptor, file.size, access=mmap.ACCESS_READ) if file.size else b""
+        self._left = MAX_FIELDS
+
+    def fields(self, start: int, end: int) -> Iterator[Field]:
+        """The fields of the message in those bytes, which they never leave."""
+        while start < end:
+            self._left -= 1
+            if self._left < 0:
+                raise bad(self.file.path, f"it has more than {MAX_FIELDS} fields.", "split the model")
+            tag, at = self._varint(start, end)
+            number, wire = tag >> 3, tag & 7
+            value = 0
+            if wire == VARINT:
+                value, start = self._varint(at, end)
+            elif wire == BYTES:
+                size, at = self._varint(at, end)
+                start = at + size
+            elif wire in (FIXED64, FIXED32):
+                start = at + (8 if wire == FIXED64 else 4)
+            else:
+                raise self._broken(at)
+            if start > end or number == 0:
+                raise self._broken(at)
+            yield Field(number, wire, value, at, start)
+
+    def varints(self, start: int, end: int) -> Iterator[int]:
+        """Numbers packed one after another."""
+        while start < end:
+            value, start = self._varint(start, end)
+            yield value
+
+    def bytes(self, field: Field) -> bytes:
+        """The bytes of a field that is no tensor's data; refused where they are many."""
+        if field.end - field.start > HEADER_LIMIT:
+            what = f"a field of it has {field.end - field.start} bytes, and the limit is {HEADER_LIMIT}."
+            raise bad(self.file.path, what, "keep large tensors in raw_data")
+        return self._data[field.start : field.end]
+
+    def text(self, field: Field) -> str:
+        try:
+            return self.bytes(field).decode()
+        except UnicodeDecodeError:
+            raise self._broken(field.start) from None
+
+    def _varint(self, at: int, end: int) -> tuple[int, int]:
+        value = 0
+        for k in range(min(10, end - at)):
+            byte = self._data[at + k]
+            value |= (byte & 0x7F) << 7 * k
+            if byte < 0x80:
+                return value & (1 << 64) - 1, at + k + 1
+        raise self._broken(at)
+
+    def _broken(self, at: int) -> Exception:
+        return bad(self.file.path, f"it is no Protocol Buffers message: byte {at} does not fit.", WHOLE)

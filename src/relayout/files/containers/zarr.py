@@ -1,0 +1,302 @@
+"""Zarr v3 in a local folder: regular grids of chunks that are plain little-endian bytes."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product as cartesian
+from math import isqrt
+from pathlib import Path
+from typing import Any
+
+from ...elements.types import ELEMENTS, Element
+from ...errors import LayoutError, shown
+from ...integers.nested import product
+from ...layout.layout import Layout
+from ..entry import Destination, Entry, Planned, Segment, Source, bad, bytes_of
+from ..reading import HEADER_LIMIT, WHOLE, Opened, checked_shape, read_text, strict_json, taken, told_record
+from ..record import Record
+from .npy import as_numpy
+
+MAX_CHUNKS = 1 << 20
+MAX_ARRAYS = 1 << 16
+MAX_DEPTH = 16
+CHUNK_BYTES = 64 << 20
+"""About the size of the chunks that are written."""
+
+ARRAYS = "relayout.arrays"
+"""The key of the metadata that keeps what the arrays and groups in a group say of themselves, by name."""
+
+DIMENSIONS = "relayout.dimensions"
+"""The key of the metadata that keeps the names of the arrays' dimensions, by name."""
+
+_HINT = "write it again as Zarr v3, without compression: codecs=[BytesCodec()] or compressors=None"
+
+
+def read(path: Path) -> Source:
+    """All arrays of a group, or the array that the folder is, named as the folder is."""
+    told = _node(path)
+    alone = told["node_type"] == "array"
+    entries: dict[str, Entry] = {}
+    said: dict[str, Any] = {}
+    dimensions: dict[str, Any] = {}
+    room = HEADER_LIMIT
+    for folder, name, node in [(path, path.stem, told)] if alone else _below(path, "", 0):
+        own = node.get("attributes", {})
+        if node["node_type"] == "array":
+            if len(entries) >= MAX_ARRAYS:
+                raise bad(path, f"it has more than {MAX_ARRAYS} arrays.", "open a group of it")
+            entries[name], own = _array(folder, name, node, room)
+            room -= len(entries[name].inline or b"")
+            if isinstance(node.get("dimension_names"), list):
+                dimensions[name] = node["dimension_names"]
+        if own:
+            said[name] = own
+    metadata = said.pop(path.stem, {}) if alone else dict(told.get("attributes", {}))
+    said, dimensions = taken(metadata, ARRAYS, dict) | said, taken(metadata, DIMENSIONS, list) | dimensions
+    return Source(path, "zarr", entries, metadata | _words(said, dimensions))
+
+
+def _words(said: dict[str, Any], dimensions: dict[str, Any]) -> dict[str, Any]:
+    return {key: words for key, words in ((ARRAYS, said), (DIMENSIONS, dimensions)) if words}
+
+
+def _node(folder: Path) -> dict[str, Any]:
+    file = folder / "zarr.json"
+    if file.is_symlink():
+        raise bad(file, "it is a link.", "copy the files themselves")
+    if any((folder / name).exists() for name in (".zgroup", ".zarray")) and not file.exists():
+        raise bad(folder, "it is Zarr v2.", _HINT)
+    told = strict_json(read_text(file), file, "it")
+    if not isinstance(told, dict) or told.get("zarr_format") != 3 or told.get("node_type") not in ("array", "group"):
+        raise bad(file, "it describes no array or group of Zarr v3.", _HINT)
+    if not isinstance(told.get("attributes", {}), dict):
+        raise bad(file, f"its attributes are {shown(told['attributes'])}.", _HINT)
+    return told
+
+
+def _below(folder: Path, prefix: str, depth: int) -> Iterator[tuple[Path, str, dict[str, Any]]]:
+    """The groups and arrays in a group, at any depth, by name; links are not followed."""
+    if depth > MAX_DEPTH:
+        raise bad(folder, f"its groups are nested more than {MAX_DEPTH} deep.", "open a group of it")
+    with os.scandir(folder) as found:
+        names = sorted([e.name for e in found if e.is_dir(follow_symlinks=False)])
+    for name in names:
+        inner = folder / name
+        if (inner / "zarr.json").exists():
+            node = _node(inner)
+            yield inner, prefix + name, node
+            if node["node_type"] == "group":
+                yield from _below(inner, f"{prefix}{name}/", depth + 1)
+
+
+def _array(folder: Path, name: str, told: dict[str, Any], room: int) -> tuple[Entry, dict[str, Any]]:
+    """An array and its foreign attributes. Chunks that are no slabs, or are transposed, are a layout of blocks.
+
+    Where chunks were left out, all are put together in ``room`` bytes of memory.
+    """
+    file = folder / "zarr.json"
+    kind = _element_of(told, file, name)
+    shape = checked_shape(told.get("shape"), kind, file, name)
+    chunk = checked_shape(_option(told, "chunk_grid", "regular", "chunk_shape"), kind, file, name)
+    if len(chunk) != len(shape) or 0 in chunk:
+        raise bad(file, f"its chunks of {shown(chunk)} do not cut the shape {shown(shape)}.", _HINT, name)
+    order = _order(told, kind, len(shape), file, name)
+    counts = tuple([-(-n // c) for n, c in zip(shape, chunk)])
+    if product(counts) > MAX_CHUNKS:
+        raise bad(file, f"it has {product(counts)} chunks, and the limit is {MAX_CHUNKS}.", "use larger chunks", name)
+    key = _keys(told, file, name)
+    size = bytes_of(kind, chunk)
+    chunks = [_chunk(folder, key(at), size, name) for at in cartesian(*[range(n) for n in counts])]
+    segments = tuple([chunk for chunk in chunks if chunk is not None])
+    inline = None
+    if len(segments) < len(chunks):
+        if len(chunks) * size > room:
+            missing = len(chunks) - len(segments)
+            what = (
+                f"{missing} of its chunks were left out, and with them it has {len(chunks) * size} bytes, over {room}."
+            )
+            raise bad(file, what, "write all chunks: config={'write_empty_chunks': True}", name)
+        fill = _fill(told.get("fill_value"), kind, file, name) * (size // kind.bytes)
+        inline = b"".join([fill if chunk is None else read_text(chunk.file) for chunk in chunks])
+        segments = ()
+    attributes = dict(told.get("attributes", {}))
+    recorded = attributes.pop("relayout", None)
+    record = None if recorded is None else told_record(recorded, file, name)
+    if order == sorted(order) and _slabs(shape, chunk):
+        return Entry(name, kind, shape, segments, record, inline), attributes
+    if record is not None:
+        raise bad(file, "its chunks were cut anew, and its relayout record is of the array as it was.", _HINT, name)
+    stored = tuple([chunk[d] for d in order])
+    stride: Any = Layout.row_major((*counts, *stored)).stride
+    inner = [stride[len(counts) + order.index(d)] for d in range(len(shape))]
+    blocks = Layout(tuple(zip(chunk, counts)), tuple(zip(inner, stride)), extents=shape)
+    record = Record.of(blocks, shape)
+    return Entry(name, kind, (*counts, *stored), segments, record, inline, arranged=True), attributes
+
+
+def _slabs(shape: tuple[int, ...], chunk: tuple[int, ...]) -> bool:
+    """Whether the chunks one after another are the array in row-major order."""
+    cut = next((d for d, c in enumerate(chunk) if c > 1), len(chunk))
+    return 0 in shape or (all(n % c == 0 for n, c in zip(shape, chunk)) and chunk[cut + 1 :] == shape[cut + 1 :])
+
+
+def _option(told: dict[str, Any], key: str, name: str, option: str) -> Any:
+    """An option of the extension point ``key``, if it has that name."""
+    found = told.get(key)
+    if not isinstance(found, dict) or found.get("name") != name or not isinstance(found.get("configuration"), dict):
+        return None
+    return found["configuration"].get(option)
+
+
+def _element_of(told: dict[str, Any], file: Path, name: str) -> Element:
+    kind = ELEMENTS.get(told["data_type"]) if isinstance(told.get("data_type"), str) else None
+    if kind is None or kind.bits % 8 or kind.underlying != kind:
+        raise bad(file, f"its data type is {shown(told.get('data_type'))}.", "use numbers of whole bytes", name)
+    return kind
+
+
+def _order(told: dict[str, Any], kind: Element, rank: int, file: Path, name: str) -> list[int]:
+    """The order of the dimensions in a chunk; every codec but a transposition and plain bytes is refused."""
+    codecs = told.get("codecs")
+    named = [c.get("name") if isinstance(c, dict) else None for c in codecs] if isinstance(codecs, list) else None
+    if named not in (["bytes"], ["transpose", "bytes"]) or told.get("storage_transformers"):
+        raise bad(file, f"its codecs are {shown(named)}, not plain bytes.", _HINT, name)
+    options = [c.get("configuration", {}) for c in codecs]  # type: ignore[union-attr]
+    endian = options[-1].get("endian") if isinstance(options[-1], dict) else options[-1]
+    if endian != "little" and not (endian is None and kind.bits == 8):
+        raise bad(file, f"its bytes are {shown(endian)}-endian.", "write it with BytesCodec(endian='little')", name)
+    usual = list(range(rank))
+    order = usual if len(options) == 1 else options[0].get("order") if isinstance(options[0], dict) else None
+    if not isinstance(order, list) or any(type(d) is not int for d in order) or sorted(order) != usual:
+        raise bad(file, f"it is transposed by {shown(order)}.", "order is a permutation of the dimensions", name)
+    return order
+
+
+def _keys(told: dict[str, Any], file: Path, name: str) -> Any:
+    """Where the chunk of a place in the grid is."""
+    encoding = told.get("chunk_key_encoding")
+    kind = encoding.get("name") if isinstance(encoding, dict) else None
+    separator = _option(told, "chunk_key_encoding", str(kind), "separator") or ("/" if kind == "default" else ".")
+    if kind not in ("default", "v2") or separator not in ("/", "."):
+        raise bad(file, f"its chunk keys are {shown(encoding)}.", "use the default encoding", name)
+    if kind == "v2":
+        return lambda at: separator.join(map(str, at)) or "0"
+    return lambda at: separator.join(["c", *map(str, at)])
+
+
+def _chunk(folder: Path, key: str, size: int, name: str) -> Segment | None:
+    """The file of a chunk, or None if it was left out because it holds only the fill value."""
+    path = folder / key
+    try:
+        found = os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    if not stat.S_ISREG(found.st_mode) or not path.parent.resolve().is_relative_to(folder.resolve()):
+        raise bad(folder, f"the chunk {key} is a link, or no file.", "copy the files themselves", name)
+    with Opened(path) as file:
+        if file.size != size:
+            raise bad(folder, f"the chunk {key} has {file.size} bytes, not {size}.", WHOLE, name)
+    return Segment(path, 0, size)
+
+
+def _fill(value: Any, kind: Element, file: Path, name: str) -> bytes:
+    """The bytes of one element that has the fill value: a number, a word for one, two of them, or its bits in hex."""
+    from ...elements.interface import Plain
+    from ...engine.plan import stored_bytes
+
+    parts = value if isinstance(value, list) and kind.complex and len(value) == 2 else [value]
+    words = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+    numbers = [words.get(x, x) if isinstance(x, str) and not kind.integral else x for x in parts]
+    try:
+        if isinstance(value, str) and value.startswith("0x"):
+            return int(value, 16).to_bytes(kind.bytes, "little")
+        if all(isinstance(x, int | float) for x in numbers):
+            return stored_bytes(Plain(kind), complex(*numbers) if kind.complex else numbers[0])
+    except (LayoutError, ValueError, OverflowError):
+        pass
+    raise bad(file, f"its fill value {shown(value)} is none of {kind.name}.", _HINT, name)
+
+
+# ---- writing ---------------------------------------------------------------------------------------------
+
+
+def plan(path: Path, planned: Sequence[Planned], metadata: Mapping[str, Any] | None = None) -> Destination:
+    """A group with an array for each tensor, cut along its slowest dimension into slabs of about 64 MiB."""
+    told = dict(metadata or {})
+    said, dimensions = taken(told, ARRAYS, dict), taken(told, DIMENSIONS, list)
+    files: dict[Path, tuple[int, dict[int, bytes]]] = {}
+    entries: dict[str, tuple[Segment, ...]] = {}
+    group = {"zarr_format": 3, "node_type": "group"}
+    for p in [as_numpy(p) for p in planned]:
+        parts = p.name.split("/")
+        if p.name in entries or any(not _is_name(part) for part in parts):
+            raise bad(
+                path, "its name is taken, or names no folder.", "write .safetensors, or rename the tensor", p.name
+            )
+        above = ["/".join(parts[:k]) for k in range(1, len(parts))]
+        folder = path.joinpath(*parts)
+        if folder / "zarr.json" in files or any(name in entries for name in above):
+            what = "the name of a group is that of an array."
+            raise bad(path, what, "write .safetensors, or rename the tensor", p.name)
+        for name in above:
+            if path / name / "zarr.json" not in files:
+                _put(files, path / name, group | {"attributes": said.pop(name, {})})
+        chunk = _chunk_shape(p.shape, p.element)
+        node = _array_node(p, chunk, said.pop(p.name, {}))
+        names = dimensions.get(p.name, [])
+        if p.record is None and len(names) == len(p.shape) > 0 and all(isinstance(n, str | None) for n in names):
+            node["dimension_names"] = dimensions.pop(p.name)
+        _put(files, folder, node)
+        counts = [-(-n // c) for n, c in zip(p.shape, chunk)]
+        size = bytes_of(p.element, chunk)
+        places = [folder.joinpath("c", *map(str, at)) for at in cartesian(*[range(n) for n in counts])]
+        files |= dict.fromkeys(places, (size, {}))
+        entries[p.name] = tuple([Segment(place, 0, size) for place in places])
+    _put(files, path, group | {"attributes": told | _words(said, dimensions)})
+    return Destination(files, entries)
+
+
+def _array_node(p: Planned, chunk: tuple[int, ...], attributes: dict[str, Any]) -> dict[str, Any]:
+    zero: Any = False if p.element.name == "bool" else [0, 0] if p.element.complex else 0
+    endian = {} if p.element.bits == 8 else {"configuration": {"endian": "little"}}
+    record = {} if p.record is None else {"relayout": p.record.to_json()}
+    return {
+        "zarr_format": 3,
+        "node_type": "array",
+        "shape": list(p.shape),
+        "data_type": p.element.name,
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": list(chunk)}},
+        "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
+        "fill_value": zero,
+        "codecs": [{"name": "bytes", **endian}],
+        "attributes": attributes | record,
+    }
+
+
+def _put(files: dict[Path, tuple[int, dict[int, bytes]]], folder: Path, node: Mapping[str, Any]) -> None:
+    text = json.dumps(node, indent=2, allow_nan=False, default=str).encode() + b"\n"
+    files[folder / "zarr.json"] = (len(text), {0: text})
+
+
+def _is_name(part: str) -> bool:
+    strange = not part.strip(".") or part.startswith("__") or part == "zarr.json"
+    return not strange and not any(c in part for c in "\\:\0") and len(part.encode()) <= 255
+
+
+def _chunk_shape(shape: tuple[int, ...], kind: Element) -> tuple[int, ...]:
+    """Whole slabs of at most about 64 MiB, all equal."""
+    whole = tuple([max(n, 1) for n in shape])
+    for d, n in enumerate(whole):
+        row = bytes_of(kind, whole[d + 1 :])
+        if row > CHUNK_BYTES:
+            continue
+        divisors = [c for k in range(1, isqrt(n) + 1) if n % k == 0 for c in (k, n // k)]
+        fitting = max([c for c in divisors if c * row <= CHUNK_BYTES])
+        if fitting * row * 16 < min(CHUNK_BYTES, n * row):
+            fitting = min([c for c in divisors if c * row > CHUNK_BYTES])
+        return (*[1] * d, fitting, *whole[d + 1 :])
+    return whole

@@ -1,0 +1,1 @@
+"""Repacks and comparisons of files: parts, threads, the journal."""

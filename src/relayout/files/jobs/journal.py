@@ -1,0 +1,119 @@
+"""The journal of a repack: what is on the disk for good, so that a run that was killed goes on where it was."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from ...errors import BadFile
+
+try:
+    import fcntl
+except ImportError:  # pragma: no cover - there is no such lock on Windows
+    fcntl = None  # type: ignore[assignment]
+
+VERSION = 2
+
+DONE = "done"
+"""The last line: everything is written, and only names are left to be changed."""
+
+
+class Journal:
+    """A text file: the head, a line of JSON, then a line of numbers for every batch of blocks that is on the disk.
+
+    The head says what the run depends on, by name. A line without its end was being written when the run was killed,
+    and does not count. The file is locked while it is open.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.finished: set[int] = set()
+        self.complete = False
+        self._lock()
+        while not self._is_named():  # the run that had it is done, and has removed it meanwhile
+            self.close()
+            self._lock()
+
+    def _lock(self) -> None:
+        self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
+        try:
+            if fcntl is not None:
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            self.close()
+            raise BadFile(
+                f"{self.path} is used by another run.", hint="wait for it, or end it", file=self.path
+            ) from None
+
+    def _is_named(self) -> bool:
+        try:
+            return os.path.samestat(os.lstat(self.path), os.fstat(self._file))
+        except FileNotFoundError:
+            return False
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing is noted: it is new, or its run was killed before anything was made."""
+        return os.fstat(self._file).st_size == 0
+
+    def begin(self, head: Mapping[str, str]) -> None:
+        """Start anew."""
+        os.ftruncate(self._file, 0)
+        os.lseek(self._file, 0, os.SEEK_SET)
+        self.finished, self.complete = set(), False
+        self._append(json.dumps({"relayout": VERSION, **head}))
+
+    def resume(self, head: Mapping[str, str]) -> bool:
+        """Read what was done, if there is a head; one that is not the same as ``head`` is refused."""
+        os.lseek(self._file, 0, os.SEEK_SET)
+        with os.fdopen(os.dup(self._file), "rb") as file:
+            data = file.read()
+        *lines, unfinished = data.split(b"\n")
+        os.ftruncate(self._file, len(data) - len(unfinished))
+        os.lseek(self._file, 0, os.SEEK_END)
+        if not lines:
+            return False
+        try:
+            found = json.loads(lines[0])
+            differing = [key for key, value in {"relayout": VERSION, **head}.items() if found.pop(key) != value]
+            differing += found
+            for line in lines[1:]:
+                self.complete = self.complete or line == DONE.encode()
+                self.finished.update([int(word) for word in line.split() if not self.complete])
+        except (ValueError, KeyError, AttributeError, RecursionError):
+            raise BadFile(
+                f"{self.path} is no journal of this version.", hint="start again with force", file=self.path
+            ) from None
+        if differing:
+            raise BadFile(
+                f"the unfinished run of {self.path} differs in its {', its '.join(differing)}.",
+                hint="give what it was started with, or start again with force",
+                file=self.path,
+                differing=differing,
+            )
+        return True
+
+    def add(self, numbers: Iterable[int]) -> None:
+        """Note blocks whose bytes are on the disk."""
+        done = list(numbers)
+        self._append(" ".join([str(number) for number in done]))
+        self.finished.update(done)
+
+    def end(self) -> None:
+        """Note that all of them are."""
+        self._append(DONE)
+        self.complete = True
+
+    def _append(self, line: str) -> None:
+        data = f"{line}\n".encode()
+        while data:
+            data = data[os.write(self._file, data) :]
+        os.fsync(self._file)
+
+    def remove(self) -> None:
+        self.path.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        os.close(self._file)

@@ -1,0 +1,83 @@
+"""Parts of tensors made from files: what they need is read run by run, to hold little memory at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from ...engine.blocks import Block
+from ...engine.copying import fill_range
+from ...engine.program import carrier
+from ...errors import LimitExceeded, NotExpressible
+from ..entry import Entry
+from ..regions import Files
+from .room import LEAST, Buffers
+from .tiles import Tiling
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+class Made(NamedTuple):
+    """Bytes of a target, and where they belong: runs of one length, and where each begins."""
+
+    starts: Sequence[int]
+    data: NDArray[np.uint8]
+
+
+class Loader(NamedTuple):
+    """Makes parts of plans whose source is a tensor of a file."""
+
+    files: Files
+    entry: Entry
+    buffers: Buffers
+
+    def load(self, tiling: Tiling, block: Block, name: str = "target") -> Made:
+        """A part of the target."""
+        plan, (recipe, source, target) = tiling.plan, tiling.recipe(block)
+        held, kind = plan.element.element, plan.dst_element.element
+        size = -(-recipe.places * kind.bits // 8)
+        if size > max(tiling.room.target, LEAST):
+            raise LimitExceeded(
+                f"tensor {self.entry.name!r}: a block that cannot be cut has {size} bytes, and there is memory for "
+                f"{tiling.room.target}.",
+                hint="give more memory, or fewer jobs",
+                limit=tiling.room.target,
+            )
+        out = self.buffers.get(name, size)
+        typed = out.view(carrier(kind))
+        if plan.fill is not None and len(recipe.steps) != 1:
+            fill_range(typed, (0, recipe.places), kind, plan.fill)
+        for step in recipe.steps:
+            data = self.buffers.get("source", step.size)
+            self._read([source + start for start in step.starts], data)
+            try:
+                step.plan(data.view(carrier(held)), typed)
+            except NotExpressible as error:
+                raise _placed(error, [n + k for n, k in zip(block.index, step.first)]) from None
+        return Made([target + start for start in recipe.starts], out)
+
+    def copied(self, low: int, size: int) -> Made:
+        """Bytes of the tensor as they are stored."""
+        data = self.buffers.get("target", size)
+        self._read([low], data)
+        return Made([low], data)
+
+    def _read(self, starts: Sequence[int], out: NDArray[np.uint8]) -> None:
+        if self.entry.inline is None:
+            self.files.read(self.entry.segments, starts, out)
+            return
+        length = out.size // len(starts)
+        for k, start in enumerate(starts):
+            out.data[k * length : (k + 1) * length] = self.entry.inline[start : start + length]
+
+
+def _placed(error: NotExpressible, first: Sequence[int]) -> NotExpressible:
+    """The refusal of a value of a part that begins at ``first``, with its coordinates in the whole."""
+    place = error.operands.get("counterexample")
+    if not isinstance(place, tuple):
+        return error
+    at = tuple([n + k for n, k in zip(first, place)])
+    message = error.message.replace(f" at {place} ", f" at {at} ", 1)
+    return NotExpressible(message, hint=error.hint, **{**error.operands, "counterexample": at})

@@ -1,0 +1,141 @@
+"""``repack_file``: the tensors of a file in other layouts, block by block, in little memory, resumable."""
+
+from __future__ import annotations
+
+import os
+from os import PathLike
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ...errors import BadFile, ShapeError
+from ..registry import kind_of, open_source, plan_destination
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ...engine.plan import Progress
+    from ..entry import Source
+    from .changes import Change
+    from .rules import Globs, Rule
+
+MAX_THREADS = 256
+MAX_JOBS = 8
+"""By default there are no more, however many processors there are: the disk is shared."""
+
+
+class Row(NamedTuple):
+    """One tensor: its layouts in words, its bytes before and after, and which part of the new ones is padding.
+
+    ``why`` tells of a tensor that is kept because the new layout cannot take it.
+    """
+
+    name: str
+    before: str
+    after: str
+    bytes_before: int
+    bytes_after: int
+    padding: float
+    kept: bool
+    why: str | None = None
+
+
+class Report(NamedTuple):
+    """What a run did, or would do. ``resumed`` bytes were there from the run before."""
+
+    source: Path
+    destination: Path
+    rows: tuple[Row, ...]
+    total: int
+    resumed: int = 0
+
+
+def repack_file(
+    source: str | PathLike[str],
+    destination: str | PathLike[str],
+    *,
+    to: Any = None,
+    src: Any = None,
+    shape: Any = None,
+    axes: str | None = None,
+    src_dtype: Any = None,
+    only: Globs = None,
+    except_: Globs = None,
+    rules: Any = None,
+    fill: Any = None,
+    dtype: Any = None,
+    jobs: int | None = None,
+    max_memory: int | str = "1GiB",
+    resume: bool = False,
+    verify: bool = False,
+    force: bool = False,
+    dry_run: bool = False,
+    progress: Progress | None = None,
+) -> Report:
+    """Write the tensors of ``source`` to ``destination``, those that are selected in the layout ``to``, or row-major.
+
+    ``only`` and ``except_`` select by patterns of names; ``rules``, a TOML file or a list of dictionaries, say it for
+    each. What is not selected is copied as it is, and so is, with a warning, a tensor that nobody named and that the
+    layout cannot take. A tensor with a record starts from its recorded layout; ``src`` (with
+    ``shape``) tells that of others, and with ``src_dtype`` what a raw file holds. ``axes`` names the dimensions, for
+    formats with names.
+    ``fill`` is the stored value of padding, ``dtype`` the type or interface of the result.
+
+    The process needs at most ``max_memory`` besides what it already holds; 48 MiB of that are not for data. Everything
+    is written to ``.part``, and renamed when it is whole. A run that was ended, by whatever, is continued with
+    ``resume``: the result has the same bits, and a changed source or option is refused; a file that is finished, and
+    holds what is asked for, stays. With ``verify`` every element is read again and compared before the
+    rename. Nothing is overwritten without ``force``. ``progress(done, total)`` may return False to stop.
+    """
+    from pathlib import Path
+
+    from ..sizes import as_bytes
+    from .changes import changes_of
+    from .room import Room
+    from .rules import Rule, read_rules
+    from .running import Run
+    from .staging import Staging
+
+    path, out = Path(source), Path(destination)
+    usual = Rule(to=to, src=src, shape=shape, axes=axes, fill=fill, dtype=dtype)
+    opened, usual = _opened(path, usual, src_dtype)
+    found = read_rules(usual, rules, only, except_)
+    changes = changes_of(opened, found)
+    final = plan_destination(out, None, [change.planned for change in changes], opened.metadata)
+    rows = tuple([_row(change, sum([s.size for s in final.entries[change.entry.name]])) for change in changes])
+    report = Report(path, out, rows, sum([row.bytes_after for row in rows]))
+    workers = _jobs(jobs)
+    room = Room.of(as_bytes(max_memory), workers)
+    if dry_run:
+        return report
+    run = Run(opened, changes, Staging(out, final), room, workers)
+    return report._replace(resumed=run.go(resume, force, verify, progress))
+
+
+def _opened(path: Path, usual: Rule, src_dtype: Any) -> tuple[Source, Rule]:
+    """The source; what the rule says of a raw one is not said again."""
+    if src_dtype is None and ((usual.src is None and usual.shape is None) or not _is_raw(path)):
+        return open_source(path), usual
+    from ...format.format import Format
+
+    layout = f"format:{usual.src}" if isinstance(usual.src, Format) else usual.src
+    opened = open_source(path, dtype=usual.dtype if src_dtype is None else src_dtype, shape=usual.shape, layout=layout)
+    return opened, usual._replace(src=None, shape=None)
+
+
+def _is_raw(path: Path) -> bool:
+    try:
+        return kind_of(path) == "raw"
+    except BadFile:
+        return True
+
+
+def _row(change: Change, size: int) -> Row:
+    name, before = change.entry.name, change.entry.size
+    return Row(name, change.before, change.after, before, size, change.padding, change.kept, change.why)
+
+
+def _jobs(jobs: int | None) -> int:
+    if jobs is None:
+        return min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, MAX_JOBS)
+    if not 1 <= jobs <= MAX_THREADS:
+        raise ShapeError(f"there are 1 to {MAX_THREADS} jobs, not {jobs}.", hint="leave jobs out", got=jobs)
+    return jobs

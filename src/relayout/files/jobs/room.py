@@ -1,0 +1,52 @@
+"""The memory that a thread may hold while it repacks files, and that it uses again and again."""
+
+from __future__ import annotations
+
+from threading import local
+from typing import TYPE_CHECKING, NamedTuple
+
+from ...elements.memory import fresh_bytes
+from ...errors import LimitExceeded
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+OWN = 48 << 20
+"""What Python, numpy and this package take themselves; the rest of the memory that is granted is for data."""
+
+LEAST = 1 << 20
+"""No thread does with fewer bytes."""
+
+
+class Room(NamedTuple):
+    """How many bytes of a source and of a target a thread may hold."""
+
+    source: int
+    target: int
+
+    @classmethod
+    def of(cls, max_memory: int, jobs: int) -> Room:
+        """The room of each of so many threads."""
+        each = (max_memory - OWN) // jobs
+        if each < 2 * LEAST:
+            raise LimitExceeded(
+                f"{max_memory} bytes of memory are too few for {jobs} jobs.",
+                hint=f"give at least {(OWN + 2 * LEAST * jobs) >> 20} MiB, or fewer jobs",
+                limit=max_memory,
+            )
+        return cls(each // 2, each - each // 2)
+
+
+class Buffers(local):
+    """Memory that a thread uses again and again, by name."""
+
+    def __init__(self) -> None:
+        self._held: dict[str, NDArray[np.uint8]] = {}
+
+    def get(self, name: str, size: int) -> NDArray[np.uint8]:
+        """Bytes that hold anything; those got by this name before are overwritten."""
+        if name not in self._held or self._held[name].size < size:
+            self._held.pop(name, None)
+            self._held[name] = fresh_bytes(size, zeroed=False)
+        return self._held[name][:size]

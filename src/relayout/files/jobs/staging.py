@@ -1,0 +1,143 @@
+"""Unfinished files: everything is written beside its place, as ``.part``, and gets its name when it is whole."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from shutil import rmtree
+
+from ...errors import BadFile
+from ..entry import Destination, Segment
+from ..regions import Files
+
+SIDECAR = ".relayout.json"
+
+
+class Staging:
+    """The files of a destination, and where they are until they are finished.
+
+    A destination of one or a few files has a ``.part`` beside each; one that is a folder is in a folder of that name.
+    """
+
+    def __init__(self, path: Path, final: Destination) -> None:
+        self.path, self.final = path, final
+        self.is_folder = any(path in file.parents for file in final.files)
+        self.part = beside(path, ".part")
+        self.journal = beside(path, ".part.journal")
+        self.replaced = beside(path, ".part.old")
+        places = {file: self._staged(file) for file in final.files}
+        self.renames = {self.part: path} if self.is_folder else {staged: file for file, staged in places.items()}
+        self.destination = Destination(
+            {places[file]: content for file, content in final.files.items()},
+            {
+                name: tuple([Segment(places[s.file], s.start, s.size) for s in segments])
+                for name, segments in final.entries.items()
+            },
+            tuple([checksum._replace(file=places[checksum.file]) for checksum in final.checksums]),
+        )
+
+    def _staged(self, file: Path) -> Path:
+        return self.part / file.relative_to(self.path) if self.is_folder else beside(file, ".part")
+
+    @property
+    def stale(self) -> Iterator[Path]:
+        """What is there under the final names, and a record that would be taken for that of the new file."""
+        for path in dict.fromkeys([self.path, *self.renames.values(), beside(self.path, SIDECAR)]):
+            if path.is_symlink() or path.exists():
+                yield path
+
+    def refuse_existing(self) -> None:
+        """Never overwrite."""
+        for path in self.stale:
+            raise BadFile(f"{path} exists.", hint="choose another name, or overwrite it with force", file=path)
+
+    @property
+    def begun(self) -> bool:
+        """Whether there are files of a run that did not finish."""
+        return any(path.is_symlink() or path.exists() for path in self.renames)
+
+    @property
+    def whole(self) -> bool:
+        """Whether all unfinished files are there, at their full size."""
+        return all(
+            file.is_file() and not file.is_symlink() and file.stat().st_size == size
+            for file, (size, _) in self.destination.files.items()
+        )
+
+    @property
+    def stands(self) -> bool:
+        """Whether all finished files are there, at their full size, and all in them that is no tensor."""
+        return all(
+            file.is_file() and file.stat().st_size == size and self._holds(file, pieces)
+            for file, (size, pieces) in self.final.files.items()
+        )
+
+    def _holds(self, file: Path, pieces: dict[int, bytes]) -> bool:
+        """Whether a file has those bytes, but for its checksums."""
+        places = [at for checksum in self.final.checksums if checksum.file == file for at in checksum.at]
+        with file.open("rb") as opened:
+            for start, data in pieces.items():
+                opened.seek(start)
+                wanted, found = bytearray(data), bytearray(opened.read(len(data)))
+                for at in places:
+                    if start <= at < start + len(data):
+                        wanted[at - start : at - start + 4] = found[at - start : at - start + 4] = bytes(4)
+                if wanted != found:
+                    return False
+        return True
+
+    def make(self, files: Files) -> None:
+        """Make every file at its full size, and write what is no tensor."""
+        for file, (size, pieces) in self.destination.files.items():
+            file.parent.mkdir(parents=True, exist_ok=True)
+            files.make(file, size)
+            for start, data in pieces.items():
+                files.put(file, start, data)
+
+    def finish(self) -> None:
+        """Give every file its name, the one that was asked for last.
+
+        If that one is there, and others belong to it, it goes first: the old is never seen with something new.
+        """
+        waiting = {staged: file for staged, file in self.renames.items() if staged.exists()}
+        record = beside(self.path, SIDECAR)
+        stale = record not in self.final.files and record.exists()
+        if not self.is_folder and self.path in waiting.values() and (len(waiting) > 1 or stale):
+            self.path.unlink(missing_ok=True)
+        if stale:
+            record.unlink()
+        for staged, file in sorted(waiting.items(), key=lambda item: item[1] == self.path):
+            if self.is_folder and (file.is_symlink() or file.exists()):
+                _remove(self.replaced)
+                file.rename(self.replaced)
+            staged.replace(file)
+        _remove(self.replaced)
+        for folder in {file.parent for file in self.final.files} | {self.path.parent}:
+            _sync_folder(folder)
+
+    def discard(self) -> None:
+        """Remove all unfinished files, but for the journal."""
+        for staged in self.renames:
+            _remove(staged)
+
+
+def _remove(path: Path) -> None:
+    """A file or a folder, if it is there."""
+    if path.is_dir() and not path.is_symlink():
+        rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def beside(path: Path, suffix: str) -> Path:
+    """The name with something behind it."""
+    return path.with_name(path.name + suffix)
+
+
+def _sync_folder(folder: Path) -> None:
+    number = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)

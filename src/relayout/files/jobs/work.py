@@ -1,0 +1,84 @@
+"""The work of a repack in units: each reads a part of the source, and writes a part of the destination of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ...engine.blocks import Block
+from ...engine.copying import fill_range
+from ...engine.places import box_range
+from ...engine.plan import Plan
+from ...engine.program import carrier
+from ...errors import NotExpressible
+from ..entry import Segment, of_tensor
+from ..regions import Files
+from .changes import Change
+from .pieces import Loader, Made
+from .room import Buffers, Room
+from .tiles import SMALL, Tiling, tilings
+
+
+class Unit(NamedTuple):
+    """A part of a new tensor: a block of its plan, or the bytes ``low`` to ``low + size``, copied or filled."""
+
+    change: Change
+    segments: tuple[Segment, ...]
+    low: int
+    size: int
+    tiling: Tiling | None = None
+    block: Block | None = None
+
+
+def units(change: Change, segments: tuple[Segment, ...], room: Room) -> Iterator[Unit]:
+    """All units of one tensor, always in the same order for the same room."""
+    plan = change.plan
+    size = sum([segment.size for segment in segments])
+    if plan is None or _stays(plan):
+        yield from _chunks(change, segments, size, room)
+        return
+    bits = plan.dst_element.element.bits
+    first = box_range(plan.target)[0] * bits // 8
+    if first and plan.fill is not None and any(plan.fill):
+        yield from _chunks(change, segments, first, room)
+    (tiling,) = tilings([plan], room)
+    for block in tiling:
+        places = block.target.padded_size if tiling.finest else block.target_range[1] - block.target_range[0]
+        yield Unit(change, segments, 0, -(-places * bits // 8), tiling, block)
+
+
+def _stays(plan: Plan) -> bool:
+    """Whether it leaves every byte where it was."""
+    target = plan.target
+    return plan.source == target and plan.element == plan.dst_element and target.size == target.storage_size
+
+
+def _chunks(change: Change, segments: tuple[Segment, ...], size: int, room: Room) -> Iterator[Unit]:
+    step = min(SMALL, room.target)
+    for low in range(0, size, step):
+        yield Unit(change, segments, low, min(step, size - low))
+
+
+class Worker(NamedTuple):
+    """Does units, in any thread."""
+
+    sources: Files
+    targets: Files
+    buffers: Buffers
+
+    def do(self, unit: Unit) -> None:
+        """Read, rearrange, write."""
+        loader = Loader(self.sources, unit.change.entry, self.buffers)
+        plan = unit.change.plan
+        if unit.tiling is not None and unit.block is not None:
+            try:
+                made = loader.load(unit.tiling, unit.block)
+            except NotExpressible as error:
+                raise of_tensor(error, unit.change.entry.name) from None
+        elif plan is None or _stays(plan):
+            made = loader.copied(unit.low, unit.size)
+        else:
+            kind = plan.dst_element.element
+            made = Made([unit.low], self.buffers.get("target", unit.size))
+            fill_range(made.data.view(carrier(kind)), (0, unit.size * 8 // kind.bits), kind, plan.fill or b"")
+        self.targets.write(unit.segments, made.starts, made.data)

@@ -1,0 +1,1 @@
+"""Layouts before the shape is known: formats, the catalog of names, interleaving."""

@@ -1,0 +1,305 @@
+"""The named formats of the world: one table, each with its axes, its blocks and where it comes from.
+
+A name is ``system:Name`` in the vendor's own spelling. Most names are a ``Format``. A tile that exists at one size only
+is a ``Layout``. What depends on the width of the elements is chosen with ``element_bits``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from fnmatch import fnmatchcase
+from functools import cache
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from ..algebra.recast import upcast
+from ..errors import LimitExceeded, ShapeError, shown
+from ..integers.inttuple import as_int
+from ..integers.nested import product
+from ..layout.layout import Layout, as_layout
+from .format import Format
+from .named_formats import TABLE
+
+# What a vendor writes before or after the names of the table.
+_AFFIXES = {
+    "htp": ("MemoryLayout", "Layout"),
+    "tensorrt": ("TensorFormat::",),
+    "cudnn": ("CUDNN_TENSOR_",),
+    "cublaslt": ("CUBLASLT_ORDER_", "CUBLASLT_MATMUL_MATRIX_SCALE_"),
+    "hipblaslt": ("HIPBLASLT_ORDER_",),
+    "smem": ("Layout_", "_Atom"),
+    "ascend": ("ACL_FORMAT_", "FORMAT_"),
+    "tenstorrent": ("_LAYOUT",),
+    "bnns": ("BNNSDataLayout",),
+}
+
+
+class Entry(NamedTuple):
+    """A named format: its forms by the width of the elements in bits, or under None the only one."""
+
+    name: str
+    axes: str
+    forms: Mapping[int | None, Format | Layout]
+    provenance: str
+    note: str = ""
+
+    @property
+    def format(self) -> Format | Layout:
+        """The only form; refused where it depends on the width of the elements."""
+        return self.at(None)
+
+    def at(self, element_bits: int | None) -> Format | Layout:
+        """The form for elements of that width, which only a name with several forms needs."""
+        if None in self.forms:
+            return self.forms[None]
+        if element_bits not in self.forms:
+            raise ShapeError(
+                f"{self.name} depends on the width of the elements, got {element_bits or 'no'} bits.",
+                hint=f"say it by element_bits= or dtype=; there are forms for {', '.join(map(str, self.forms))} bits",
+                name=self.name,
+                element_bits=element_bits,
+            )
+        return self.forms[element_bits]
+
+
+class _Entries(Mapping[str, Entry]):
+    """The table by full names, read when it is first asked for."""
+
+    def __getitem__(self, name: str) -> Entry:
+        return _read()[0][name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_read()[0])
+
+    def __len__(self) -> int:
+        return len(_read()[0])
+
+
+ENTRIES: Mapping[str, Entry] = _Entries()
+"""Every named format by its full name, without the other names that some have."""
+
+
+def names(pattern: str = "*") -> list[str]:
+    """Every name that fits the pattern, as in ``names("htp:*")``, the other names that some formats have included."""
+    entries, others = _read()
+    return [name for name in (*entries, *others) if fnmatchcase(name, pattern)]
+
+
+def get(name: str, element_bits: int | None = None) -> Format | Layout:
+    """The format of that name, or the layout of a tile of that name.
+
+    Vendors' prefixes and suffixes may stay on (``htp:R4CroutonLayout``, ``cublaslt:CUBLASLT_ORDER_COL32``). Where the
+    width of the elements decides, ``element_bits`` must be given.
+
+    >>> print(get("tensorrt:kCHW32"))
+    0 1 2 3 / 1,32 axes nchw fill 0
+    """
+    return entry(name).at(None if element_bits is None else as_int(element_bits, "element_bits"))
+
+
+def entry(name: str) -> Entry:
+    """All that is known under that name, in any of the spellings that ``get`` takes."""
+    if not isinstance(name, str):
+        raise ShapeError(f"a name is a text, got {shown(name)}.", hint="as in htp:R4Crouton", name=name)
+    found = named(name)
+    if found is None:
+        raise ShapeError(f"there is no format named {shown(name)}.", hint=_near(name), name=name)
+    return found
+
+
+def named(name: str) -> Entry | None:
+    """The same, or None."""
+    entries, others = _read()
+    system, _, short = name.partition(":")
+    for affix in _AFFIXES.get(system, ()):
+        short = short.removeprefix(affix).removesuffix(affix)
+    for candidate in (name, f"{system}:{short}"):
+        found = entries.get(candidate) or others.get(candidate)
+        if found is not None:
+            return found
+    return None
+
+
+def systems() -> set[str]:
+    """What stands before the colon of the names."""
+    return {name.partition(":")[0] for name in names()}
+
+
+def find(layout: Layout | Format, element_bits: int | None = None) -> list[str]:
+    """The names of the formats that give this layout; of a layout of few elements there may be many.
+
+    A format has the names of all equivalent ones, dimensions matched by name where it has names. A layout has the names
+    whose layout for its extents is the same function and needs the same storage, and of the tiles that are the same.
+    With ``element_bits`` only names that are for elements of that width.
+    """
+    if isinstance(layout, Format):
+        block = product(layout.block_shape)
+        fits = [name for name, what, size in _formats() if size == block and _alike(layout, what)]
+        found = list(dict.fromkeys(fits))
+        return [name for name in found if _has_width(name, element_bits, layout)]
+    layout = as_layout(layout, "find")
+    groups = [] if layout.has_basis else list(_fits(layout))
+    found = list(dict.fromkeys([name for group in groups for name in group]))
+    return [name for name in found if _has_width(name, element_bits, layout)]
+
+
+def _has_width(name: str, bits: int | None, x: Layout | Format) -> bool:
+    """Whether the form of that name for elements of this width, if one is asked for, is ``x``."""
+    if bits is None:
+        return True
+    forms = ENTRIES[name].forms
+    what = forms.get(bits, forms.get(None))
+    if what is None or (isinstance(what, Format) and what.element_bits not in (None, bits)):
+        return False
+    if len(forms) == 1 or isinstance(x, Format):
+        return len(forms) == 1 or _alike(x, what)  # type: ignore[arg-type]
+    made = what if isinstance(what, Layout) else what.layout(x.extents, left_pad=x.origin)
+    return made.extents == x.extents and _same(made, x)
+
+
+def _alike(fmt: Format, what: Format | Layout) -> bool:
+    """Whether both are the same format, dimensions matched by name where both have names."""
+    if not isinstance(what, Format) or what.rank != fmt.rank:
+        return False
+    if fmt.axes is None or what.axes is None:
+        return what.equivalent(fmt)
+    return set(what.axes) == set(fmt.axes) and what.aligned(fmt.axes).equivalent(fmt)
+
+
+def _fits(layout: Layout) -> Iterator[list[str]]:
+    """The names of each form that is proven to be this layout. Most others fail at a glance: by size or by one step."""
+    extents, origin, storage = layout.extents, layout.origin, layout.storage_size
+    start = layout(0) if layout.size else 0
+    steps = {}
+    for d, n in enumerate(extents):
+        if layout.size and n > 1 and origin[d] == 0:
+            steps[d] = layout(*[int(k == d) for k in range(len(extents))]) - start
+    for form in _distinct():
+        if isinstance(form.what, Layout):
+            if form.what.extents == extents and _same(form.what, layout):
+                yield form.names
+        elif (
+            len(form.block) == len(extents)
+            and product(tuple([-(-(n + o) // b) * b for n, o, b in zip(extents, origin, form.block)])) == storage
+            and all(steps.get(d, step) == step for d, step in form.steps)
+            and (layout.size == 0 or _same(form.what.layout(extents, left_pad=origin), layout))
+        ):
+            yield form.names
+
+
+def _same(a: Layout, b: Layout) -> bool:
+    """Whether both are proven to be the same function."""
+    try:
+        return a.equivalent(b)
+    except LimitExceeded:
+        return False
+
+
+def _near(name: str) -> str:
+    """The names most like this one, or how to list them all."""
+    listed = ", ".join(near(name))
+    return f"did you mean {listed}?" if listed else 'names() lists all of them, names("htp:*") those of one system'
+
+
+def near(name: str) -> list[str]:
+    """The names most like this one."""
+    from difflib import get_close_matches
+
+    known = {n.lower(): n for n in names()}
+    shorts = {n.partition(":")[2]: n for n in reversed(known)}
+    wanted = name[:80].lower()
+    close = [known[n] for n in get_close_matches(wanted, known, 3)]
+    close += [known[shorts[n]] for n in get_close_matches(wanted.partition(":")[2] or wanted, shorts, 3, 0.8)]
+    return list(dict.fromkeys(close))
+
+
+# ---- reading the table -----------------------------------------------------------------------------------
+
+
+@cache
+def _read() -> tuple[dict[str, Entry], dict[str, Entry]]:
+    """The entries by name, and the other names that stand for one or, by the width of the elements, for several."""
+    entries: dict[str, Entry] = {}
+    others: dict[str, Entry] = {}
+    forms: dict[int | None, Format | Layout]
+    system = provenance = name = ""
+    for line in filter(None, TABLE.splitlines()):
+        words = line.split()
+        if not line.startswith(" "):
+            system, _, provenance = line.partition(" ")
+        elif words[0] == ">":
+            entries[name] = entries[name]._replace(note=" ".join(words[1:]))
+        elif words[1] == "=":
+            forms = {}
+            for target in words[2:]:
+                width, _, short = target.rpartition(":")
+                named = entries[f"{system}:{short}"]
+                forms.update({int(width): named.format} if width else named.forms)
+            name = words[0] if ":" in words[0] else f"{system}:{words[0]}"
+            others[name] = named._replace(
+                name=name, forms=MappingProxyType(forms), note=f"Another name of {', '.join(words[2:])}."
+            )
+        else:
+            name, axes, widths = f"{system}:{words[0]}", words[1], words[2]
+            forms = dict(_forms(axes, widths, " ".join(words[3:])))
+            entries[name] = Entry(name, axes, MappingProxyType(forms), provenance)
+    return entries, others
+
+
+def _forms(axes: str, widths: str, text: str) -> Iterator[tuple[int | None, Format | Layout]]:
+    """The forms of one line of the table by width; under None if there is one form only."""
+    bits = [] if widths == "-" else [int(width) for width in widths.split("|")]
+    if ":" in text:
+        tile = Layout.parse(text, "cute")
+        yield from [(width, upcast(tile, width)) for width in bits] if len(bits) > 1 else [(None, tile)]
+    elif len(bits) > 1:
+        yield from [(width, _format(text, axes, width)) for width in bits]
+    else:
+        yield None, _format(text, axes, *bits)
+
+
+def _format(text: str, axes: str, width: int | None = None) -> Format:
+    """The format of a line, bytes counted in elements of that width."""
+    if width is None:
+        return Format.parse(f"{text} axes {axes}")
+    counted = re.sub(r"(\d+)B", lambda count: str(int(count[1]) * 8 // width), text)
+    return Format.parse(f"{counted} axes {axes} element_bits {width}")
+
+
+class _Form(NamedTuple):
+    """A form, the names that have it, its block, and what one step moves along the dimensions where that is fixed."""
+
+    what: Format | Layout
+    names: list[str]
+    block: tuple[int, ...] = ()
+    steps: tuple[tuple[int, int], ...] = ()
+
+
+@cache
+def _formats() -> list[tuple[str, Format, int]]:
+    """Every format with its name and the size of its blocks."""
+    forms = [(e.name, what) for e in _read()[0].values() for what in e.forms.values()]
+    return [(name, what, product(what.block_shape)) for name, what in forms if isinstance(what, Format)]
+
+
+@cache
+def _distinct() -> list[_Form]:
+    """Every form once, in the order of the table."""
+    forms: dict[Any, _Form] = {}
+    for named in _read()[0].values():
+        for what in named.forms.values():
+            key = what if isinstance(what, Layout) else what._essence()
+            if key not in forms:
+                forms[key] = _Form(what, []) if isinstance(what, Layout) else _form(what)
+            forms[key].names.append(named.name)
+    return list(forms.values())
+
+
+def _form(fmt: Format) -> _Form:
+    """A step is fixed inside a block, and along the fastest rest of a dimension without one."""
+    strides = Layout.row_major(tuple([f.size for f in fmt.blocks])).stride
+    steps = [(f.dim, d) for f, d in zip(fmt.blocks, strides) if f.step == 1 and f.size > 1]
+    if fmt.block_shape[fmt.order[-1]] == 1:
+        steps.append((fmt.order[-1], product(fmt.block_shape)))
+    return _Form(fmt, [], fmt.block_shape, tuple(steps))

@@ -1,0 +1,1 @@
+"""Exact arithmetic that knows no layout: nested tuples, lattices, GF(2)."""

@@ -1,0 +1,56 @@
+"""Keys as numpy reads them: ``L.view[1:, ::-2, None, ..., 0]``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..errors import ShapeError
+from ..integers.inttuple import as_int
+
+if TYPE_CHECKING:
+    from .layout import Layout
+
+
+class Indexer:
+    """``L.view[...]``: see :meth:`Views.slice`."""
+
+    __slots__ = ("_layout",)
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+
+    def __getitem__(self, items: Any) -> Layout:
+        return self._layout.slice(*(items if isinstance(items, tuple) else (items,)))
+
+
+def slice_ends(key: slice, n: int) -> tuple[int, int, int]:
+    """Start, stop and step as numpy and Python read them, for any size."""
+    step = 1 if key.step is None else as_int(key.step, "a slice step")
+    if step == 0:
+        raise ShapeError(
+            "a slice has step 0.", hint="use a step of at least 1, or a negative one to count down", key=key
+        )
+    low, high = (0, n) if step > 0 else (-1, n - 1)
+    ends = []
+    for end, default in ((key.start, low if step > 0 else high), (key.stop, high if step > 0 else low)):
+        if end is not None:
+            end = as_int(end, "a slice end")
+            default = min(max(end + n if end < 0 else end, low), high)
+        ends.append(default)
+    return ends[0], ends[1], step
+
+
+def completed(items: tuple[Any, ...], rank: int) -> list[Any]:
+    """One key per dimension, ``...`` spelled out."""
+    used = sum(1 for i in items if i is not None and i is not Ellipsis)
+    if used > rank:
+        raise ShapeError(
+            f"{used} indices for a layout of rank {rank}.", hint="give at most one index per dimension", items=items
+        )
+    if sum(1 for i in items if i is Ellipsis) > 1:
+        raise ShapeError("an index has '...' more than once.", hint="use it once", items=items)
+    rest = [slice(None)] * (rank - used)
+    keys: list[Any] = []
+    for item in items:
+        keys += rest if item is Ellipsis else [item]
+    return keys if any(i is Ellipsis for i in items) else keys + rest

@@ -1,0 +1,1 @@
+"""Storage with a layout and a meaning."""

@@ -1,0 +1,180 @@
+"""Tensors from arrays, and fresh ones: allocated on 64-byte boundaries, padding included."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from ..dialects.registry import parse, with_shape
+from ..elements.interface import Plain, as_interface
+from ..elements.memory import Memory, as_array, fresh, own_element
+from ..elements.types import Element, element
+from ..errors import ShapeError, shown
+from ..format.factors import padding
+from ..format.format import Format
+from ..integers.nested import product
+from ..layout.layout import Layout
+from .block_table import BlockTable
+from .data import values_of
+from .tensor import Padding, Tensor, new_tensor
+
+
+def tensor(x: Any, interface: Any = None, *, axes: str | None = None) -> Tensor:
+    """The array ``x`` as a tensor over the same memory: of numpy, or of any library with DLPack.
+
+    The layout counts from the lowest element; strides may be negative or 0. A tensor gets another interface, and other
+    names for its dimensions.
+    """
+    import numpy as np
+
+    if isinstance(x, Tensor) and interface is None and axes is None:
+        return x
+    if isinstance(x, Tensor):
+        kind = x.interface.element.underlying
+        means = x.interface if interface is None else as_interface(interface)
+    else:
+        array = as_array(x)
+        kind = own_element(array)
+        means = Plain(kind) if interface is None else as_interface(interface)
+    if means.element.underlying != kind:
+        raise ShapeError(
+            f"the array holds {kind.name}, not {means.element.underlying.name}.",
+            hint="view it as that type first",
+            got=kind,
+            expected=means.element,
+        )
+    if isinstance(x, Tensor):
+        return x._like(x.layout, means, x.axes if axes is None else axes)
+    size = array.dtype.itemsize
+    moving = [n > 1 and array.size > 0 for n in array.shape]
+    if any(s % size for s, moves in zip(array.strides, moving) if moves):
+        raise ShapeError(
+            f"strides of {array.strides} bytes are no whole numbers of elements of {size} bytes.",
+            hint="copy the array",
+            strides=array.strides,
+        )
+    strides = [s // size for s in array.strides]
+    reach = [(n - 1) * s if moves else 0 for n, s, moves in zip(array.shape, strides, moving)]
+    index: Any = (..., *[slice(None, None, -1) if r < 0 else slice(None) for r in reach])
+    lowest = array.view(f"V{size}")[index]
+    span = 1 + sum([abs(r) for r in reach]) if array.size else 0
+    flat = np.lib.stride_tricks.as_strided(lowest, (span,), (size,), writeable=array.flags.writeable)
+    layout = Layout(array.shape, strides, offset=-sum([r for r in reach if r < 0]))
+    return new_tensor()._set((Memory(flat.view(np.uint8), kind),), layout, means, axes, None)
+
+
+def empty(
+    layout: Layout | Format | str,
+    dtype: Any,
+    shape: Any = None,
+    *,
+    fill: Any = None,
+    axes: str | None = None,
+    left_pad: Any = None,
+    right_pad: Any = None,
+) -> Tensor:
+    """A tensor of its own memory; a format needs the ``shape``. ``dtype`` is a type or an interface.
+
+    All of the memory holds ``fill``, a stored value or ``"qzero"``; by default that of the format, else 0, and
+    ``"qzero"`` in the padding that was asked for.
+    """
+    means = as_interface(dtype)
+    found = placement(layout, means.element)
+    table = None
+    if isinstance(found, Format):
+        if shape is None:
+            raise ShapeError(f"{found} has no shape yet.", hint="pass shape=(...)", format=found)
+        if found.element_bits not in (None, means.element.bits):
+            what = f"{found} is made for elements of {found.element_bits} bits, not for {means.element.name}."
+            warnings.warn(what, stacklevel=2)
+        found = found if axes is None else found.aligned(axes)
+        placed = found.layout(shape, left_pad=left_pad, right_pad=right_pad)
+        table = _blocks(found, placed, left_pad, right_pad)
+        axes = found.axes
+    else:
+        placed = found
+        if shape is not None:
+            with_shape(placed, shape)
+        if left_pad is not None or right_pad is not None:
+            raise ShapeError(
+                f"{found} has its shape {found.extents} and padding already.",
+                hint="leave shape and padding out",
+                layout=found,
+            )
+    if placed.has_basis or (placed.padded_size and placed.box.min_offset < 0):
+        raise ShapeError(f"{placed} goes below 0, or has no places in memory.", hint="add to its offset", layout=placed)
+    memory = fresh(means.element, placed.storage_size if table is None else table.count * table.elements)
+    asked = Padding(padding(left_pad, "left_pad", placed.rank), padding(right_pad, "right_pad", placed.rank))
+    bound = None if table is None else table.bound([memory])
+    made = new_tensor()._set((memory,), placed, means, axes, bound, asked)
+    usual = found.fill if isinstance(found, Format) else None
+    if fill is not None or usual is not None:
+        memory.fill(made._code(usual if fill is None else fill))
+    if fill is None and any(asked.left + asked.right):
+        made.fill_padding(user="qzero")
+    return made
+
+
+def full(
+    layout: Layout | Format | str,
+    value: Any,
+    dtype: Any,
+    shape: Any = None,
+    *,
+    fill: Any = None,
+    axes: str | None = None,
+    left_pad: Any = None,
+    right_pad: Any = None,
+) -> Tensor:
+    """The same with ``value`` at every element."""
+    made = empty(layout, dtype, shape, fill=fill, axes=axes, left_pad=left_pad, right_pad=right_pad)
+    return made.fill(value)
+
+
+def from_logical(
+    array: Any,
+    layout: Layout | Format | str,
+    interface: Any = None,
+    *,
+    fill: Any = None,
+    axes: str | None = None,
+    left_pad: Any = None,
+    right_pad: Any = None,
+) -> Tensor:
+    """A copy of an array or a tensor in another layout; ``axes`` names its dimensions, in their order.
+
+    Everything beside the data gets ``fill``, as in ``empty``. Without an ``interface`` elements keep their type.
+    """
+    source = array if isinstance(array, Tensor) else values_of(array)
+    means = interface
+    if isinstance(source, Tensor):
+        axes = source.axes if axes is None else axes
+        means = source.interface if interface is None else interface
+    elif interface is None:
+        means = Plain(element(source.dtype))
+    made = empty(layout, means, source.shape, fill=fill, axes=axes, left_pad=left_pad, right_pad=right_pad)
+    try:
+        data = tensor(source)
+    except ShapeError:  # values that are no memory of elements: misaligned, of another byte order, or below a byte
+        return made.copy_from(source)
+    from ..engine.plan import plan
+
+    plan(data.layout, made.layout, data.interface, made.interface)(data, made)
+    return made
+
+
+def placement(x: Layout | Format | str, kind: Element | None = None) -> Layout | Format:
+    """A layout or a format. A name whose format depends on the width of the elements means the one for ``kind``."""
+    found = parse(x, dtype=kind) if isinstance(x, str) else x
+    if not isinstance(found, Layout | Format):
+        raise ShapeError(f"expected a layout, a format or a text, got {shown(x)}.", hint="rl.parse makes one", got=x)
+    return found
+
+
+def _blocks(fmt: Format, layout: Layout, left_pad: Any, right_pad: Any) -> BlockTable | None:
+    """A table of fresh blocks, if the format has them and the layout is not empty."""
+    if fmt.indirect is None or not layout.storage_size:
+        return None
+    fmt.split(layout.extents, left_pad=left_pad, right_pad=right_pad)
+    shape = fmt.physical_shape(layout.extents, left_pad=left_pad, right_pad=right_pad)[fmt.indirect :]
+    return BlockTable.consecutive(layout.storage_size // product(shape), shape)

@@ -1,0 +1,338 @@
+"""``Tensor``: real memory behind a layout, with the meaning of its elements and, if it has one, its block table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..elements.interface import Interface, Plain, as_interface
+from ..elements.memory import Memory, memory_of
+from ..errors import NotExpressible, OutOfBounds, ShapeError, shown
+from ..format import catalog
+from ..format.factors import checked_axes
+from ..immutable import Immutable
+from ..integers.inttuple import as_int
+from ..layout.layout import Layout
+from ..layout.ranges import offset_range
+from .block_table import BlockTable, trimmed
+from .data import TensorData, misfit, values_of
+from .views import TensorViews
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class Raw(NamedTuple):
+    """Where an element is: its buffer, the byte (and bit) that it begins at, and the bytes that hold it."""
+
+    buffer: int
+    byte: int
+    bit: int
+    view: memoryview
+
+
+class Place(NamedTuple):
+    """The buffer of an element, its number there, the entry of the table that led to it, and if it may be written."""
+
+    buffer: int
+    where: int
+    block: int | None
+    writable: bool
+
+
+class Padding(NamedTuple):
+    """The padding that was asked for, in front of and behind the data, for each dimension."""
+
+    left: tuple[int, ...]
+    right: tuple[int, ...]
+
+
+class Tensor(TensorData, TensorViews, Immutable):
+    """Memory, the layout of the elements in it, and what they mean. All but the memory stays as it was made.
+
+    ``storage`` is an array, or bytes with an interface that says what they hold; with ``blocks`` it may be a list of
+    those. Nothing is copied. ``interface`` is a type of elements, ``Plain`` or ``ScaleOffset``; ``axes`` names the
+    dimensions. Every address of the layout is proven to be inside the storage before the first access.
+
+    >>> Tensor(bytearray(range(6)), Layout((2, 3), (3, 1)), "uint8")[1, 2]
+    5
+    """
+
+    __slots__ = ("__weakref__", "_memories", "_padding", "_table", "axes", "interface", "layout")
+    layout: Layout
+    interface: Interface
+    axes: str | None
+    _memories: tuple[Memory, ...]
+    _table: BlockTable | None
+    _padding: Padding | None
+
+    def __init__(
+        self,
+        storage: Any,
+        layout: Layout,
+        interface: Any = None,
+        *,
+        axes: str | None = None,
+        blocks: BlockTable | None = None,
+    ) -> None:
+        if not isinstance(layout, Layout):
+            raise ShapeError(
+                f"a tensor has a layout, got {shown(layout)}.", hint="a format makes one: format.layout(shape)"
+            )
+        if blocks is not None and not isinstance(blocks, BlockTable):
+            raise ShapeError(f"blocks are a table, got {shown(blocks)}.", hint="BlockTable(starts, shape)", got=blocks)
+        means = None if interface is None else as_interface(interface)
+        several = isinstance(storage, tuple | list)
+        if several and (blocks is None or not storage):
+            raise ShapeError(
+                f"a {type(storage).__name__} is no memory.",
+                hint="pass an array or bytes; a list of those goes with a block table",
+            )
+        memories = tuple(
+            [memory_of(x, None if means is None else means.element) for x in (storage if several else [storage])]
+        )
+        if len({m.element for m in memories}) > 1:
+            raise ShapeError(
+                f"the buffers hold different elements: {', '.join([m.element.name for m in memories])}.",
+                hint="give buffers of one type",
+            )
+        table = None if blocks is None else blocks.bound(memories)
+        self._set(memories, layout, means or Plain(memories[0].element), axes, table)
+
+    def _set(
+        self,
+        memories: tuple[Memory, ...],
+        layout: Layout,
+        interface: Interface,
+        axes: str | None,
+        table: BlockTable | None,
+        padding: Padding | None = None,
+    ) -> Tensor:
+        if interface.axis is not None:
+            _check_channels(interface, layout)
+        _prove(memories[0].count if table is None else table.count * table.elements, layout, table)
+        for name, value in (
+            ("_memories", memories),
+            ("layout", layout),
+            ("interface", interface),
+            ("axes", checked_axes(axes, layout.rank)),
+            ("_table", table),
+            ("_padding", padding),
+        ):
+            object.__setattr__(self, name, value)
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _remade, (self._memories, self.layout, self.interface, self.axes, self._table, self._padding)
+
+    def _like(self, layout: Layout, interface: Interface, axes: str | None) -> Tensor:
+        """Another tensor over the same memory, which does not own it; of a table the part that it uses."""
+        table = self._table
+        if table is not None:
+            layout, table = trimmed(layout, table)
+        return new_tensor()._set(self._memories, layout, interface, axes, table)
+
+    # ---- what it is --------------------------------------------------------------------------------------
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.layout.extents
+
+    @property
+    def ndim(self) -> int:
+        return self.layout.rank
+
+    @property
+    def size(self) -> int:
+        return self.layout.size
+
+    @property
+    def dtype(self) -> str:
+        """The name of the stored type."""
+        return self.interface.element.name
+
+    @property
+    def writable(self) -> bool:
+        """Whether all of its memory may be written; blocks that share memory may not."""
+        if self._table is None:
+            return self._memories[0].writable
+        used = set(self._table.buffers.tolist())
+        return all(self._memories[k].writable for k in used) and not self._table.shared.any()
+
+    @property
+    def owns_padding(self) -> bool:
+        """Whether it was allocated with its padding; a view was not."""
+        return self._padding is not None
+
+    @property
+    def raw(self) -> NDArray[Any]:
+        """The flat memory, as the stored type; packed elements as bytes. Refused where there are several buffers."""
+        if len(self._memories) > 1:
+            raise ShapeError("the tensor has several buffers.", hint="t.block(i) is the memory of one block")
+        memory = self._memories[0]
+        return memory.bytes if memory.typed is None else memory.typed
+
+    @property
+    def blocks(self) -> BlockTable | None:
+        """The block table, if the tensor has one: how many, of which shape and of how many bytes, and where."""
+        return self._table
+
+    def block(self, i: int) -> Tensor:
+        """Block ``i`` of the table: a tensor over its elements, in the order of memory."""
+        if self._table is None:
+            raise ShapeError("the tensor has no block table.", hint="it lies in one piece: t.raw", tensor=self)
+        k = as_int(i, "a block")
+        if not 0 <= k < self._table.count:
+            raise OutOfBounds(f"block {k} of {self._table.count}.", hint="blocks count from 0", block=k)
+        if self.interface.axis is not None:
+            raise NotExpressible(
+                "a block does not know which channel its elements belong to.",
+                hint="index the tensor itself",
+                interface=self.interface,
+            )
+        layout = Layout.row_major(self._table.shape).with_offset(k * self._table.elements)
+        return self._like(layout, self.interface, None)
+
+    def _repr_svg_(self) -> str | None:
+        from ..drawing.notebook import svg_of
+
+        return svg_of(self)
+
+    def __repr__(self) -> str:
+        words = [f"{'x'.join(map(str, self.shape)) or 'scalar'} {self.dtype}"]
+        if not isinstance(self.interface, Plain):
+            words.append(shown(self.interface))
+        words.append(self._layout_name())
+        if self.axes is not None:
+            words.append(f"axes {self.axes}")
+        room = self.layout.storage_size
+        if self._table is not None:
+            words.append(repr(self._table)[1:-1])
+            room = self._table.count * self._table.elements
+        if self._padding is not None and room > self.size:
+            words.append(f"{1 - self.size / room:.0%} padding")
+        return f"<Tensor {', '.join(words)}>"
+
+    def _layout_name(self) -> str:
+        layout = self.layout
+        if layout.depth < 2:
+            return "row-major" if layout == Layout.row_major(layout.extents) else str(layout)
+        names = catalog.find(layout)
+        return names[0] + f" from {layout.origin}" * any(layout.origin) if names else str(layout)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise ShapeError("a scalar has no length.", hint="t[()] is its value")
+        return self.shape[0]
+
+    # ---- elements ----------------------------------------------------------------------------------------
+
+    def __getitem__(self, key: Any) -> Any:
+        """The value at a coordinate, or the view that slices, ``...``, None and fewer indices make."""
+        keys = key if isinstance(key, tuple) else (key,)
+        coordinate = self._coordinate(keys)
+        if coordinate is None:
+            return self.slice(*keys)
+        place = self._place(coordinate)
+        return self.interface.decode(self._memories[place.buffer].read(place.where), **self._channel(coordinate))
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        keys = key if isinstance(key, tuple) else (key,)
+        coordinate = self._coordinate(keys)
+        if coordinate is None:
+            self.slice(*keys)._assign(value)
+            return
+        place = self._place(coordinate)
+        if not place.writable:
+            self._refuse_to_write(place.block)
+        number = values_of(value)
+        if number.size != 1:
+            raise misfit(number.shape, ())
+        stored = self.interface.encode(number.reshape(()), **self._channel(coordinate))
+        self._memories[place.buffer].write(place.where, stored)
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[i] for i in range(len(self)))
+
+    def __contains__(self, value: Any) -> bool:
+        """Whether an element, in any dimension, has the value."""
+        return bool((self.numpy() == value).any())
+
+    def _coordinate(self, keys: tuple[Any, ...]) -> tuple[int, ...] | None:
+        """One index >= 0 per dimension, if the keys are all integers."""
+        if len(keys) != self.ndim or any(k is None or k is Ellipsis or isinstance(k, slice) for k in keys):
+            return None
+        numbers = [as_int(k, "an index") for k in keys]
+        for d, (x, n) in enumerate(zip(numbers, self.shape)):
+            if not -n <= x < n:
+                raise OutOfBounds(
+                    f"index {x} is outside dimension {d}, which has size {n}.",
+                    hint=f"use {-n} <= index < {n}" if n else "the dimension is empty",
+                    dim=d,
+                    index=x,
+                    size=n,
+                )
+        return tuple([x % n for x, n in zip(numbers, self.shape)])
+
+    def _place(self, coordinate: tuple[int, ...]) -> Place:
+        v, table = self.layout(coordinate), self._table
+        if table is None:
+            return Place(0, v, None, self._memories[0].writable)
+        block = v // table.elements
+        buffer = int(table.buffers[block])
+        writable = self._memories[buffer].writable and not table.shared[block]
+        return Place(buffer, int(table.starts[block]) + v % table.elements, block, writable)
+
+    def _channel(self, coordinate: tuple[int, ...]) -> dict[str, int]:
+        return {} if self.interface.axis is None else {"channel": coordinate[self.interface.axis]}
+
+    def get_raw(self, *coordinate: Any) -> Raw:
+        """Where the element at a coordinate is, and the bytes that hold it, writable if it is."""
+        keys = coordinate[0] if len(coordinate) == 1 and isinstance(coordinate[0], tuple | list) else coordinate
+        index = self._coordinate(tuple(keys))
+        if index is None:
+            raise ShapeError(f"get_raw takes one index per dimension, got {shown(coordinate)}.", hint="one element")
+        place = self._place(index)
+        bits = self.interface.element.bits
+        first, bit = divmod(place.where * bits, 8)
+        held: Any = self._memories[place.buffer].bytes[first : -(-(place.where + 1) * bits // 8)]
+        view = memoryview(held)
+        return Raw(place.buffer, first, bit, view if place.writable else view.toreadonly())
+
+
+def new_tensor() -> Tensor:
+    """A tensor that ``_set`` makes, of memory and not of storage."""
+    return Tensor.__new__(Tensor)
+
+
+def _remade(*parts: Any) -> Tensor:
+    return new_tensor()._set(*parts)
+
+
+def _check_channels(interface: Interface, layout: Layout) -> None:
+    axis, scale = interface.axis, getattr(interface, "scale", ())
+    if axis is None or axis >= layout.rank or layout.extents[axis] != len(scale):
+        raise ShapeError(
+            f"{len(scale)} channels along dimension {axis} do not fit the shape {layout.extents}.",
+            hint="one scale for every index along that dimension",
+            interface=interface,
+        )
+
+
+def _prove(count: int, layout: Layout, table: BlockTable | None) -> None:
+    """Refuse a layout that leaves ``count`` elements."""
+    if layout.has_basis:
+        raise ShapeError("the layout's values are coordinates, not places in memory.", hint="use integer strides")
+    if layout.size == 0:
+        return
+    low, high = offset_range(layout)
+    if low < 0 or high >= count:
+        what = "the memory has" if table is None else f"{table!r} have"
+        raise OutOfBounds(
+            f"{layout} uses the elements {low} to {high}, and {what} {count}.",
+            hint="give more memory, or another offset",
+            layout=layout,
+            low=low,
+            high=high,
+            count=count,
+        )

@@ -85,7 +85,7 @@ class LazyGroup(click.Group):
     def main(self, args: Sequence[str] | None = None, *rest: Any, **options: Any) -> Any:
         """Run the command named by the arguments, and leave with its exit code; no error gets past here."""
         if "_RELAYOUT_COMPLETE" in os.environ:
-            import_module(".completion", __name__)
+            import_module(".completion", __package__)
         guarded(super().main, args, *rest, **options)
 
 

@@ -45,7 +45,7 @@ _TYPES = {"html": "text/html", "js": "text/javascript", "css": "text/css", "svg"
 def served_files() -> dict[str, tuple[str, bytes]]:
     """The type and the content of each file by its path behind the token; the page itself is under the empty path."""
     own = files(__package__) / "assets"
-    shared = files("relayout.draw") / "page"
+    shared = files("relayout.drawing") / "page"
     found = {f"assets/{file.name}": file for file in own.iterdir() if file.name.rpartition(".")[2] in _TYPES}
     found |= {f"picture/{name}": shared / name for name in (*MODULES, STYLE) if name != "page.js"}
     table = {path: (_TYPES[path.rpartition(".")[2]], file.read_bytes()) for path, file in found.items()}

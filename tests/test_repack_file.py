@@ -21,12 +21,14 @@ import numpy as np
 import pytest
 
 import relayout as rl
-from relayout.files.jobs import changes, pieces, room, running, runs, staging, tiles, work
+from relayout.files import tuning
+from relayout.files.jobs import changes, staging
 from relayout.files.jobs.crew import done_by
 from relayout.files.jobs.journal import Journal
 from relayout.files.jobs.rules import Rule, read_rules
 from relayout.files.registry import open_source
 from relayout.files.sizes import as_bytes, as_words
+from relayout.files.tuning import FileTuning
 
 WORDS = {"uint8": "U8", "float32": "F32", "float16": "F16", "int16": "I16", "uint16": "BF16"}
 
@@ -60,19 +62,15 @@ def noise(shape: tuple[int, ...], dtype: str, seed: int = 0) -> np.ndarray[Any, 
 @pytest.fixture
 def cut_small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Many blocks, pieces and journal lines for little data."""
-    monkeypatch.setattr(tiles, "SMALL", 4096)
-    monkeypatch.setattr(work, "SMALL", 4096)
-    monkeypatch.setattr(room, "LEAST", 1)
-    monkeypatch.setattr(pieces, "LEAST", 1)
-    for module in (runs, tiles):
-        monkeypatch.setattr(module, "READ", 64)
-        monkeypatch.setattr(module, "WRITE", 64)
-    monkeypatch.setattr(running, "BATCH", 1)
+    small = FileTuning(
+        part_bytes=4096, min_thread_bytes=1, read_call_bytes=64, write_call_bytes=64, journal_batch_bytes=1
+    )
+    monkeypatch.setattr(tuning, "ACTIVE", small)
 
 
 def little(data: int, jobs: int = 1) -> int:
     """So much memory that there is room for so many bytes of data."""
-    return room.OWN + jobs * data
+    return tuning.ACTIVE.process_bytes + jobs * data
 
 
 # ---- the same as in memory -------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from ..elements.memory import fresh_bytes
 from ..elements.types import storage_dtype
 from ..errors import LayoutError, shown
 from ..tensors.tensor import Tensor
+from . import tuning
 from .entry import Entry, Segment, Source, bad
 from .reading import WHOLE, Opened
 from .regions import Files
@@ -19,10 +20,6 @@ from .regions import Files
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-
-FEW, SMALL = 100, 1 << 20
-"""Of more files than a few, those are read that are small: a mapped file stays open, and there may be thousands."""
 
 
 class TensorFile(Mapping[str, Tensor]):
@@ -36,7 +33,7 @@ class TensorFile(Mapping[str, Tensor]):
     def __init__(self, source: Source) -> None:
         self.source = source
         self._pages: dict[Path, NDArray[np.uint8]] = {}
-        self._few = len(source.files) <= FEW
+        self._few = len(source.files) <= tuning.ACTIVE.max_mapped_files
         self.closed = False
 
     @property
@@ -87,7 +84,7 @@ class TensorFile(Mapping[str, Tensor]):
 
         if entry.inline is not None:
             return np.frombuffer(entry.inline, np.uint8)
-        if len(entry.segments) == 1 and (self._few or entry.size > SMALL):
+        if len(entry.segments) == 1 and (self._few or entry.size > tuning.ACTIVE.min_mapped_bytes):
             return self._part(entry.segments[0])
         room = fresh_bytes(entry.size, zeroed=False)
         try:

@@ -12,6 +12,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from ..errors import BadFile
+from . import tuning
 from .entry import Segment
 
 if TYPE_CHECKING:
@@ -22,16 +23,8 @@ if TYPE_CHECKING:
 UNSUPPORTED = (errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS)
 """What file systems answer that cannot set room aside."""
 
-AT_ONCE = 1 << 20
-"""Longer writes wait longer for what the disk is busy with."""
-
-
 SYNC_FILE_RANGE_WRITE = 2
 """Begins to write, and does not wait."""
-
-
-MOST_OPEN = 64
-"""How many files are open at a time; systems allow some hundred, and a Zarr has thousands."""
 
 
 class Descriptor:
@@ -70,7 +63,7 @@ class Files:
             self._open[path] = file
             if written:
                 self._written.add(path)
-            if len(self._open) > MOST_OPEN:
+            if len(self._open) > tuning.ACTIVE.open_files:
                 del self._open[next(iter(self._open))]
             return file
 
@@ -147,7 +140,7 @@ class Files:
 
 def _put(number: int, start: int, view: memoryview) -> None:
     while view:
-        count = os.pwrite(number, view[:AT_ONCE], start)
+        count = os.pwrite(number, view[: tuning.ACTIVE.max_write_bytes], start)
         start, view = start + count, view[count:]
 
 

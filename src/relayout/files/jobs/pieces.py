@@ -9,9 +9,10 @@ from ...engine.blocks import Block
 from ...engine.copying import fill_range
 from ...engine.program import carrier
 from ...errors import LimitExceeded, NotExpressible
+from .. import tuning
 from ..entry import Entry
 from ..regions import Files
-from .room import LEAST, Buffers
+from .room import Buffers
 from .tiles import Tiling
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class Loader(NamedTuple):
         plan, (recipe, source, target) = tiling.plan, tiling.recipe(block)
         held, kind = plan.element.element, plan.dst_element.element
         size = -(-recipe.places * kind.bits // 8)
-        if size > max(tiling.room.target, LEAST):
+        if size > max(tiling.room.target, tuning.ACTIVE.min_thread_bytes):
             raise LimitExceeded(
                 f"tensor {self.entry.name!r}: a block that cannot be cut has {size} bytes, and there is memory for "
                 f"{tiling.room.target}.",

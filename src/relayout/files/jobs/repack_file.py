@@ -7,6 +7,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...errors import BadFile, ShapeError
+from .. import tuning
 from ..registry import kind_of, open_source, plan_destination
 
 if TYPE_CHECKING:
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from .rules import Globs, Rule
 
 MAX_THREADS = 256
-MAX_JOBS = 8
-"""By default there are no more, however many processors there are: the disk is shared."""
 
 
 class Row(NamedTuple):
@@ -135,7 +134,8 @@ def _row(change: Change, size: int) -> Row:
 
 def _jobs(jobs: int | None) -> int:
     if jobs is None:
-        return min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, MAX_JOBS)
+        processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        return min(processors, tuning.ACTIVE.default_jobs)
     if not 1 <= jobs <= MAX_THREADS:
         raise ShapeError(f"there are 1 to {MAX_THREADS} jobs, not {jobs}.", hint="leave jobs out", got=jobs)
     return jobs

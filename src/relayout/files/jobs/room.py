@@ -7,16 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ...elements.memory import fresh_bytes
 from ...errors import LimitExceeded
+from .. import tuning
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-OWN = 48 << 20
-"""What Python, numpy and this package take themselves; the rest of the memory that is granted is for data."""
-
-LEAST = 1 << 20
-"""No thread does with fewer bytes."""
 
 
 class Room(NamedTuple):
@@ -28,11 +23,12 @@ class Room(NamedTuple):
     @classmethod
     def of(cls, max_memory: int, jobs: int) -> Room:
         """The room of each of so many threads."""
-        each = (max_memory - OWN) // jobs
-        if each < 2 * LEAST:
+        own, least = tuning.ACTIVE.process_bytes, tuning.ACTIVE.min_thread_bytes
+        each = (max_memory - own) // jobs
+        if each < 2 * least:
             raise LimitExceeded(
                 f"{max_memory} bytes of memory are too few for {jobs} jobs.",
-                hint=f"give at least {(OWN + 2 * LEAST * jobs) >> 20} MiB, or fewer jobs",
+                hint=f"give at least {(own + 2 * least * jobs) >> 20} MiB, or fewer jobs",
                 limit=max_memory,
             )
         return cls(each // 2, each - each // 2)

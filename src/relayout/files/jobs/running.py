@@ -14,6 +14,7 @@ from typing import Any
 from ..._version import __version__
 from ...engine.plan import Progress
 from ...errors import BadFile, Cancelled, LayoutError, LayoutMismatch, NotExpressible
+from .. import tuning
 from ..entry import Destination, Source
 from ..regions import Files
 from ..sizes import as_words
@@ -26,12 +27,6 @@ from .staging import Staging
 from .verify import Verification
 from .verifying import verify_change
 from .work import Unit, Worker, units
-
-BATCH = 128 << 20
-"""After so many bytes they are forced to the disk, and the journal notes it."""
-
-STREAM = 16 << 20
-"""After so many bytes they begin to go to the disk, so that little is left when it is waited for."""
 
 
 class Run:
@@ -221,7 +216,7 @@ class Run:
             "version of relayout": __version__,
             "source": _hash(self._identity()),
             "options": _hash((plans, self.staging.final)),
-            "memory or number of jobs": _hash((self.room, self.jobs)),
+            "memory or number of jobs": _hash((self.room, self.jobs, tuning.ACTIVE)),
         }
 
     def _identity(self) -> Any:
@@ -264,10 +259,10 @@ class Noted:
             for number, more in iter(self._written.get, None):
                 numbers.append(number)
                 size += more
-                if size - begun >= STREAM:
+                if size - begun >= tuning.ACTIVE.writeback_bytes:
                     self.targets.begin_sync()
                     begun = size
-                if size >= BATCH:
+                if size >= tuning.ACTIVE.journal_batch_bytes:
                     self._force(numbers)
                     numbers, size, begun = [], 0, 0
             self._force(numbers)

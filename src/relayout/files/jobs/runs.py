@@ -7,12 +7,7 @@ from typing import NamedTuple
 from ...engine.blocks import single, unit_of
 from ...engine.places import element_range
 from ...layout.layout import Layout
-
-READ = 8 << 10
-"""A call that reads takes as long as to move so many bytes."""
-
-WRITE = 64 << 10
-"""A call that writes does: the pages that it makes are kept one by one unless they are many."""
+from .. import tuning
 
 
 class Loop(NamedTuple):
@@ -40,7 +35,7 @@ class Runs(NamedTuple):
 
         Only steps of at least ``finest`` lead from one run to another.
         """
-        gap = READ * 8 // bits if gap is None else gap
+        gap = tuning.ACTIVE.read_call_bytes * 8 // bits if gap is None else gap
         low, high = element_range(layout)
         low -= low % unit_of(layout, bits)
         length, loops = high - low, []

@@ -9,7 +9,7 @@ from pathlib import Path
 from ..entry import Destination, bad
 from ..reading import WHOLE
 
-_AT_ONCE = 1 << 20
+_READ_BYTES = 1 << 20
 
 
 def seal(destination: Destination, located: Callable[[Path], Path] = lambda path: path) -> None:
@@ -20,7 +20,7 @@ def seal(destination: Destination, located: Callable[[Path], Path] = lambda path
             file.seek(sum_.start)
             left, crc = sum_.size, 0
             while left:
-                data = file.read(min(left, _AT_ONCE))
+                data = file.read(min(left, _READ_BYTES))
                 if not data:
                     raise bad(path, f"it ends {left} bytes too early.", WHOLE)
                 crc, left = zlib.crc32(data, crc), left - len(data)

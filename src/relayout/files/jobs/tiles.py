@@ -12,21 +12,9 @@ from typing import NamedTuple
 from ...engine.blocks import Block, Digit, cuts_of, in_order, part, part_of, parts, unit_of
 from ...engine.plan import Plan, make_plan
 from ...layout.layout import Layout
+from .. import tuning
 from .room import Room
-from .runs import READ, WRITE, Runs
-
-SMALL = 4 << 20
-"""Parts of so many bytes stay in the cache of a processor on their way."""
-
-CHEAP = 1.25
-"""Parts that take no longer than so many times what their bytes take are good enough."""
-
-PAYS = 0.9
-"""A larger part is worth it if each of its bytes takes this much of the time, or less."""
-
-
-KEPT = 64
-"""So many ways to make a part are remembered; a part has its own where it is at an edge, or has its own scales."""
+from .runs import Runs
 
 
 class Step(NamedTuple):
@@ -71,7 +59,7 @@ class Tiling:
         key = source, target, index
         found = self._recipes.get(key)
         if found is None:
-            if len(self._recipes) >= KEPT:
+            if len(self._recipes) >= tuning.ACTIVE.cached_recipes:
                 self._recipes.clear()
             found = self._recipes[key] = self._made(source, target, block)
         return found, shift, to_shift
@@ -133,15 +121,18 @@ class _Cost(NamedTuple):
 def _counts(plans: Sequence[Plan], cuts: Sequence[Digit], reaches: Sequence[int], room: Room) -> tuple[list[int], int]:
     """How many values of each digit a part has, and the least step between runs: 0 where a part is a range."""
     bits = plans[0].dst_element.element.bits
-    size = min(SMALL, room.target)
+    size = min(tuning.ACTIVE.part_bytes, room.target)
     counts = in_order(cuts, reaches, size * 8 // bits)
-    if all(n >= digit.size for digit, n in zip(cuts, counts)) or _cost(plans, cuts, counts, 0).factor <= CHEAP:
+    if (
+        all(n >= digit.size for digit, n in zip(cuts, counts))
+        or _cost(plans, cuts, counts, 0).factor <= tuning.ACTIVE.acceptable_cost
+    ):
         return counts, 0
     if bits % 8 == 0 and plans[0].target.swizzle is None and all(digit.stride > 0 for digit in cuts):
         tile = _tile(plans, cuts, room)
         if tile is not None:
             return tile, cuts[-1].stride
-    while size < room.target and _cost(plans, cuts, counts, 0).factor > CHEAP:
+    while size < room.target and _cost(plans, cuts, counts, 0).factor > tuning.ACTIVE.acceptable_cost:
         size = min(2 * size, room.target)
         counts = in_order(cuts, reaches, size * 8 // bits)
     return counts, 0
@@ -163,7 +154,7 @@ def _tile(plans: Sequence[Plan], cuts: Sequence[Digit], room: Room) -> list[int]
         if not fitting:
             return counts
         best, option = min(fitting, key=lambda found: found[0].factor)
-        if cost.size >= SMALL and best.factor > PAYS * cost.factor:
+        if cost.size >= tuning.ACTIVE.part_bytes and best.factor > tuning.ACTIVE.min_gain * cost.factor:
             return counts
         cost, counts = best, option
 
@@ -189,13 +180,13 @@ def _cost(plans: Sequence[Plan], cuts: Sequence[Digit], counts: Sequence[int], f
     low, high = found[0].target_range
     runs = Runs.of(found[0].target.box, bits, 0, finest) if finest else Runs(low, high - low)
     size = needed = -(-runs.places * bits // 8)
-    time, most = size + WRITE * runs.number, 0
+    time, most = size + tuning.ACTIVE.write_call_bytes * runs.number, 0
     for block, plan in zip(found, plans):
         bits = plan.element.element.bits
         runs = Runs.of(block.source, bits)
         read = runs.places * bits // 8
         needed += block.source.size * bits // 8
-        time, most = time + read + READ * runs.number, max(most, read)
+        time, most = time + read + tuning.ACTIVE.read_call_bytes * runs.number, max(most, read)
     return _Cost(size, most, time / max(needed, 1))
 
 

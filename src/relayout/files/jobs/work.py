@@ -11,12 +11,13 @@ from ...engine.places import box_range
 from ...engine.plan import Plan
 from ...engine.program import carrier
 from ...errors import NotExpressible
+from .. import tuning
 from ..entry import Segment, of_tensor
 from ..regions import Files
 from .changes import Change
 from .pieces import Loader, Made
 from .room import Buffers, Room
-from .tiles import SMALL, Tiling, tilings
+from .tiles import Tiling, tilings
 
 
 class Unit(NamedTuple):
@@ -54,7 +55,7 @@ def _stays(plan: Plan) -> bool:
 
 
 def _chunks(change: Change, segments: tuple[Segment, ...], size: int, room: Room) -> Iterator[Unit]:
-    step = min(SMALL, room.target)
+    step = min(tuning.ACTIVE.part_bytes, room.target)
     for low in range(0, size, step):
         yield Unit(change, segments, low, min(step, size - low))
 

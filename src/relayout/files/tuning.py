@@ -1,0 +1,64 @@
+"""The sizes and counts that decide how fast files are read and written, and never what is in them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class FileTuning(NamedTuple):
+    """What a file job trades against what; ``benchmarks/files.py --set NAME=VALUE`` measures one value beside another.
+
+    A run that is resumed needs the values that it was started with, for they decide how its tensors are cut.
+    """
+
+    part_bytes: int = 4 << 20
+    """Parts of a tensor are about so large: a source and a target part stay in a processor's cache on their way."""
+
+    acceptable_cost: float = 1.25
+    """Parts that take at most so many times what moving their bytes takes are not made larger."""
+
+    min_gain: float = 0.9
+    """A part is doubled if each of its bytes then takes this much of the time, or less."""
+
+    read_call_bytes: int = 8 << 10
+    """A call that reads takes as long as to move so many bytes; smaller gaps between runs are read along."""
+
+    write_call_bytes: int = 64 << 10
+    """A call that writes does: the page cache keeps pages one by one unless they come many at a time."""
+
+    max_write_bytes: int = 1 << 20
+    """Longer writes are split: a long one waits longer for the pages that the disk is busy with."""
+
+    process_bytes: int = 48 << 20
+    """What Python, numpy and this package take of the memory that is granted; the rest is for data.
+
+    ``benchmarks/files.py`` shows a peak of 44 MiB for a file that is copied, the parts of two threads included.
+    """
+
+    min_thread_bytes: int = 1 << 20
+    """No thread gets a smaller buffer for a source, or for a target; what would need that is refused."""
+
+    default_jobs: int = 8
+    """The most threads unless a number is given: they share one disk."""
+
+    writeback_bytes: int = 16 << 20
+    """After so many bytes the system is told to begin to write them to the disk, so that a sync finds few left."""
+
+    journal_batch_bytes: int = 128 << 20
+    """After so many bytes they are synced and the journal notes them: what a killed run loses at most."""
+
+    cached_recipes: int = 64
+    """So many ways to make a part are remembered; parts at an edge, or with scales of their own, have their own."""
+
+    open_files: int = 64
+    """File descriptors kept open; systems grant a process some hundreds, and a Zarr has thousands of files."""
+
+    max_mapped_files: int = 100
+    """Of a container with more files the small ones are read: a mapped file stays open as long as its tensors."""
+
+    min_mapped_bytes: int = 1 << 20
+    """Tensors with more bytes are mapped whatever the number of files."""
+
+
+ACTIVE = FileTuning()
+"""The values in use, read by this name whenever a job needs one, so that a test replaces all of them at once."""

@@ -3,8 +3,7 @@
 from itertools import groupby
 from pathlib import Path
 
-from relayout import Format, Layout
-from relayout.format import catalog
+from relayout import Format, Layout, catalog
 
 PAGE = Path(__file__).parent / "catalog.md"
 START, END = "<!-- tables from the catalog -->\n", "<!-- end of tables -->\n"

@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import relayout as rl
-from relayout import Format, Layout
+from relayout import Format, Layout, catalog
 from relayout.dialects.registry import BUILT_IN
-from relayout.format import catalog
 from support import layouts
 from test_format import formats, stored
 

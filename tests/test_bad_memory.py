@@ -260,7 +260,7 @@ def test_between_pages_that_may_not_be_touched() -> None:
         import numpy as np
         import relayout as rl
         from relayout import Layout
-        from relayout.tensor import Tensor
+        from relayout.tensors.tensor import Tensor
 
         page = mmap.PAGESIZE
         pages = mmap.mmap(-1, 3 * page)
@@ -281,7 +281,7 @@ def test_between_pages_that_may_not_be_touched() -> None:
             extents = [rng.randint(1, n - o) for n, o in zip(box, origin)]
             dtype = rng.choice(["uint8", "float32", "int4", "uint6", "bfloat16", "complex64"])
             swizzle = rng.choice([None, None, (2, 0, 3)])
-            bits = rl.elements.element(dtype).bits
+            bits = rl.elements.types.element(dtype).bits
             layout = Layout(shape, stride, origin=origin, extents=extents, offset=rng.randint(0, 60), swizzle=swizzle)
             count = rng.randint(1, 200)
             size = -(-count * bits // 8)
@@ -312,7 +312,7 @@ def test_between_pages_that_may_not_be_touched() -> None:
 def test_crafted_capsules() -> None:
     out = run("""
         import relayout as rl
-        from relayout.making import tensor
+        from relayout.tensors.make import tensor
         from crafted import CAPSULES, Producer
 
         for name, words in CAPSULES.items():

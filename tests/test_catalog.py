@@ -20,8 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import relayout as rl
-from relayout import Format, Layout
-from relayout.format import catalog
+from relayout import Format, Layout, catalog
 from support import layouts
 
 Array = np.ndarray[Any, Any]

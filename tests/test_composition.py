@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import relayout as rl
-from relayout import ComposedLayout, E, Layout, Swizzle
-from relayout.algebra import composition
+from relayout import ComposedLayout, E, Layout, Swizzle, composition
 from relayout.layout import carry
 from support import coordinates, extended, layouts, leaves, table, volume
 

@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import relayout as rl
-from relayout import Layout
-from relayout.format import interleave as coreai
-from relayout.format.interleave import Description, InterleaveLayout
+from relayout import Layout, coreai
+from relayout.coreai import Description, InterleaveLayout
 from support import layouts, table
 
 PAGE = """shape=[8, 256, 256], strides=[262144, 1024, 4]

@@ -21,7 +21,7 @@ import pytest
 from numpy.lib.stride_tricks import as_strided
 
 import relayout as rl
-from relayout.format import interleave as coreai
+from relayout import coreai
 
 TYPES = {"si32": np.int32, "f16": np.float16, "si8": np.int8}
 

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 import relayout as rl
 from relayout import Layout, Swizzle
+from relayout.elements.subbyte import pack
 from relayout.engine import general as general_module
 from relayout.engine.general import General
 from relayout.engine.loops import dimensions
@@ -174,7 +175,7 @@ def test_large_copies(layouts: tuple[Layout, Layout], threads: int, bits: int) -
     expected = out.copy()
     expected[target] = x[source]
     if bits == 4:
-        x, out, expected = (rl.subbyte.pack(a & 15, "uint4") for a in (x, out, expected))
+        x, out, expected = (pack(a & 15, "uint4") for a in (x, out, expected))
     General(*layouts, bits)([x.reshape(-1)], [out.reshape(-1)], threads=threads)
     assert (out == expected).all()
 

@@ -247,7 +247,7 @@ def test_mistakes_in_the_decorator_show_at_once() -> None:
 
 def test_guards_may_be_off(monkeypatch: pytest.MonkeyPatch) -> None:
     bad = NHWC.transpose(0, 3, 1, 2)
-    monkeypatch.setattr("relayout.guards._forced", None)
+    monkeypatch.setattr("relayout.ask.guards._forced", None)
     monkeypatch.setenv("RELAYOUT_GUARDS", "0")
     assert not guards_on()
     assert convolve(bad)[0] is bad
@@ -267,7 +267,7 @@ def test_guards_may_be_off(monkeypatch: pytest.MonkeyPatch) -> None:
 SUITE = """
 import numpy as np, pytest
 import relayout as rl
-from relayout.guards import expects, guards_on
+from relayout.ask.guards import expects, guards_on
 
 @expects(x="nhwc")
 def kernel(x):

@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import relayout as rl
-from relayout import Format, Layout
-from relayout.format import catalog
+from relayout import Format, Layout, catalog
 from test_format import stored
 
 CROUTON = "ChunkedMemoryLayout<4, 0,0, 1,0, 2,0, 3,0, 1,8, 2,8, 3,32>"

@@ -12,8 +12,7 @@ from itertools import product
 import pytest
 
 import relayout as rl
-from relayout import Format, Layout
-from relayout.format import catalog
+from relayout import Format, Layout, catalog
 
 Coordinate = tuple[int, ...]
 

@@ -13,12 +13,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import relayout as rl
-from relayout import Format, Layout, LimitExceeded, NotExpressible, ShapeError, Swizzle
+from relayout import Format, Layout, LimitExceeded, NotExpressible, ShapeError, Swizzle, catalog
 from relayout.ask.infer import infer
 from relayout.ask.inference.relations import SHOWN
 from relayout.ask.probes import probes
 from relayout.errors import Undetermined
-from relayout.format import catalog
 from support import layouts, table
 
 Array = np.ndarray[Any, Any]

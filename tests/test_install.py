@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[1]
 # Run with -S, so that no .pth file of an editable install comes before the wheel under test.
 USE = """
 from relayout.native import native_available
-from relayout.offset_table import offset_table
+from relayout.layout.offset_table import offset_table
 print(native_available(), offset_table([(2, 1), (3, 2)], 5, (1, 0, 1)).tolist())
 """
 

@@ -540,6 +540,6 @@ def test_names_in_notations() -> None:
 
 
 def test_numpy_is_imported_when_it_is_needed() -> None:
-    code = "import sys, relayout.interface, relayout.subbyte; print('numpy' in sys.modules)"
+    code = "import sys, relayout.elements.interface, relayout.elements.subbyte; print('numpy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"

@@ -177,5 +177,5 @@ def test_the_environment_turns_the_kernel_off(monkeypatch):
 
 
 def test_import_leaves_numpy_out():
-    code = "import sys, relayout.offset_table; sys.exit('numpy' in sys.modules)"
+    code = "import sys, relayout.layout.offset_table; sys.exit('numpy' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)

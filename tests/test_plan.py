@@ -18,11 +18,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import relayout as rl
-from relayout import Format, Layout, Plan
+from relayout import Format, Layout, Plan, catalog
 from relayout.engine import copying, general, program
 from relayout.engine import plan as plan_module
 from relayout.engine.program import compiled
-from relayout.format import catalog
 from support import table
 from test_loops import pairs
 

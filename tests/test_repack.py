@@ -16,10 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import relayout as rl
-from relayout import Format, Layout
+from relayout import Format, Layout, catalog
 from relayout.engine.plan import Plan, plan
 from relayout.engine.repack import repack
-from relayout.format import catalog
 from relayout.tensors.tensor import Tensor
 from support import table
 from test_format import formats, stored

@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 import relayout as rl
-from relayout import Format, Layout
+from relayout import Format, Layout, coreai
 from relayout.elements.interface import ScaleOffset
-from relayout.format import interleave as coreai
 from relayout.tensors.block_table import BlockTable
 from relayout.tensors.make import empty, from_logical
 from relayout.tensors.tensor import Tensor

@@ -156,7 +156,7 @@ def storage_dtype(dtype: Any) -> np.dtype[Any]:
     """numpy's type of one stored element.
 
     A quantised type is stored as its integers. An element narrower than a byte has a byte of its own here, integers as
-    int8 or uint8; packed elements are :mod:`relayout.subbyte`'s. Types that numpy lacks come from ``ml_dtypes``.
+    int8 or uint8; packed elements are ``elements.subbyte``'s. Types that numpy lacks come from ``ml_dtypes``.
     """
     import numpy as np
 

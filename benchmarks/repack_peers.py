@@ -203,6 +203,6 @@ def flat_copies(case: Case, threads: int) -> dict[str, Call]:
     calls: dict[str, Call] = {"memcpy": partial(ctypes.memmove, *memory)}
     if threads > 1:
         calls["memcpy in pieces"] = partial(memcpy_in_pieces, *memory, threads)
-    if (stream := getattr(native, "stream_copy", None)) is not None:
-        calls["stream"] = partial(stream, case.flat_y, case.flat_x, threads)
+    if native is not None:
+        calls["stream"] = partial(native.copy_nontemporal, case.flat_y, case.flat_x, threads)
     return calls

@@ -184,7 +184,7 @@ bool call(const General &general, nb::handle x, nb::handle out, nb::handle x_tab
 }  // namespace
 
 void bind_general(nb::module_ &m) {
-    nb::class_<General>(m, "General",
+    nb::class_<General>(m, "GeneralProgram",
                         "A copy between two sets of offsets: all combinations of one box of each dimension.")
         .def("__init__", &create, nb::arg("bits"), nb::arg("source"), nb::arg("target"), nb::arg("dims"),
              nb::arg("source_swizzle").none(), nb::arg("target_swizzle").none(), nb::arg("source_block").none(),

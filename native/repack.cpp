@@ -50,12 +50,12 @@ public:
 class Copier {
 public:
     Copier(int width, Int source, Int target, nb::sequence dims, nb::object fill, const std::string &formats,
-           Int stream_from, nb::object convert, const std::string &target_formats, int threads)
+           Int nontemporal_from, nb::object convert, const std::string &target_formats, int threads)
         : threads(threads),
           formats(formats),
           target_formats(convert.is_none() ? formats : target_formats),
           program(width, scaled(source, width), scaled(target, width), parse(dims, width), pattern(fill, width),
-                  stream_from, converter(convert)) {}
+                  nontemporal_from, converter(convert)) {}
 
     bool into(PyObject *x, PyObject *out) const { return call(x, out, threads) == done; }
 
@@ -79,8 +79,8 @@ public:
         return done;
     }
 
-    nb::list steps(bool aligned) const {
-        static const char *names[] = {"runs", "padded runs", "transpose", "weave", "unweave", "scatter", "fill"};
+    nb::list passes(bool aligned) const {
+        static const char *names[] = {"runs", "padded runs", "transpose", "interleave", "deinterleave", "scatter", "fill"};
         nb::list all;
         for (const relayout::Step &step : program.steps(aligned)) {
             const relayout::Op &op = step.ops[0];
@@ -95,8 +95,7 @@ public:
             d["tile_bytes"] = step.tile_bytes;
             d["segments"] = step.segments.size();
             d["padded"] = step.padded;
-            d["streams"] = step.streams;
-            d["long_runs"] = step.long_runs;
+            d["nontemporal"] = step.streams || step.long_runs;
             d["shifted"] = step.shifted;
             nb::list outer;
             for (const relayout::Outer &o : step.outer)
@@ -175,7 +174,7 @@ private:
 
 // The base of plans. A call runs the program, if there is one for its arguments, and else `_run` of the plan. It is no
 // class of nanobind, since for small copies most of the time is the call.
-struct Called {
+struct NativeCallable {
     PyObject_HEAD
     PyObject *program;
 };
@@ -207,8 +206,8 @@ bool runs(PyObject *program, PyObject *x, PyObject *out) noexcept {
     }
 }
 
-PyObject *called_call(PyObject *self, PyObject *args, PyObject *kwargs) {
-    PyObject *program = reinterpret_cast<Called *>(self)->program;
+PyObject *native_callable_call(PyObject *self, PyObject *args, PyObject *kwargs) {
+    PyObject *program = reinterpret_cast<NativeCallable *>(self)->program;
     if (program && Py_TYPE(program) == program_type) {
         PyObject *x = nullptr, *out = nullptr;
         const Py_ssize_t given = PyTuple_Size(args), named = kwargs ? PyDict_Size(kwargs) : 0;
@@ -234,21 +233,21 @@ PyObject *called_call(PyObject *self, PyObject *args, PyObject *kwargs) {
     return result;
 }
 
-void called_dealloc(PyObject *self) {
+void native_callable_dealloc(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
-    Py_CLEAR(reinterpret_cast<Called *>(self)->program);
+    Py_CLEAR(reinterpret_cast<NativeCallable *>(self)->program);
     reinterpret_cast<freefunc>(PyType_GetSlot(type, Py_tp_free))(self);
     Py_DECREF(type);
 }
 
-PyObject *called_type() {
-    static PyMemberDef members[] = {{"_compiled", T_OBJECT, offsetof(Called, program), 0, nullptr},
+PyObject *native_callable_type() {
+    static PyMemberDef members[] = {{"_compiled", T_OBJECT, offsetof(NativeCallable, program), 0, nullptr},
                                     {nullptr, 0, 0, 0, nullptr}};
-    static PyType_Slot slots[] = {{Py_tp_call, reinterpret_cast<void *>(called_call)},
-                                  {Py_tp_dealloc, reinterpret_cast<void *>(called_dealloc)},
+    static PyType_Slot slots[] = {{Py_tp_call, reinterpret_cast<void *>(native_callable_call)},
+                                  {Py_tp_dealloc, reinterpret_cast<void *>(native_callable_dealloc)},
                                   {Py_tp_members, members},
                                   {0, nullptr}};
-    static PyType_Spec spec = {"relayout._native.Called", sizeof(Called), 0,
+    static PyType_Spec spec = {"relayout._native.NativeCallable", sizeof(NativeCallable), 0,
                                Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
     PyObject *type = PyType_FromSpec(&spec);
     if (!type) throw nb::python_error();
@@ -258,7 +257,7 @@ PyObject *called_type() {
 using Flat = nb::ndarray<Byte, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using ConstFlat = nb::ndarray<const Byte, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-void stream_copy(Flat out, ConstFlat x, int threads) {
+void copy_nontemporal(Flat out, ConstFlat x, int threads) {
     if (out.size() != x.size()) throw nb::value_error("the sizes differ");
     nb::gil_scoped_release release;
     const relayout::Kernels &k = relayout::kernels();
@@ -301,18 +300,18 @@ nb::object allocate(std::size_t size) {
 }  // namespace
 
 void bind_repack(nb::module_ &m) {
-    nb::class_<Copier>(m, "Program", "A copy between two layouts, compiled.")
+    nb::class_<Copier>(m, "TiledProgram", "A copy between two layouts, compiled.")
         .def(nb::init<int, Int, Int, nb::sequence, nb::object, const std::string &, Int, nb::object,
                       const std::string &, int>(), nb::arg("width"),
              nb::arg("source"), nb::arg("target"), nb::arg("dims"), nb::arg("fill").none(), nb::arg("formats"),
-             nb::arg("stream_from") = Int(24) << 20, nb::arg("convert") = nb::none(),
+             nb::arg("nontemporal_from") = Int(24) << 20, nb::arg("convert") = nb::none(),
              nb::arg("target_formats") = "", nb::arg("threads") = 0)
         .def("__call__", &Copier::call)
-        .def("steps", &Copier::steps);
-    program_type = reinterpret_cast<PyTypeObject *>(m.attr("Program").ptr());
-    m.attr("Called") = nb::steal(called_type());
-    m.def("stream_copy", &stream_copy, nb::arg("out").noconvert(), nb::arg("x").noconvert(), nb::arg("threads"),
-          "Copy flat bytes past the cache.");
+        .def("passes", &Copier::passes);
+    program_type = reinterpret_cast<PyTypeObject *>(m.attr("TiledProgram").ptr());
+    m.attr("NativeCallable") = nb::steal(native_callable_type());
+    m.def("copy_nontemporal", &copy_nontemporal, nb::arg("out").noconvert(), nb::arg("x").noconvert(), nb::arg("threads"),
+          "Copy flat bytes by non-temporal stores.");
     m.def("allocate", &allocate, "Zeroed bytes on huge pages; None where the system has none.");
     m.def("default_threads", &relayout::default_threads);
 }

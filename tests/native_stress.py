@@ -128,8 +128,8 @@ def copied(rng: random.Random) -> None:
     if fill is not None:
         expected[places(written)] = np.frombuffer(fill, dtype)
     expected[places(target)] = x.copy().view(dtype)[places(source)]
-    for options in ({}, {"stream_from": 0}) if found is not None else ():
-        program = native.Program(width, *found, fill, BYTES, **options)
+    for options in ({}, {"nontemporal_from": 0}) if found is not None else ():
+        program = native.TiledProgram(width, *found, fill, BYTES, **options)
         run((*what, options), out, expected, program, x, out, threads)
     if fill is None:
         general = General(source, target, kind.bits)
@@ -151,12 +151,12 @@ def converted(rng: random.Random) -> None:
     native.convert(described, moved, results)
     expected = out.copy().reshape(-1, made)
     expected[places(target)] = results.reshape(-1, made)
-    for stream_from in (0, 1 << 40):
+    for nontemporal_from in (0, 1 << 40):
         try:
-            program = native.Program(width, *found, None, BYTES, stream_from, described, BYTES)
+            program = native.TiledProgram(width, *found, None, BYTES, nontemporal_from, described, BYTES)
         except ValueError:
             continue
-        what = source, target, means, to, stream_from
+        what = source, target, means, to, nontemporal_from
         run(what, out, expected, program, x, out, 3)
 
 
@@ -176,7 +176,7 @@ def hostile(rng: random.Random) -> None:
     convert = conversion(*CONVERSIONS[2]) if width == 1 and rng.random() < 0.3 else None
     fill = bytes(width) if convert is None else None
     try:
-        program = native.Program(width, number(), number(), boxes, fill, BYTES, 0, convert, BYTES)
+        program = native.TiledProgram(width, number(), number(), boxes, fill, BYTES, 0, convert, BYTES)
         program(x, out, 1)
     except ValueError:
         return

@@ -304,7 +304,7 @@ def test_memories_that_do_not_fit_are_refused() -> None:
             blocked([b"\xff" * 8], [zeros], table)
     assert not any(zeros)
     assert native is not None
-    raw = native.General(8, 0, 0, (((0, 0, ((8, 1, 1),), None),),), None, None, 4, None)
+    raw = native.GeneralProgram(8, 0, 0, (((0, 0, ((8, 1, 1),), None),),), None, None, 4, None)
     for numbers in ([-1, 0], [0, -4], [0, -(1 << 63)]):
         entries = np.array(numbers, np.int64)
         for held in ((np.zeros(2, np.int64), entries), (entries, np.zeros(2, np.int64))):
@@ -354,7 +354,7 @@ I8, I32 = np.zeros(2, np.int64), np.zeros(2, np.int32)
 def test_hostile_numbers_are_refused(arguments: tuple[Any, ...]) -> None:
     assert native is not None
     with pytest.raises(ValueError, match=r"."):
-        native.General(*arguments, *[None] * (8 - len(arguments)))
+        native.GeneralProgram(*arguments, *[None] * (8 - len(arguments)))
 
 
 @pytest.mark.parametrize(
@@ -380,7 +380,7 @@ def test_hostile_numbers_are_refused(arguments: tuple[Any, ...]) -> None:
 def test_other_types_are_refused(arguments: tuple[Any, ...]) -> None:
     assert native is not None
     with pytest.raises(TypeError):
-        native.General(*arguments, *[None] * (8 - len(arguments)))
+        native.GeneralProgram(*arguments, *[None] * (8 - len(arguments)))
 
 
 NUMBERS = st.one_of(
@@ -409,7 +409,7 @@ def test_no_numbers_reach_beside_the_memory(dims: Any, start: Any, swizzles: Any
     assert native is not None
     x, out = Arena(length, bits, 1), Arena(length, bits, 2)
     try:
-        native.General(bits, *start, dims, *swizzles, None, None)([x.buffer], [out.buffer], None, None, 3)
+        native.GeneralProgram(bits, *start, dims, *swizzles, None, None)([x.buffer], [out.buffer], None, None, 3)
     except (ValueError, IndexError):
         assert (out.bits_now() == out.before).all()
         return

@@ -81,7 +81,7 @@ def agrees(source: Layout, target: Layout, kind: str, fill: Any = None, at: int 
         assert guarded(out)
         out[...] = before
     if made._compiled is not None:
-        streaming = compiled(source, target, made.element, made.element, made.fill, stream_from=0)
+        streaming = compiled(source, target, made.element, made.element, made.fill, nontemporal_from=0)
         assert streaming(x, out, threads) == 0
         assert out.tobytes() == expected.tobytes(), (source, target, kind, fill)
         assert guarded(out)

@@ -30,7 +30,7 @@ import ctypes, sys
 from native_stress import exact, native
 short, memory = exact(1000), [exact(1001), exact(1001)]
 memory[int(sys.argv[1])] = (ctypes.c_ubyte * 1001).from_address(short.ctypes.data)
-native.Program(1, 0, 0, (((True, 0, 0, ((1001, 1, 1),)),),), None, " B <B ")(*memory, 1)
+native.TiledProgram(1, 0, 0, (((True, 0, 0, ((1001, 1, 1),)),),), None, " B <B ")(*memory, 1)
 """
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ..native import native
 
 
-class Called:
+class NativeCallable:
     """A base of objects that are called to run; ``_compiled`` is a program of the compiled core, or None."""
 
     __slots__ = ("_compiled",)
@@ -19,4 +19,4 @@ class Called:
 
 
 if not TYPE_CHECKING and native is not None:
-    Called = native.Called
+    NativeCallable = native.NativeCallable

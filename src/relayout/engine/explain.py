@@ -94,7 +94,7 @@ def _loops(plan: Plan) -> list[str]:
 def _works(plan: Plan, written: int) -> list[Work]:
     """What runs, part by part."""
     if plan._program is not None:
-        works = _merged([_work(step, written, plan.element != plan.dst_element) for step in plan._program.steps(True)])
+        works = _merged([_work(step, written, plan.element != plan.dst_element) for step in plan._program.passes(True)])
         wider = plan.element.element.bits / plan.dst_element.element.bits
         works = [work._replace(size=int(work.size / wider)) for work in works]
         if plan.fill is not None and plan._compiled is None:
@@ -117,15 +117,15 @@ def _merged(works: list[Work]) -> list[Work]:
 
 
 def _work(step: dict[str, Any], written: int, converts: bool) -> Work:
-    """A step of the compiled core."""
+    """A pass of the compiled core."""
     kernel, each, size = step["kernel"], _bytes(step["width"]), step["iterations"] * step["tile_bytes"]
     run, streams = _bytes(step["length"]), step["height"]
     words, speed = {
         "runs": (f"runs of {run}", 1.0 if step["length"] >= 32 else 0.5),
         "padded runs": (f"runs padded to {run}", 0.8),
         "transpose": (f"transposes {streams} x {step['count']} of {each}", {1: 0.6, 2: 0.8}.get(step["width"], 1.0)),
-        "weave": (f"weaves {streams} streams of {each} into one", 1.0),
-        "unweave": (f"parts one stream of {each} into {streams}", 1.0),
+        "interleave": (f"weaves {streams} streams of {each} into one", 1.0),
+        "deinterleave": (f"parts one stream of {each} into {streams}", 1.0),
         "scatter": (f"single elements of {each}", 0.1),
         "fill": (f"padding in runs of {run}", 1.0),
     }.get(kernel, (kernel, 0.5))
@@ -134,7 +134,7 @@ def _work(step: dict[str, Any], written: int, converts: bool) -> Work:
         return Work(f"{words}, staged and converted", size, 0.4 * speed)
     if step["padded"]:
         return Work(f"{words} with padding between, staged", size, 0.6 * speed)
-    if written >= STREAMED and (step["streams"] or step["long_runs"]):
+    if written >= STREAMED and step["nontemporal"]:
         return Work(f"{words}, streamed around the cache", size, speed)
     if written >= STREAMED and step["shifted"]:
         return Work(f"{words}, streamed in lines that begin elsewhere", size, 0.7 * speed)

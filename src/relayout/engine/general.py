@@ -49,7 +49,7 @@ class General:
         swizzles = [effective_swizzle(layout) if layout.size else None for layout in (source, target)]
         moves = [None if swizzle is None else swizzle.parameters for swizzle in swizzles]
         try:
-            self._copy = native.General(
+            self._copy = native.GeneralProgram(
                 bits, first, second, tuple(map(tuple, dims)), moves[0], moves[1], source_block, target_block
             )
         except ValueError as error:

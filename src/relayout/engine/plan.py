@@ -20,7 +20,7 @@ from ..tensors.make import empty, placement
 from ..tensors.tensor import Tensor, _check_channels
 from .blocks import Block, blocks
 from .buffers import check_tensor, flat_memory, for_library_of, needs_table
-from .callable import Called
+from .callable import NativeCallable
 from .copying import as_tensor, check_apart, check_memory, copied_at_once, copy_blocks, copy_flat, fill_range
 from .gpu import on_device
 from .loops import check_extents
@@ -40,7 +40,7 @@ PART_BYTES = 64 << 20
 """The bytes of the target between two calls."""
 
 
-class Plan(Immutable, Called):
+class Plan(Immutable, NativeCallable):
     """A copy between two layouts of one shape; it may be run many times, by many threads.
 
     The target has a place for every element. With ``fill``, the bytes of one stored element, a run also writes every

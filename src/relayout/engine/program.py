@@ -47,7 +47,7 @@ def compiled(
     if found is None:
         return None
     try:
-        return native.Program(
+        return native.TiledProgram(
             kind.bits // 8, found.source, found.target, found.boxes, fill, buffer_formats(kind), **options
         )
     except ValueError:

@@ -21,9 +21,9 @@ from click.testing import CliRunner, Result
 
 import relayout as rl
 from relayout.cli import answers, draw, failures, look
-from relayout.cli.arguments import integers, tiler
 from relayout.cli.main import COMMANDS
 from relayout.cli.main import relayout as group
+from relayout.dialects.tilers import parse_integers, parse_tiler
 from relayout.errors import error_classes
 
 ROOT = Path(__file__).parent.parent
@@ -321,13 +321,13 @@ def test_algebra_refuses_with_a_counterexample() -> None:
 
 
 def test_integers_and_tilers() -> None:
-    assert integers("3", "a") == 3
-    assert integers("(1,(0,2)),", "a") == ((1, (0, 2)),)
-    assert integers(" 1, _ ", "a") == (1, None)
-    assert tiler("<4:1, <2:1, _>>") == (rl.Layout(4, 1), (rl.Layout(2, 1), None))
+    assert parse_integers("3", "a") == 3
+    assert parse_integers("(1,(0,2)),", "a") == ((1, (0, 2)),)
+    assert parse_integers(" 1, _ ", "a") == (1, None)
+    assert parse_tiler("<4:1, <2:1, _>>") == (rl.Layout(4, 1), (rl.Layout(2, 1), None))
     for text in ("", "1_0", "(1", "1)", "1 2", "--1-", "(" * 500, "9" * 5000, "01"):
         with pytest.raises(rl.ParseError):
-            integers(text, "a number")
+            parse_integers(text, "a number")
 
 
 # ---- every command ---------------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import sys
 from collections.abc import Callable, Iterable
@@ -13,13 +12,12 @@ import click
 
 from ..dialects.registry import BUILT_IN, names, read, with_shape
 from ..elements.types import ELEMENTS
-from ..errors import ParseError, ShapeError
+from ..errors import ShapeError
 from ..format import catalog
 from ..format.format import Format
 from ..layout.layout import Layout
 
 _SIZES = re.compile(r"\s*\(?\s*\d{1,4000}(\s*[,x]\s*\d{1,4000})*\s*,?\s*\)?\s*")
-_STRANGE = re.compile(r"[^\d\s(),_-]|\d{4000}|(?<=\w)_|_(?=\w)")
 
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -123,42 +121,3 @@ def layout(text: str, shape: Any = None, axes: str | None = None, dtype: Any = N
             f"{text.strip()} is a format: its layout depends on the shape.", hint="pass shape=(...)", text=text
         )
     return found
-
-
-def tiler(text: str) -> Any:
-    """What cuts a layout: a layout, or mode by mode ``4,8`` or ``<4:1, 8:2>``, where ``_`` leaves a mode alone."""
-    inside = text.strip()
-    if inside.startswith("<") and inside.endswith(">"):
-        return tuple([tiler(part) for part in _split(inside[1:-1])])
-    if re.fullmatch(r"[\s\d(),_]+", inside):
-        return integers(inside, "a tiler")
-    return layout(text)
-
-
-def _split(text: str) -> list[str]:
-    """The parts between commas that are in no bracket."""
-    parts, level, start = [], 0, 0
-    for k, c in enumerate(text):
-        level += (c in "(<[") - (c in ")>]")
-        if c == "," and level == 0:
-            parts.append(text[start:k])
-            start = k + 1
-    return [*parts, text[start:]]
-
-
-def integers(text: str, what: str) -> Any:
-    """Nested integers: ``3``, ``1,2``, ``(1,(0,2))``; ``_`` is None."""
-    position = 0
-    if (strange := _STRANGE.search(text)) is None:
-        try:
-            return ast.literal_eval(text.strip().replace("_", "None"))
-        except SyntaxError as error:
-            position = min(max((error.offset or 1) - 1, 0), len(text))
-        except (ValueError, MemoryError, RecursionError):
-            pass
-    raise ParseError(
-        f"this is not {what}.",
-        text=text,
-        position=strange.start() if strange else position,
-        hint="write integers as in 1,2 or (1,(0,2))",
-    )

@@ -8,9 +8,10 @@ import click
 
 from ..algebra import algebra
 from ..algebra.composition import composition
+from ..dialects.tilers import parse_integers, parse_layout, parse_tiler
 from ..layout.layout import Layout
 from .answers import Answer, Command
-from .arguments import as_sizes, integers, layout, shape_option, text_argument, tiler, to_option
+from .arguments import as_sizes, layout, shape_option, text_argument, to_option
 
 
 def _answer(found: Layout, dialect: str | None) -> Answer:
@@ -28,7 +29,7 @@ def compose(a: str, b: str, shape: Any, dialect: str | None) -> Answer:
 
     B is a layout, a number n (which means n:1), or a tiler: 4,8 or <4:1, 8:2> compose mode by mode.
     """
-    return _answer(composition(layout(a, shape), tiler(b)), dialect)
+    return _answer(composition(layout(a, shape), parse_tiler(b)), dialect)
 
 
 @click.command(cls=Command)
@@ -47,7 +48,7 @@ def divide(a: str, b: str, form: str, shape: Any, dialect: str | None) -> Answer
 
     B is a layout, or a tiler that cuts mode by mode: 4,8 or <4:1, 8:2>, where _ leaves a mode alone.
     """
-    return _answer(getattr(algebra, f"{form}_divide")(layout(a, shape), tiler(b)), dialect)
+    return _answer(getattr(algebra, f"{form}_divide")(layout(a, shape), parse_tiler(b)), dialect)
 
 
 @click.command(cls=Command)
@@ -63,7 +64,7 @@ def divide(a: str, b: str, form: str, shape: Any, dialect: str | None) -> Answer
 @to_option()
 def product(a: str, b: str, form: str, shape: Any, dialect: str | None) -> Answer:
     """The block A repeated by B as (block, grid)."""
-    other = layout(b) if form in ("blocked", "raked") else tiler(b)
+    other = parse_layout(b) if form in ("blocked", "raked") else parse_tiler(b)
     return _answer(getattr(algebra, f"{form}_product")(layout(a, shape), other), dialect)
 
 
@@ -105,5 +106,5 @@ def complement(text: str, size: Any, shape: Any, dialect: str | None) -> Answer:
 @to_option()
 def coalesce(text: str, profile: str | None, shape: Any, dialect: str | None) -> Answer:
     """The shortest flat layout with the same values at the same integers."""
-    modes = None if profile is None else integers(profile, "a profile")
+    modes = None if profile is None else parse_integers(profile, "a profile")
     return _answer(algebra.coalesce(layout(text, shape), modes), dialect)

@@ -14,6 +14,7 @@ from click.core import ParameterSource
 from ..algebra import algebra
 from ..algebra.composition import composition
 from ..ask.comparing import compare
+from ..dialects.tilers import parse_integers, parse_layout, parse_tiler
 from ..drawing.cells import CELLS, COLORS
 from ..drawing.draw import VIEWS
 from ..drawing.draw import draw as drawn
@@ -22,7 +23,7 @@ from ..drawing.text import format_layout
 from ..errors import ParseError
 from ..files.sizes import as_words
 from .answers import IN_JSON, Answer, Command, told, width_of
-from .arguments import as_sizes, axes_option, dtype_option, integers, layout, shape_option, text_argument, tiler
+from .arguments import as_sizes, axes_option, dtype_option, layout, shape_option, text_argument
 
 OPERATIONS = {
     "compose": composition,
@@ -125,9 +126,9 @@ def draw(
         x = layout(text, **words)
         lines = format_layout(x if key is None else x.view[key], style)
         return Answer({"layout": x, "lines": lines.splitlines(), "file": None}, [lines])
-    look |= {"part": key, "mark": [integers(c, "a coordinate") for c in mark]}
+    look |= {"part": key, "mark": [parse_integers(c, "a coordinate") for c in mark]}
     if op:
-        other = layout(others[0]) if op in ("blocked", "raked") else tiler(others[0])
+        other = parse_layout(others[0]) if op in ("blocked", "raked") else parse_tiler(others[0])
         picture = drawn(OPERATIONS[op], layout(text, **words), other, **look)
     elif difference:
         picture = drawn(compare(text, others[0], **words), **look)
@@ -180,7 +181,7 @@ def _colours() -> int:
 
 
 def _part(text: str) -> tuple[Any, ...]:
-    """The index that the text writes as numpy does: integers, ``start:stop:step`` and ``...``."""
+    """The index that the text writes as numpy does: ``start:stop:step`` and ``...``."""
     found: list[Any] = []
     position = 0
     for word in text.split(","):

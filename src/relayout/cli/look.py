@@ -2,33 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from fnmatch import fnmatchcase
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
 from ..ask.explain import explain
+from ..ask.facts import facts_as_text, format_facts, layout_facts, unless_refused
+from ..dialects.tilers import parse_integers
 from ..elements.types import element
-from ..errors import LayoutError
 from ..format import catalog as formats
 from ..format.format import Format, format_of
-from ..integers.nested import product
 from ..layout.layout import Layout
 from .answers import Answer, Command, Fields, Table
-from .arguments import axes_option, dtype_option, integers, layout, shape_option, subject, text_argument
+from .arguments import axes_option, dtype_option, layout, shape_option, subject, text_argument
 from .failures import in_options
-
-T = TypeVar("T")
-
-
-def _decided(question: Callable[[], T]) -> T | None:
-    """The answer, or None where there is none or it would cost too much."""
-    try:
-        return question()
-    except LayoutError:
-        return None
-
 
 # ---- show ------------------------------------------------------------------------------------------------
 
@@ -45,75 +34,11 @@ def show(text: str, shape: Any, axes: str | None, dtype: str | None) -> Answer:
     """
     found = subject(text, shape, axes, dtype)
     bits = None if dtype is None else element(dtype).bits
-    facts = facts_of_layout(found, bits) if isinstance(found, Layout) else _facts_of_format(found)
+    facts = layout_facts(found, bits) if isinstance(found, Layout) else format_facts(found)
     words = explain(text, shape, axes=axes, dtype=dtype)
     facts["names"] = [] if isinstance(found, Layout) and not found.size else formats.find(found, bits)
     result = {**facts, "kind": type(found).__name__.lower(), "layout": found, "explanation": words.splitlines()}
-    return Answer(result, [Fields(told(facts)), "", in_options(words)])
-
-
-def told(facts: dict[str, Any]) -> list[tuple[str, str]]:
-    """The facts that there are, in words."""
-    return [(label.replace("_", " "), _written(label, x)) for label, x in facts.items() if _worth(label, x)]
-
-
-def facts_of_layout(x: Layout, bits: int | None) -> dict[str, Any]:
-    """What is known of a layout; None where that is not decided, or is nothing to speak of."""
-    own = _decided(x.is_injective)
-    room = _decided(lambda: x.storage_size)
-    padding = room - x.size if own and room is not None else None
-    in_bytes = None if room is None or bits is None else -(-room * bits // 8)
-    orders = [("row-major", x.is_contiguous), ("column-major", x.is_fortran_contiguous)]
-    straight = [_decided(question) for _, question in orders]
-    order = next((name for (name, _), yes in zip(orders, straight) if yes), None)
-    facts = {
-        "layout": str(x),
-        "shape": x.extents,
-        "box": x.padded_shape if x.windowed else None,
-        "origin": x.origin if any(x.origin) else None,
-        "strides": x.stride,
-        "offset": x.offset or None,
-        "swizzle": x.swizzle,
-        "elements": x.size,
-        "room": room,
-        "bytes": in_bytes,
-        "padding": padding,
-        "waste": f"{padding / room:.1%}" if padding and room else None,
-        "offsets": None if x.size == 0 else _decided(lambda: (x.min_offset, x.max_offset)),
-        "contiguous": order or (False if straight == [False, False] else None),
-        "one_to_one": own,
-        "without_holes": _decided(x.is_packed),
-    }
-    return facts if not x.has_basis else {name: value for name, value in facts.items() if name not in _QUESTIONS}
-
-
-def _facts_of_format(x: Format) -> dict[str, Any]:
-    return {
-        "format": str(x),
-        "rank": x.rank,
-        "axes": x.axes,
-        "order": x.order,
-        "block": x.block_shape if x.blocks else None,
-        "block_size": product(x.block_shape) if x.blocks else None,
-        "fill": x.fill,
-        "element_bits": x.element_bits,
-    }
-
-
-_QUESTIONS = ("contiguous", "one_to_one", "without_holes")
-
-
-def _worth(label: str, value: Any) -> bool:
-    """Whether there is something to tell; that a question is undecided is."""
-    return (value is not None and value != []) or label in _QUESTIONS
-
-
-def _written(label: str, value: Any) -> str:
-    if label in _QUESTIONS and not isinstance(value, str):
-        return "undecided" if value is None else "yes" if value else "no"
-    if label == "offsets":
-        return f"{value[0]} to {value[1]}"
-    return ", ".join(value) if isinstance(value, list) else str(value)
+    return Answer(result, [Fields(facts_as_text(facts)), "", in_options(words)])
 
 
 # ---- at --------------------------------------------------------------------------------------------------
@@ -142,10 +67,10 @@ def at(
     if not coordinates and not offsets:
         raise click.UsageError("give a coordinate, or an offset with --offset.", click.get_current_context())
     x = layout(text, shape, axes, dtype)
-    source = _decided(lambda: subject(text, axes=axes, dtype=dtype))
-    fmt = source if isinstance(source, Format) else _decided(lambda: format_of(x))
+    source = unless_refused(lambda: subject(text, axes=axes, dtype=dtype))
+    fmt = source if isinstance(source, Format) else unless_refused(lambda: format_of(x))
     bits = None if dtype is None else element(dtype).bits
-    wanted = [integers(c, "a coordinate") for c in coordinates]
+    wanted = [parse_integers(c, "a coordinate") for c in coordinates]
     empty = []
     more = 0
     for offset in offsets:
@@ -154,7 +79,7 @@ def at(
         more += len(there[_MOST_PLACES:])
         if not there:
             empty.append(offset)
-    halves = None if fmt is None or not fmt.blocks else _decided(lambda: fmt.split(x.extents, left_pad=x.origin))
+    halves = None if fmt is None or not fmt.blocks else unless_refused(lambda: fmt.split(x.extents, left_pad=x.origin))
     places = [{**_place(x, c, bits), **_in_blocks(x, c, fmt, halves)} for c in wanted]
     rows = [{name.replace("_", " "): str(v) for name, v in p.items() if v is not None} for p in places]
     blocks: list[str | Fields | Table] = []

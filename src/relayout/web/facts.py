@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..ask.explain import explain
+from ..ask.facts import facts_as_text, layout_facts
 from ..ask.rosetta import reason, rosetta
-from ..cli.look import facts_of_layout, told
 from ..errors import LayoutError
 from ..layout.layout import Layout
 from .state import State, bits_of
@@ -23,7 +23,7 @@ def _facts(subject: Subject, state: State) -> dict[str, Any]:
     return {
         "label": subject.label,
         "title": subject.text.strip(),
-        "ledger": told(facts_of_layout(subject.layout, bits_of(state))),
+        "ledger": facts_as_text(layout_facts(subject.layout, bits_of(state))),
         "words": _words(subject, dtype),
         "rosetta": _rosetta(subject, dtype),
     }

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from typing import Any
 
-from ..cli.arguments import integers
 from ..dialects.registry import BUILT_IN, named, read
+from ..dialects.tilers import parse_integers
 from ..errors import LayoutError, LimitExceeded, ShapeError, shown
 from ..format import catalog
 from ..format.format import Format
@@ -97,7 +97,7 @@ class State:
 def _sizes(text: str, what: str) -> tuple[int, ...] | None:
     if not text.strip():
         return None
-    found = integers(text.replace("x", ","), what)
+    found = parse_integers(text.replace("x", ","), what)
     return found if isinstance(found, tuple) else (found,)
 
 

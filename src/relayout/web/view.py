@@ -10,8 +10,8 @@ from ..algebra import algebra
 from ..algebra.composition import composition
 from ..ask.comparing import aligned
 from ..ask.comparing import compare as compare_any
-from ..cli.arguments import layout, tiler
 from ..dialects.registry import with_shape
+from ..dialects.tilers import parse_layout, parse_tiler
 from ..drawing.draw import draw
 from ..drawing.drawing import Drawing
 from ..drawing.html import data, figures
@@ -190,7 +190,7 @@ def operands(state: State) -> list[Any]:
                 raise ShapeError(
                     f"{state.do} has a second operand.", hint="a layout, or a tiler as in 2,4 or <2:1, 4:2>"
                 )
-            found.append(layout(state.b) if state.do in WHOLE_LAYOUTS else tiler(state.b))
+            found.append(parse_layout(state.b) if state.do in WHOLE_LAYOUTS else parse_tiler(state.b))
     return found
 
 

@@ -1,0 +1,82 @@
+"""What is known of a layout or a format, fact by fact: for a table, for JSON and for the explorer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from ..errors import LayoutError
+from ..format.format import Format
+from ..integers.nested import product
+from ..layout.layout import Layout
+
+T = TypeVar("T")
+
+_QUESTIONS = ("contiguous", "one_to_one", "without_holes")
+"""The facts that are a yes or a no, and may be undecided."""
+
+
+def unless_refused(question: Callable[[], T]) -> T | None:
+    """The answer, or None where there is none or it would cost too much."""
+    try:
+        return question()
+    except LayoutError:
+        return None
+
+
+def layout_facts(x: Layout, bits: int | None) -> dict[str, Any]:
+    """What is known of a layout of elements of ``bits`` bits; None is undecided, or nothing to speak of."""
+    injective = unless_refused(x.is_injective)
+    room = unless_refused(lambda: x.storage_size)
+    padding = room - x.size if injective and room is not None else None
+    in_bytes = None if room is None or bits is None else -(-room * bits // 8)
+    orders = [("row-major", x.is_contiguous), ("column-major", x.is_fortran_contiguous)]
+    answers = [unless_refused(question) for _, question in orders]
+    order = next((name for (name, _), yes in zip(orders, answers) if yes), None)
+    facts = {
+        "layout": str(x),
+        "shape": x.extents,
+        "box": x.padded_shape if x.windowed else None,
+        "origin": x.origin if any(x.origin) else None,
+        "strides": x.stride,
+        "offset": x.offset or None,
+        "swizzle": x.swizzle,
+        "elements": x.size,
+        "room": room,
+        "bytes": in_bytes,
+        "padding": padding,
+        "waste": f"{padding / room:.1%}" if padding and room else None,
+        "offsets": None if x.size == 0 else unless_refused(lambda: (x.min_offset, x.max_offset)),
+        "contiguous": order or (False if answers == [False, False] else None),
+        "one_to_one": injective,
+        "without_holes": unless_refused(x.is_packed),
+    }
+    return facts if not x.has_basis else {name: value for name, value in facts.items() if name not in _QUESTIONS}
+
+
+def format_facts(x: Format) -> dict[str, Any]:
+    """What is known of a format before its shape is; None is nothing to speak of."""
+    return {
+        "format": str(x),
+        "rank": x.rank,
+        "axes": x.axes,
+        "order": x.order,
+        "block": x.block_shape if x.blocks else None,
+        "block_size": product(x.block_shape) if x.blocks else None,
+        "fill": x.fill,
+        "element_bits": x.element_bits,
+    }
+
+
+def facts_as_text(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    """Label and text of every fact that there is; a question that is undecided is one."""
+    there = [(label, x) for label, x in facts.items() if label in _QUESTIONS or (x is not None and x != [])]
+    return [(label.replace("_", " "), _fact_text(label, x)) for label, x in there]
+
+
+def _fact_text(label: str, value: Any) -> str:
+    if label in _QUESTIONS and not isinstance(value, str):
+        return "undecided" if value is None else "yes" if value else "no"
+    if label == "offsets":
+        return f"{value[0]} to {value[1]}"
+    return ", ".join(value) if isinstance(value, list) else str(value)

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 import relayout as rl
 from relayout.drawing.colours import DARK, LIGHT, Theme
-from relayout.drawing.drawing import HTML_CELLS, SVG_CELLS, Drawing
-from relayout.drawing.scene import PADDING, PLAIN, Grid, Meaning, Pane, Scene
+from relayout.drawing.drawing import Drawing
+from relayout.drawing.scene import HTML_CELLS, PADDING, PLAIN, SVG_CELLS, Grid, Meaning, Pane, Scene
 
 TILED = rl.Layout(((3, 2), (2, 2)), ((1, 6), (3, 12)))
 

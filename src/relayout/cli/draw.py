@@ -18,7 +18,8 @@ from ..dialects.tilers import parse_integers, parse_layout, parse_tiler
 from ..drawing.cells import CELLS, COLORS
 from ..drawing.draw import VIEWS
 from ..drawing.draw import draw as drawn
-from ..drawing.drawing import HTML_CELLS, Drawing
+from ..drawing.drawing import Drawing
+from ..drawing.scene import HTML_CELLS
 from ..drawing.text import format_layout
 from ..errors import ParseError
 from ..files.sizes import as_words

@@ -6,21 +6,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ..errors import ShapeError
+from .scene import HTML_CELLS, SVG_CELLS, TIKZ_CELLS
 
 if TYPE_CHECKING:
     from os import PathLike
 
-    from .notebook import Frame
+    from .html import NotebookFrame
     from .scene import Scene
-
-SVG_CELLS = 1 << 12
-"""The most cells of a picture in SVG or text."""
-
-TIKZ_CELLS = 1 << 10
-"""The most cells of a picture in TikZ: several panes with paths must fit into the memory of LaTeX."""
-
-HTML_CELLS = 1 << 16
-"""The most cells of a picture in HTML."""
 
 
 class Drawing:
@@ -47,15 +39,15 @@ class Drawing:
 
         return render(self.scene(HTML_CELLS))
 
-    def frame(self, height: int = 480) -> Frame:
+    def frame(self, height: int = 480) -> NotebookFrame:
         """The page as a notebook shows it, ``height`` pixels high.
 
         By itself a notebook shows the SVG, which also lives where scripts do not: on a forge, in print, in an export.
         """
         from ..integers.inttuple import as_int
-        from .notebook import Frame
+        from .html import NotebookFrame
 
-        return Frame(self.html(), as_int(height, "a height"))
+        return NotebookFrame(self.html(), as_int(height, "a height"))
 
     def text(self) -> str:
         """Lines of plain text."""

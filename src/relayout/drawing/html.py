@@ -10,15 +10,14 @@ from functools import cache
 from hashlib import sha256
 from html import escape
 from importlib.resources import files
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..integers.nested import product
 from ..layout.layout import Layout
 from ..layout.modes import coalesced
 from .colours import css
-from .drawing import SVG_CELLS
 from .places import Geometry, geometry
-from .scene import PADDING, STEPS, Axis, Grid, Meaning, Pane, Scene
+from .scene import PADDING, STEPS, SVG_CELLS, Axis, Grid, Meaning, Pane, Scene
 from .svg import grid_svg, hatch_svg
 
 MODULES = (
@@ -86,6 +85,17 @@ def _policy() -> str:
     script, style = [b64encode(sha256(text.encode()).digest()).decode() for text in (_script(), _style())]
     allowed = f"script-src 'sha256-{script}'; style-src 'sha256-{style}'; img-src data:"
     return f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'"
+
+
+class NotebookFrame(NamedTuple):
+    """A page inside a notebook, which can reach nothing outside its frame."""
+
+    page: str
+    height: int
+
+    def _repr_html_(self) -> str:
+        look = f"width:100%;height:{self.height}px;border:0"
+        return f'<iframe srcdoc="{escape(self.page, quote=True)}" sandbox="allow-scripts" style="{look}"></iframe>'
 
 
 # ---- what is seen ----------------------------------------------------------------------------------------

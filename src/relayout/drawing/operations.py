@@ -12,9 +12,8 @@ from ..errors import LimitExceeded, NotExpressible, ShapeError, shown
 from ..integers.nested import product
 from ..layout.layout import Layout
 from .cells import step_of, text_of
-from .drawing import HTML_CELLS
 from .panes import Cell, Logical, Look, Subject, Tint
-from .scene import CATEGORIES, PLAIN, Meaning, Pane, Scale, Scene
+from .scene import CATEGORIES, HTML_CELLS, PLAIN, Meaning, Pane, Scale, Scene
 from .words import titled
 
 DIVIDES = (algebra.logical_divide, algebra.zipped_divide, algebra.tiled_divide, algebra.flat_divide)

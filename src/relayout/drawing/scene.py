@@ -23,6 +23,15 @@ CATEGORIES = 8
 STEPS = 12
 """How many tints go from low to high, when the scale is ``ramp``."""
 
+SVG_CELLS = 1 << 12
+"""The most cells of a picture in SVG or text."""
+
+TIKZ_CELLS = 1 << 10
+"""The most cells of a picture in TikZ: several panes with paths must fit into the memory of LaTeX."""
+
+HTML_CELLS = 1 << 16
+"""The most cells of a picture in HTML."""
+
 Scale = Literal["categories", "ramp"]
 Kind = Literal["logical", "memory", "threads"]
 

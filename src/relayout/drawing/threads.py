@@ -11,9 +11,8 @@ from ..errors import LimitExceeded, ShapeError, shown
 from ..integers.inttuple import as_shape
 from ..integers.nested import flatten, product
 from ..layout.layout import Layout
-from .drawing import HTML_CELLS
 from .panes import Subject
-from .scene import CATEGORIES, PLAIN, Axis, Grid, Pane, Scene
+from .scene import CATEGORIES, HTML_CELLS, PLAIN, Axis, Grid, Pane, Scene
 
 Owner = tuple[int, int]
 """A thread and the number of its value."""

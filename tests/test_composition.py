@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import relayout as rl
 from relayout import ComposedLayout, E, Layout, Swizzle, composition
+from relayout.integers.residues import first_hit, max_remainder
 from relayout.layout import carry
 from support import coordinates, extended, layouts, leaves, table, volume
 
@@ -262,9 +263,9 @@ def test_remainders_by_euclid_are_the_enumerated_ones(modulus: int, advance: int
     low = data.draw(st.integers(0, modulus - 1))
     high = data.draw(st.integers(low, modulus - 1))
     hits = (x for x in range(modulus) if low <= (start + x * advance) % modulus <= high)
-    assert carry.first_hit(start, advance, modulus, low, high) == next(hits, None)
+    assert first_hit(start, advance, modulus, low, high) == next(hits, None)
     n = data.draw(st.integers(1, 70))
-    assert carry.max_remainder(n, advance, modulus) == max(x * advance % modulus for x in range(n))
+    assert max_remainder(n, advance, modulus) == max(x * advance % modulus for x in range(n))
 
 
 @settings(max_examples=300)

@@ -66,8 +66,6 @@ SUGAR = {
     Up("algebra.linear", "LinearLayout._repr_svg_", "drawing.notebook"),
     Up("format.format", "Format._repr_svg_", "drawing.notebook"),
     Up("tensors.tensor", "Tensor._repr_svg_", "drawing.notebook"),
-    # A swizzle called with a layout is the composition of the two.
-    Up("layout.swizzle", "Swizzle.__call__", "algebra.composition"),
 }
 """The methods that are one line in a lower room and ask a higher one."""
 

@@ -15,7 +15,7 @@ from ..layout.layout import PLAIN, Layout
 from ..layout.modes import coalesced
 from ..layout.ranges import collision
 from .building import UNIT, make_layout, make_ordered_layout, zip_modes
-from .composition import as_tiler, check_tiler, composition, joined, plain
+from .composition import as_tiler, check_tiler, composition, join_modes, plain
 
 
 def coalesce(layout: Layout, profile: Any = None) -> Layout:
@@ -50,7 +50,7 @@ def _mode_by_mode(layout: Layout, tiler: tuple[Any, ...], operation: Callable[[L
     modes = list(layout)
     for k, entry in enumerate(tiler):
         modes[k] = operation(modes[k], entry)
-    return joined(modes, layout.offset, layout.swizzle)
+    return join_modes(modes, layout.offset, layout.swizzle)
 
 
 def filter_zeros(layout: Layout) -> Layout:
@@ -221,7 +221,7 @@ def logical_divide(layout: Layout, tiler: Any) -> Layout:
     if isinstance(tiler, tuple | list):
         return _mode_by_mode(layout, tuple(tiler), logical_divide)
     tile = as_tiler(tiler)
-    return composition(layout, joined((tile, complement(tile, product(layout.shape)))))
+    return composition(layout, join_modes((tile, complement(tile, product(layout.shape)))))
 
 
 def logical_product(block: Layout, tiler: Any) -> Layout:
@@ -238,7 +238,7 @@ def logical_product(block: Layout, tiler: Any) -> Layout:
     plain(block, "logical_product")
     plain(grid, "logical_product")
     rest = complement(block, product(block.shape) * (grid.cosize + grid.offset))
-    return joined((block, composition(rest, grid)))
+    return join_modes((block, composition(rest, grid)))
 
 
 def _unzipped(split: Callable[[Layout, Any], Layout], layout: Layout, tiler: Any) -> Layout:
@@ -259,13 +259,13 @@ def _unzipped(split: Callable[[Layout, Any], Layout], layout: Layout, tiler: Any
         offset += part.offset
         tiles.append(tile)
         rests.append(rest)
-    return joined([joined(tiles), joined(rests + modes[len(tiles) :])], offset, layout.swizzle)
+    return join_modes([join_modes(tiles), join_modes(rests + modes[len(tiles) :])], offset, layout.swizzle)
 
 
 def _spread(layout: Layout, first: bool) -> Layout:
     """A layout of two modes with the second, and the first too if asked, opened into their own modes."""
     tile, rest = layout
-    return joined([*(tile if first else [tile]), *rest], layout.offset, layout.swizzle)
+    return join_modes([*(tile if first else [tile]), *rest], layout.offset, layout.swizzle)
 
 
 def zipped_divide(layout: Layout, tiler: Any) -> Layout:
@@ -300,7 +300,7 @@ def flat_product(block: Layout, tiler: Any) -> Layout:
 
 def _padded(layout: Layout, rank: int) -> Layout:
     """``layout`` as a tuple of ``rank`` modes, the last ones unit modes."""
-    return joined([*layout, *[UNIT] * (rank - layout.rank)], layout.offset, layout.swizzle)
+    return join_modes([*layout, *[UNIT] * (rank - layout.rank)], layout.offset, layout.swizzle)
 
 
 def _product_of_equal_ranks(block: Layout, tiler: Layout) -> Layout:

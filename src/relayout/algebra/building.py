@@ -9,7 +9,7 @@ from ..integers.inttuple import as_int, as_ints, compact_order, rank_error, valu
 from ..integers.nested import flatten, unflatten
 from ..layout.basis import E
 from ..layout.layout import Layout, as_layout
-from .composition import composition, joined, plain
+from .composition import composition, join_modes, plain
 
 UNIT = Layout(1, 0)
 """The mode that does nothing."""
@@ -19,7 +19,7 @@ def make_layout(*layouts: Layout) -> Layout:
     """One mode per layout: ``result(c0, c1, ...) == L0(c0) + L1(c1) + ...``."""
     for layout in layouts:
         plain(layout, "make_layout")
-    return joined(layouts)
+    return join_modes(layouts)
 
 
 def make_ordered_layout(shape: Any, order: Any) -> Layout:
@@ -58,7 +58,7 @@ def select(layout: Layout, *modes: Any) -> Layout:
     """The modes named, in that order; the others stay at 0."""
     plain(layout, "select", swizzle=True)
     picked = modes[0] if len(modes) == 1 and isinstance(modes[0], tuple | list) else modes
-    return joined([layout[k] for k in picked], layout.offset, layout.swizzle)
+    return join_modes([layout[k] for k in picked], layout.offset, layout.swizzle)
 
 
 def group(layout: Layout, begin: int, end: int) -> Layout:
@@ -73,19 +73,19 @@ def group(layout: Layout, begin: int, end: int) -> Layout:
             begin=begin,
             end=end,
         )
-    return joined([*modes[:begin], joined(modes[begin:end], 0), *modes[end:]], layout.offset, layout.swizzle)
+    return join_modes([*modes[:begin], join_modes(modes[begin:end], 0), *modes[end:]], layout.offset, layout.swizzle)
 
 
 def append(layout: Layout, mode: Layout = UNIT) -> Layout:
     """``layout`` with one more mode at the end."""
     plain(layout, "append", swizzle=True)
-    return joined([*layout, plain(mode, "append")], layout.offset, layout.swizzle)
+    return join_modes([*layout, plain(mode, "append")], layout.offset, layout.swizzle)
 
 
 def prepend(layout: Layout, mode: Layout = UNIT) -> Layout:
     """``layout`` with one more mode at the front."""
     plain(layout, "prepend", swizzle=True)
-    return joined([plain(mode, "prepend"), *layout], layout.offset, layout.swizzle)
+    return join_modes([plain(mode, "prepend"), *layout], layout.offset, layout.swizzle)
 
 
 def replace(layout: Layout, k: int, mode: Layout) -> Layout:
@@ -93,7 +93,7 @@ def replace(layout: Layout, k: int, mode: Layout) -> Layout:
     plain(layout, "replace", swizzle=True)
     modes = list(layout)
     modes[layout._dim(k)] = plain(mode, "replace")
-    return joined(modes, layout.offset, layout.swizzle)
+    return join_modes(modes, layout.offset, layout.swizzle)
 
 
 def zip_modes(a: Layout, b: Layout) -> Layout:
@@ -102,7 +102,7 @@ def zip_modes(a: Layout, b: Layout) -> Layout:
     plain(b, "zip_modes")
     if a.rank != b.rank:
         raise ShapeError(f"zip_modes needs layouts of one rank, got {a} and {b}.", hint="append unit modes", a=a, b=b)
-    return joined([make_layout(x, y) for x, y in zip(a, b, strict=True)], a.offset + b.offset)
+    return join_modes([make_layout(x, y) for x, y in zip(a, b, strict=True)], a.offset + b.offset)
 
 
 def slice_layout(coord: Any, layout: Layout) -> Layout:

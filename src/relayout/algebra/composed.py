@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from ..errors import LimitExceeded, ShapeError
 from ..immutable import Immutable
 from ..integers.inttuple import as_int
-from ..layout.carry import extended_value
 from ..layout.layout import Layout
 from ..layout.swizzle import Swizzle
+from .composition import extended_value
 
 if TYPE_CHECKING:
     import numpy as np

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ..errors import NotExpressible, OutOfBounds, ShapeError, shown
+from ..errors import LimitExceeded, NotExpressible, OutOfBounds, ShapeError, shown
 from ..integers.inttuple import as_int
 from ..integers.nested import flatten, product, unflatten, within_depth
 from ..layout.basis import Basis
-from ..layout.carry import Leaf, composed, extended
+from ..layout.carry import BelowZero, Carried, Leaf, Undecided, compose_digits
 from ..layout.layout import PLAIN, Layout
-from ..layout.modes import open_sum
+from ..layout.modes import coalesced, open_sum
 from ..layout.swizzle import Swizzle
 
 
@@ -23,7 +23,11 @@ def composition(a: Any, b: Any) -> Layout:
     A's offset and swizzle stay outside. Refused with a counterexample when no layout is the composition.
     """
     if isinstance(a, Swizzle):
-        return _swizzled(a, b)
+        if not isinstance(b, Layout):
+            raise ShapeError(
+                f"a swizzle composes with a layout, got {shown(b)}.", hint="wrap it: Layout(shape, stride)", got=b
+            )
+        return b._swizzled(a)
     plain(a, "composition", swizzle=True)
     if b.__class__ is not Layout:
         if b is None:
@@ -50,8 +54,8 @@ def composition(a: Any, b: Any) -> Layout:
         return _through_coordinates(a, b, leaves)
     if 0 in flatten(a.shape):
         raise OutOfBounds(f"{a} is empty, so it has no value to compose with.", hint="give every mode a size", a=a, b=b)
-    sizes, strides = extended(a)
-    parts = composed(sizes, strides, leaves, start, (a, b))
+    sizes, strides = open_digits(a)
+    parts = _compose_digits(sizes, strides, leaves, start, a, b)
     offset = a.offset
     if start:
         offset += open_sum(sizes, strides, start)
@@ -59,6 +63,27 @@ def composition(a: Any, b: Any) -> Layout:
         # Axes along which the result does not move keep their place in its coordinates.
         offset = sum([d * 0 for d in flatten(a.stride)], offset)
     return _assemble(a, b.shape, parts, offset)
+
+
+def open_digits(a: Layout) -> tuple[list[int], list[Any]]:
+    """A's digits, coalesced, the last one without a size because it runs on: one size less than strides."""
+    leaves, steps = flatten(a.shape), flatten(a.stride)
+    if not leaves:
+        return [], [0]
+    sizes, strides = coalesced(leaves[:-1], steps[:-1])
+    if sizes and sizes[-1] * strides[-1] == steps[-1]:
+        sizes.pop()
+    else:
+        strides.append(steps[-1])
+    return sizes, strides
+
+
+def extended_value(outer: Any, y: Any) -> Any:
+    """The value of ``outer`` at ``y``; an integer past a plain layout's size runs on in its last mode."""
+    if isinstance(outer, Layout) and not outer.windowed and y.__class__ is int and y >= outer.size > 0:
+        inner = outer.offset + open_sum(*open_digits(outer), y)
+        return inner if outer.swizzle is None else outer.swizzle(inner)
+    return outer(y)
 
 
 def as_tiler(x: Any) -> Layout:
@@ -94,24 +119,9 @@ def plain(layout: Any, operation: str, *, swizzle: bool = False) -> Layout:
     return layout
 
 
-def _swizzled(swizzle: Swizzle, b: Any) -> Layout:
-    if not isinstance(b, Layout):
-        raise ShapeError(
-            f"a swizzle composes with a layout, got {shown(b)}.", hint="wrap it: Layout(shape, stride)", got=b
-        )
-    if b.swizzle is not None:
-        raise NotExpressible(
-            f"{b} has a swizzle already.",
-            hint="ComposedLayout(outer, L) applies a second one exactly",
-            layout=b,
-            swizzle=swizzle,
-        )
-    return b.with_swizzle(swizzle)
-
-
 def _by_mode(a: Layout, tiler: tuple[Any, ...]) -> Layout:
     check_tiler(tiler, a)
-    return joined([composition(m, t) for m, t in zip(a, tiler)], a.offset, a.swizzle)
+    return join_modes([composition(m, t) for m, t in zip(a, tiler)], a.offset, a.swizzle)
 
 
 def check_tiler(tiler: Any, layout: Layout) -> None:
@@ -126,7 +136,7 @@ def check_tiler(tiler: Any, layout: Layout) -> None:
         )
 
 
-def joined(modes: Iterable[Layout], offset: Any = 0, swizzle: Swizzle | None = None) -> Layout:
+def join_modes(modes: Iterable[Layout], offset: Any = 0, swizzle: Swizzle | None = None) -> Layout:
     """The layouts as modes of one, their offsets added up."""
     shapes, strides = [], []
     nested = False
@@ -174,12 +184,60 @@ def _through_coordinates(a: Layout, b: Layout, leaves: list[Leaf]) -> Layout:
                 a=a,
                 b=b,
             )
-        sizes, strides = extended(part)
-        for k, found in enumerate(composed(sizes, strides, along, start, (a, b))):
+        sizes, strides = open_digits(part)
+        for k, found in enumerate(_compose_digits(sizes, strides, along, start, a, b)):
             if along[k][1]:
                 parts[k] = found
         offset += open_sum(sizes, strides, start)
     return _assemble(a, b.shape, parts, offset)
+
+
+def _compose_digits(
+    sizes: list[int], strides: list[Any], leaves: list[Leaf], start: int, a: Layout, b: Layout
+) -> list[list[Leaf]]:
+    """The digits of each leaf's part of ``A(start + sum(c * b))``; without any, an error that names ``a`` and ``b``."""
+    try:
+        return compose_digits(sizes, strides, leaves, start)
+    except BelowZero as why:
+        raise OutOfBounds(
+            f"{b} reaches {why.lowest}, and {a} has no values below 0.",
+            hint="give the inner layout an offset, as flip does",
+            a=a,
+            b=b,
+        ) from None
+    except Carried as why:
+        raise _no_layout(a, b, why) from None
+    except Undecided as why:
+        raise LimitExceeded(
+            f"whether a layout is {a} after {b} is undecided: "
+            f"{why.count} combinations are over the budget of {why.limit}.",
+            hint="ComposedLayout(A, B) is the exact function; or choose sizes that divide",
+            limit=why.limit,
+            a=a,
+            b=b,
+        ) from None
+
+
+def _no_layout(a: Layout, b: Layout, why: Carried) -> NotExpressible:
+    """The refusal, with the values of the composition itself: the parts leave out offsets and the swizzle."""
+    coordinate = unflatten(iter(why.coordinate), b.shape)
+    value, expected = why.value, why.expected
+    inner = extended_value(a.with_swizzle(None), b(coordinate))
+    if not isinstance(inner, tuple):
+        value, expected = inner, inner + expected - value
+    if a.swizzle is not None:
+        value, expected = a.swizzle(value), a.swizzle(expected)
+    return NotExpressible(
+        f"no layout is {a} after {b}: at {coordinate} the composition is {value}, but {why.reason} {expected}.",
+        hint="ComposedLayout(A, B) is the exact function; or choose sizes that divide",
+        operation="composition",
+        a=a,
+        b=b,
+        coordinate=coordinate,
+        value=value,
+        expected=expected,
+        counterexample=(coordinate, value, expected),
+    )
 
 
 def _submode(a: Layout, path: tuple[int, ...]) -> Layout:

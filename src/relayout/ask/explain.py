@@ -13,7 +13,7 @@ from ..format.factors import checked_axes
 from ..format.format import Format
 from ..integers.nested import product
 from ..layout.layout import Layout
-from ..layout.modes import coalesced, simplified
+from ..layout.modes import coalesced, simplify_mode
 from .comparing import subject
 
 
@@ -159,7 +159,7 @@ def _run_lines(layout: Layout, axes: str | None) -> Iterator[str]:
     last = next((d for d in reversed(range(layout.rank)) if layout.extents[d] > 1), None)
     if last is None or layout.swizzle is not None:
         return
-    _, mode = simplified(layout._mode(last))
+    _, mode = simplify_mode(layout._mode(last))
     step, whole = abs(mode.strides[0]), len(mode.sizes) == 1
     if step != 1:
         inside = "Neighbours" if whole else "Inside a block, neighbours"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ..layout.layout import Layout
-from ..layout.modes import simplified
+from ..layout.modes import simplify_mode
 from .refusal import cannot
 
 _PADDING = "padded=True writes the whole box; the mojo form keeps the window"
@@ -42,7 +42,7 @@ def strided(layout: Layout, dialect: str, negative: bool = False) -> Strided:
             offset += mode.origin * mode.strides[0]
             strides.append(mode.strides[0])
             continue
-        constant, mode = simplified(mode)
+        constant, mode = simplify_mode(mode)
         if len(mode.sizes) > 1:
             raise cannot(layout, dialect, f"dimension {d} steps in blocks, and a stride is one number", _WAY_OUT)
         offset += constant

@@ -12,7 +12,7 @@ from ..errors import ShapeError, shown
 from ..format.factors import checked_axes
 from ..format.format import Format
 from ..integers.inttuple import as_int
-from ..layout.indexing import completed, slice_ends
+from ..layout.indexing import expand_ellipsis, slice_ends
 from ..layout.layout import Layout
 from ..tensors.data import is_tensor
 from .cells import CELLS, COLORS
@@ -152,7 +152,7 @@ def _keys(part: Any, extents: Sequence[int]) -> tuple[dict[int, int], dict[int, 
     points: dict[int, int] = {}
     ranges: dict[int, range] = {}
     keys = () if part is None else part if isinstance(part, tuple) else (part,)
-    for d, (key, n) in enumerate(zip(completed(keys, len(extents)), extents)):
+    for d, (key, n) in enumerate(zip(expand_ellipsis(keys, len(extents)), extents)):
         if not isinstance(key, slice):
             k = as_int(key, "a coordinate")
             points[d] = k + n if -n <= k < 0 else k

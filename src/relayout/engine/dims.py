@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from ..integers.nested import flatten, product
 from ..layout.layout import Layout
-from ..layout.modes import coalesced, digit_sum, simplified
+from ..layout.modes import coalesced, digit_sum, simplify_mode
 from .loops import _common
 
 DimBox: TypeAlias = tuple[bool, int, int, tuple[tuple[int, int, int], ...]]
@@ -51,7 +51,7 @@ def dims(source: Layout, target: Layout, padded: bool) -> Dims | None:
                 for at, base, loops in _cut(a, s, o, o + n)
             ]
         else:
-            (first, mode), (second, other) = simplified(source._mode(d)), simplified(target._mode(d))
+            (first, mode), (second, other) = simplify_mode(source._mode(d)), simplify_mode(target._mode(d))
             pieces = _common(mode, other)
             if pieces is None:
                 return None

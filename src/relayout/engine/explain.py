@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..layout.comparison import effective_swizzle
+from ..layout.ranges import effective_swizzle
 from ..native import native
 from .copying import workers
 from .places import box_range

@@ -10,8 +10,8 @@ from math import prod
 from typing import Any
 
 from ..errors import LimitExceeded, NotExpressible, OutOfBounds, Overlap, ShapeError
-from ..layout.comparison import effective_swizzle
 from ..layout.layout import Layout
+from ..layout.ranges import effective_swizzle
 from ..native import native
 from ..tensors.block_table import BlockTable
 from .loops import dimensions, looked_up

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import LimitExceeded, ShapeError
 from ..layout.layout import Layout
-from ..layout.modes import Mode, boxes, simplified, span
+from ..layout.modes import Mode, boxes, simplify_mode, span
 
 if TYPE_CHECKING:
     import numpy as np
@@ -83,7 +83,7 @@ def dimensions(source: Layout, target: Layout) -> tuple[int, int, list[list[Box]
     start = [source.offset, target.offset]
     found = []
     for d in range(source.rank):
-        (a, mode), (b, other) = simplified(source._mode(d)), simplified(target._mode(d))
+        (a, mode), (b, other) = simplify_mode(source._mode(d)), simplify_mode(target._mode(d))
         start[0] += a
         start[1] += b
         digits = _common(mode, other) if mode.extent else []
@@ -93,7 +93,7 @@ def dimensions(source: Layout, target: Layout) -> tuple[int, int, list[list[Box]
 
 def looked_up(source: Layout, target: Layout, d: int) -> Box:
     """Dimension ``d`` as one table, relative to where :func:`dimensions` starts."""
-    return Box(0, 0, (), _table(simplified(source._mode(d))[1], simplified(target._mode(d))[1]))
+    return Box(0, 0, (), _table(simplify_mode(source._mode(d))[1], simplify_mode(target._mode(d))[1]))
 
 
 def check_extents(source: Layout, target: Layout) -> None:

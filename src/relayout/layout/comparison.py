@@ -7,15 +7,17 @@ next position. Two modes agree when no two levels with different steps ever meet
 from __future__ import annotations
 
 from math import gcd
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..errors import LimitExceeded, NotExpressible, ShapeError, shown
-from .bit_layouts import bit_form
-from .layout import Layout
-from .modes import Mode, coalesced, simplified
-from .ranges import ENUMERATION_LIMIT, inner_range, numeric_modes
-from .regroup import merged
-from .swizzle import Swizzle
+from ..errors import LimitExceeded, NotExpressible
+from .bit_form import bit_form
+from .checks import checked_window
+from .modes import Mode, coalesced, simplify_mode
+from .ranges import ENUMERATION_LIMIT, effective_swizzle, numeric_modes
+from .regroup import merge_modes
+
+if TYPE_CHECKING:
+    from .layout import Layout
 
 PROBES = 1 << 12
 """How many coordinates of a larger layout are looked at for a difference before the answer is 'undecided'."""
@@ -68,12 +70,6 @@ def compare(a: Layout, b: Layout, flat: bool = False, limit: int = ENUMERATION_L
     carry first at the same place; what is left is enumerated up to ``limit``.
     """
     for layout in (a, b):
-        if not isinstance(layout, Layout):
-            raise ShapeError(
-                f"compare takes layouts, got {shown(layout)}.",
-                hint="Layout(shape, stride), or parse a text",
-                got=layout,
-            )
         numeric_modes(layout)
     if a.extents != b.extents if not flat else a.size != b.size:
         return Comparison(a, b, domains=(a.extents, b.extents))
@@ -122,19 +118,13 @@ def _first_difference(a: Layout, b: Layout, limit: int) -> int | None:
     return where
 
 
-def effective_swizzle(layout: Layout) -> Swizzle | None:
-    """The swizzle, unless it moves nothing because no offset has a bit that it reads."""
-    swizzle = layout.swizzle
-    return None if swizzle is None or swizzle.keeps(*inner_range(layout)) else swizzle
-
-
 def _mode_pairs(a: Layout, b: Layout) -> list[tuple[Mode, Mode]] | None:
     """Modes to compare one by one; None when elements are counted across windows."""
     modes = [m for m in numeric_modes(a) if m.extent != 1]
     others = [m for m in numeric_modes(b) if m.extent != 1]
     if [m.extent for m in modes] == [m.extent for m in others]:
         return list(zip(modes, others, strict=True))
-    whole, other = merged(modes[::-1])[1], merged(others[::-1])[1]
+    whole, other = merge_modes(modes[::-1])[1], merge_modes(others[::-1])[1]
     return None if whole is None or other is None else [(whole, other)]
 
 
@@ -197,14 +187,14 @@ def normal_form(layout: Layout) -> Layout:
     """
     if layout.size == 0:
         numeric_modes(layout)
-        extents = layout.extents
-        return Layout(extents[0] if len(extents) == 1 else extents, 0 if len(extents) == 1 else (0,) * len(extents))
+        empty = layout.extents
+        return layout._make(*((empty[0], 0) if len(empty) == 1 else (empty, (0,) * len(empty))))
     offset = layout.offset
     shapes: list[Any] = []
     strides: list[Any] = []
-    extents_: list[int] = []
+    extents = []
     for mode in numeric_modes(layout):
-        constant, mode = simplified(mode)
+        constant, mode = simplify_mode(mode)
         if mode.origin:
             raise NotExpressible(
                 f"{layout} starts inside a block, so it has no normal form.",
@@ -214,11 +204,12 @@ def normal_form(layout: Layout) -> Layout:
         offset += constant
         shapes.append(mode.sizes if len(mode.sizes) > 1 else mode.sizes[0] if mode.sizes else 1)
         strides.append(mode.strides if len(mode.sizes) > 1 else mode.strides[0] if mode.sizes else 0)
-        extents_.append(mode.extent)
+        extents.append(mode.extent)
     swizzle = effective_swizzle(layout)
     if len(shapes) == 1 and not isinstance(shapes[0], tuple):
-        return Layout._make(shapes[0], strides[0], offset, swizzle=swizzle)
-    return Layout(tuple(shapes), tuple(strides), offset=offset, extents=tuple(extents_), swizzle=swizzle)
+        return layout._make(shapes[0], strides[0], offset, swizzle=swizzle)
+    shape = tuple(shapes)
+    return layout._make(shape, tuple(strides), offset, *checked_window(shape, tuple(extents), None), swizzle)
 
 
 def follows(layout: Layout, reference: Layout) -> bool:

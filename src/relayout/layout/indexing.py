@@ -40,7 +40,7 @@ def slice_ends(key: slice, n: int) -> tuple[int, int, int]:
     return ends[0], ends[1], step
 
 
-def completed(items: tuple[Any, ...], rank: int) -> list[Any]:
+def expand_ellipsis(items: tuple[Any, ...], rank: int) -> list[Any]:
     """One key per dimension, ``...`` spelled out."""
     used = sum(1 for i in items if i is not None and i is not Ellipsis)
     if used > rank:

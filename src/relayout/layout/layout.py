@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from ..errors import OutOfBounds, ShapeError, shown
+from ..errors import NotExpressible, OutOfBounds, ShapeError, shown
 from ..immutable import Immutable
 from ..integers.inttuple import BadCoordinate, as_int, as_shape, coord_error, coord_value, rank_error, split
 from ..integers.nested import depth as nested_depth
@@ -13,14 +13,9 @@ from ..integers.nested import flatten, is_plain_pair, product, running_products,
 from .basis import Basis, as_coordinate, settled
 from .checks import checked_offset, checked_stride, checked_swizzle, checked_window, compact
 from .modes import Mode, digit_sum
+from .queries import Queries
 from .swizzle import Swizzle
 from .views import Views
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from .comparison import Comparison
 
 
 class Coordinates(NamedTuple):
@@ -31,7 +26,7 @@ class Coordinates(NamedTuple):
     natural: Any
 
 
-class Layout(Views, Immutable):
+class Layout(Views, Queries, Immutable):
     """A function from logical coordinates to offsets, in elements.
 
     The *box* is ``shape``; the *window* is the range ``[origin, origin + extents)`` of it, one per top-level mode, that
@@ -71,7 +66,7 @@ class Layout(Views, Immutable):
             return self
         start = settled(checked_offset(offset, stride), flatten(stride))
         window = (None, None) if extents is origin is None else checked_window(shape, extents, origin)
-        _set_rest(self, _shared(start, *window, None if swizzle is None else checked_swizzle(swizzle, stride)))
+        _set_rest(self, _shared_rest(start, *window, None if swizzle is None else checked_swizzle(swizzle, stride)))
         return self
 
     @staticmethod
@@ -89,7 +84,7 @@ class Layout(Views, Immutable):
         _set_stride(self, stride)
         if offset.__class__ is not int:
             offset = settled(offset, flatten(stride))
-        _set_rest(self, _shared(offset, origin, extents, swizzle))
+        _set_rest(self, _shared_rest(offset, origin, extents, swizzle))
         return self
 
     @staticmethod
@@ -135,7 +130,7 @@ class Layout(Views, Immutable):
 
     @classmethod
     def col_major(cls, *shape: Any) -> Layout:
-        """The leftmost coordinate is the fastest: the same as ``Layout(shape)``."""
+        """The leftmost coordinate is the fastest, as in ``Layout(shape)``."""
         return cls(shape[0] if len(shape) == 1 else shape)
 
     @classmethod
@@ -189,7 +184,7 @@ class Layout(Views, Immutable):
 
     @property
     def box(self) -> Layout:
-        """The layout of the whole box: the same without a window."""
+        """The layout of the whole box: this one without its window."""
         return Layout._make(self.shape, self.stride, self.offset, swizzle=self.swizzle)
 
     @property
@@ -206,27 +201,6 @@ class Layout(Views, Immutable):
                 return 0
             reach += (s - 1) * abs(d)
         return reach
-
-    @property
-    def min_offset(self) -> int:
-        """The smallest offset of any logical coordinate."""
-        from .ranges import offset_range
-
-        return offset_range(self)[0]
-
-    @property
-    def max_offset(self) -> int:
-        """The largest offset of any logical coordinate."""
-        from .ranges import offset_range
-
-        return offset_range(self)[1]
-
-    @property
-    def storage_size(self) -> int:
-        """The elements that a buffer needs to hold the offset and the whole box."""
-        from .ranges import storage_size
-
-        return storage_size(self)
 
     @property
     def has_basis(self) -> bool:
@@ -270,7 +244,7 @@ class Layout(Views, Immutable):
         return Mode(flatten(shape), flatten(stride), origin, extent)
 
     def with_offset(self, offset: int | Basis) -> Layout:
-        """The same layout at another offset."""
+        """This layout at another offset."""
         return Layout._make(
             self.shape,
             self.stride,
@@ -281,9 +255,20 @@ class Layout(Views, Immutable):
         )
 
     def with_swizzle(self, swizzle: Swizzle | None) -> Layout:
-        """The same layout under another swizzle, or under none."""
+        """This layout under another swizzle, or under none."""
         checked = None if swizzle is None else checked_swizzle(swizzle, self.stride)
         return Layout._make(self.shape, self.stride, self.offset, self._origin, self._extents, checked)
+
+    def _swizzled(self, swizzle: Swizzle) -> Layout:
+        """This layout with its offsets swizzled; one that has a swizzle is refused, for two are no layout."""
+        if self.swizzle is not None:
+            raise NotExpressible(
+                f"{self} has a swizzle already.",
+                hint="ComposedLayout(outer, L) applies a second one exactly",
+                layout=self,
+                swizzle=swizzle,
+            )
+        return self.with_swizzle(swizzle)
 
     def copy(self) -> Layout:
         """The layout itself: it is immutable, so it needs no copies."""
@@ -327,7 +312,7 @@ class Layout(Views, Immutable):
             raise rank_error(coord, extents)
         shapes = self.shape if isinstance(self.shape, tuple) else (self.shape,)
         try:
-            folded = tuple([_folded(c, s) for c, s in zip(coord, shapes)])
+            folded = tuple([_fold_coordinate(c, s) for c, s in zip(coord, shapes)])
         except BadCoordinate as bad:
             raise bad.explained(coord, self.shape) from None
         for x, n in zip(folded, extents, strict=True):
@@ -348,71 +333,6 @@ class Layout(Views, Immutable):
         if not isinstance(self.shape, tuple):
             return modes[0]
         return tuple([split(x, s) for x, s in zip(modes, self.shape, strict=True)])
-
-    def idx2crd(self, i: int) -> Any:
-        """The coordinate, nested like the shape, whose offset is ``i``; refused when there is none or more than one."""
-        from .ranges import preimage
-
-        return self._natural(preimage(self, as_int(i, "an offset")))
-
-    def preimages(self, i: int) -> list[Any]:
-        """Every coordinate, nested like the shape, whose offset is ``i``, in colexicographic order."""
-        from .ranges import preimages
-
-        found = preimages(self, as_int(i, "an offset"))
-        return [self._natural(c) for c in sorted(found, key=lambda c: c[::-1])]
-
-    def offsets(self) -> NDArray[np.int64]:
-        """The table of all offsets: an int64 array of shape ``extents``, one entry per logical coordinate."""
-        from .ranges import offsets
-
-        return offsets(self)
-
-    # ---- what holds --------------------------------------------------------------------------------------
-
-    def is_injective(self) -> bool:
-        """Whether no two logical coordinates share an offset."""
-        from .ranges import is_injective
-
-        return is_injective(self)
-
-    def is_packed(self) -> bool:
-        """Whether the offsets have no holes: every integer from the smallest to the largest occurs."""
-        from .ranges import is_packed
-
-        return is_packed(self)
-
-    def is_bijective(self) -> bool:
-        """Whether the layout maps its coordinates one to one onto a range without holes."""
-        return self.is_injective() and self.is_packed()
-
-    def is_contiguous(self) -> bool:
-        """Whether the offsets count up by one in row-major order, from any start; an empty layout is contiguous."""
-        from .comparison import follows
-
-        return follows(self, Layout.row_major(self.extents))
-
-    def is_fortran_contiguous(self) -> bool:
-        """Whether the offsets count up by one in column-major order, from any start."""
-        from .comparison import follows
-
-        return follows(self, Layout.col_major(self.extents))
-
-    def normal_form(self) -> Layout:
-        """The simplest layout of this function, the same for all with one swizzle; refused with an origin."""
-        from .comparison import normal_form
-
-        return normal_form(self)
-
-    def equivalent(self, other: Layout) -> bool:
-        """Whether both are the same function on the same domain."""
-        return bool(self.compare(other))
-
-    def compare(self, other: Layout, flat: bool = False) -> Comparison:
-        """The verdict on ``self`` and ``other`` with a counterexample when they differ."""
-        from .comparison import compare
-
-        return compare(self, other, flat=flat)
 
     # ---- as a value --------------------------------------------------------------------------------------
 
@@ -467,14 +387,14 @@ _new = object.__new__
 _set_shape, _set_stride, _set_rest = (vars(Layout)[name].__set__ for name in ("shape", "stride", "_rest"))
 
 
-def _folded(coord: Any, shape: Any) -> int:
+def _fold_coordinate(coord: Any, shape: Any) -> int:
     """A coordinate of one mode as an integer."""
     if isinstance(coord, tuple | list):
         return coord_value(coord, shape, running_products(shape))  # type: ignore[no-any-return]
     return as_int(coord, "a coordinate")
 
 
-def _shared(*rest: Any) -> Any:
+def _shared_rest(*rest: Any) -> Any:
     return PLAIN if rest == PLAIN and type(rest[0]) is int else rest
 
 

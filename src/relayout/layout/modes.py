@@ -50,7 +50,7 @@ def digit_sum(sizes: Sequence[int], strides: Sequence[Any], x: int) -> Any:
 
 
 def open_sum(sizes: Sequence[int], strides: Sequence[Any], x: int) -> Any:
-    """The same for digits whose last place has no size: one size less than there are strides."""
+    """The sum of the digits of ``x`` times the strides, one more than the sizes: the last place has none."""
     total: Any = 0
     for s, d in zip(sizes, strides):
         x, digit = divmod(x, s)
@@ -105,7 +105,7 @@ def span(mode: Mode) -> tuple[int, int]:
     return min(low for low, _ in ends), max(high for _, high in ends)
 
 
-def simplified(mode: Mode) -> tuple[Any, Mode]:
+def simplify_mode(mode: Mode) -> tuple[Any, Mode]:
     """A constant and a mode with the same values, coalesced, without a window wherever none is needed."""
     if mode.extent == 0:
         return 0, Mode((0,), (0,), 0, 0)
@@ -138,7 +138,7 @@ def simplified(mode: Mode) -> tuple[Any, Mode]:
     return constant, Mode(tuple(sizes), tuple(strides), origin, extent)
 
 
-def fitted(values: Sequence[Any]) -> Mode | None:
+def fit_mode(values: Sequence[Any]) -> Mode | None:
     """A mode whose window has these values relative to the first; None when no mode has."""
     ruler = _ruler([b - a for a, b in pairwise(values)])
     if ruler is None:

@@ -11,12 +11,14 @@ from ..errors import LimitExceeded, NotExpressible, OutOfBounds, Overlap
 from ..integers.lattice import solutions
 from ..integers.nested import flatten
 from .modes import Box, Mode, boxes, digit_sum, span
+from .offset_table import offset_table
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from .layout import Layout
+    from .swizzle import Swizzle
 
 TABLE_LIMIT = 1 << 30
 """The largest table of offsets, in entries."""
@@ -50,6 +52,12 @@ def inner_range(layout: Layout) -> tuple[int, int]:
         raise OutOfBounds("an empty layout has no offsets.", hint="check `size` first", layout=layout)
     spans = [span(m) for m in modes]
     return layout.offset + sum(s[0] for s in spans), layout.offset + sum(s[1] for s in spans)
+
+
+def effective_swizzle(layout: Layout) -> Swizzle | None:
+    """The swizzle, unless it moves nothing because no offset has a bit that it reads."""
+    swizzle = layout.swizzle
+    return None if swizzle is None or swizzle.keeps(*inner_range(layout)) else swizzle
 
 
 @lru_cache(maxsize=1024)
@@ -134,8 +142,6 @@ def storage_size(layout: Layout) -> int:
 def offsets(layout: Layout) -> NDArray[np.int64]:
     """The int64 table of all offsets, of shape ``extents``."""
     import numpy as np
-
-    from .offset_table import offset_table
 
     extents = layout.extents
     if layout.size == 0:

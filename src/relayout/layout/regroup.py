@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import LimitExceeded, NotExpressible, shown
 from ..integers.nested import product
-from .modes import Mode, digit_sum, fitted, open_sum, simplified
+from .carry import NoDigits, compose_digits
+from .modes import Mode, digit_sum, fit_mode, open_sum, simplify_mode
 
 if TYPE_CHECKING:
     from .layout import Layout
@@ -22,9 +23,9 @@ LOOK_LIMIT = 1 << 12
 """How many elements of a view without a simpler reason may be looked at one by one."""
 
 
-def groups(modes: list[Mode], sizes: list[int]) -> list[tuple[list[Mode], list[int]]]:
+def matching_runs(modes: list[Mode], sizes: list[int]) -> list[tuple[list[Mode], list[int]]]:
     """The shortest runs of modes and of sizes that hold the same elements; none of them is 1."""
-    found: list[tuple[list[Mode], list[int]]] = []
+    runs: list[tuple[list[Mode], list[int]]] = []
     have = want = 1
     old: list[Mode] = []
     new: list[int] = []
@@ -37,12 +38,12 @@ def groups(modes: list[Mode], sizes: list[int]) -> list[tuple[list[Mode], list[i
             new.append(sizes.pop())
             want *= new[-1]
         if have == want:
-            found.append((old, new))
+            runs.append((old, new))
             old, new = [], []
-    return found
+    return runs
 
 
-def regrouped(modes: Sequence[Mode], sizes: Sequence[int], layout: Layout) -> tuple[Any, list[Part]]:
+def regroup_modes(modes: Sequence[Mode], sizes: Sequence[int], layout: Layout) -> tuple[Any, list[Part]]:
     """Neighbouring modes, slowest first, as modes of the given sizes: a constant and the new modes."""
     if len(modes) == 1 and len(sizes) == 1:
         mode = modes[0]
@@ -52,10 +53,10 @@ def regrouped(modes: Sequence[Mode], sizes: Sequence[int], layout: Layout) -> tu
     for n in reversed(sizes):
         factors.append((n, weight))
         weight *= n
-    constant, whole = merged(modes)
+    constant, whole = merge_modes(modes)
     if whole is None:
-        return _by_table(lambda x: _row_major_value(modes, x), factors[::-1], layout)
-    moved, parts = along(whole, factors[::-1], layout)
+        return _from_values(lambda x: _row_major_value(modes, x), factors[::-1], layout)
+    moved, parts = step_mode(whole, factors[::-1], layout)
     return constant + moved, parts
 
 
@@ -83,7 +84,7 @@ def with_units(parts: list[Part], target: Sequence[int], unit: int) -> list[Part
     return result[::-1]
 
 
-def merged(modes: Sequence[Mode]) -> tuple[Any, Mode | None]:
+def merge_modes(modes: Sequence[Mode]) -> tuple[Any, Mode | None]:
     """Neighbouring modes, slowest first, as a constant and one mode over their row-major count.
 
     None instead of the mode when another than the slowest has a window that cannot be trimmed away.
@@ -96,7 +97,7 @@ def merged(modes: Sequence[Mode]) -> tuple[Any, Mode | None]:
     for mode in reversed(modes):
         if origin or weight != product(sizes):
             return 0, None
-        moved, mode = simplified(mode)
+        moved, mode = simplify_mode(mode)
         constant += moved
         sizes, strides = sizes + mode.sizes, strides + mode.strides
         origin = mode.origin * weight
@@ -104,42 +105,56 @@ def merged(modes: Sequence[Mode]) -> tuple[Any, Mode | None]:
     return constant, Mode(sizes, strides, origin, weight)
 
 
-def along(mode: Mode, factors: Sequence[tuple[int, int]], layout: Layout) -> tuple[Any, list[Part]]:
-    """The mode at ``origin + sum(c_j * b_j)`` for factors ``(n_j, b_j)``: a constant and one part per factor.
-
-    First without windows, by composition. Else the factor with the widest step keeps the window, when its step falls on
-    a digit boundary and the others stay below that step. Else by looking at all elements, if they are few.
-    """
-    from .carry import composed
-
-    constant, mode = simplified(mode)
+def step_mode(mode: Mode, factors: Sequence[tuple[int, int]], layout: Layout) -> tuple[Any, list[Part]]:
+    """The mode at ``origin + sum(c_j * b_j)`` for factors ``(n_j, b_j)``: a constant and one part per factor."""
+    constant, mode = simplify_mode(mode)
     sizes, strides = [*mode.sizes] or [1], [*mode.strides] or [0]
-    lower = sizes[:-1]
-    operands = layout._make(tuple(sizes), tuple(strides)), factors
+    stepped = _without_window(sizes, strides, mode.origin, factors)
+    if stepped is None:
+        stepped = _window_on_widest(sizes, strides, mode.origin, factors)
+    if stepped is None:
+        lower = sizes[:-1]
+        stepped = _from_values(lambda x: open_sum(lower, strides, mode.origin + x), factors, layout)
+    return constant + stepped[0], stepped[1]
+
+
+def _without_window(
+    sizes: list[int], strides: list[Any], start: int, factors: Sequence[tuple[int, int]]
+) -> tuple[Any, list[Part]] | None:
+    """The digits at ``start + sum(c_j * b_j)`` as whole modes, by composition; None where that gives none."""
     try:
-        found = composed(lower, strides, list(factors), mode.origin, operands)
-        return constant + open_sum(lower, strides, mode.origin), [_part(part) for part in found]
-    except (NotExpressible, LimitExceeded):
-        pass
+        parts = compose_digits(sizes[:-1], strides, list(factors), start)
+    except NoDigits:
+        return None
+    return open_sum(sizes[:-1], strides, start), [_part(part) for part in parts]
+
+
+def _window_on_widest(
+    sizes: list[int], strides: list[Any], start: int, factors: Sequence[tuple[int, int]]
+) -> tuple[Any, list[Part]] | None:
+    """The digits at ``start + sum(c_j * b_j)``, the factor of the widest step with a window; None where that fails.
+
+    It serves where that step falls on a digit boundary and the other factors together stay below it.
+    """
     widest = max(range(len(factors)), key=lambda j: (factors[j][0] > 1, factors[j][1]))
     others = [f for j, f in enumerate(factors) if j != widest]
     n, step = factors[widest]
-    place, remainder = divmod(mode.origin, step)
+    place, remainder = divmod(start, step)
     upper = _from_digit(sizes, strides, step)
-    if upper is not None and remainder + sum((m - 1) * b for m, b in others if m > 1) < step:
-        try:
-            parts = [_part(part) for part in composed(lower, strides, others, remainder, operands)]
-        except (NotExpressible, LimitExceeded):
-            pass
-        else:
-            moved, high = simplified(Mode(*upper, place, n))
-            parts.insert(widest, _part(list(zip(high.sizes, high.strides)), high.origin, n))
-            return constant + open_sum(lower, strides, remainder) + moved, parts
-    moved, parts = _by_table(lambda x: open_sum(lower, strides, mode.origin + x), factors, layout)
+    if upper is None or remainder + sum((m - 1) * b for m, b in others if m > 1) >= step:
+        return None
+    below = _without_window(sizes, strides, remainder, others)
+    if below is None:
+        return None
+    constant, parts = below
+    moved, high = simplify_mode(Mode(*upper, place, n))
+    parts.insert(widest, _part(list(zip(high.sizes, high.strides)), high.origin, n))
     return constant + moved, parts
 
 
-def _by_table(at: Callable[[int], Any], factors: Sequence[tuple[int, int]], layout: Layout) -> tuple[Any, list[Part]]:
+def _from_values(
+    at: Callable[[int], Any], factors: Sequence[tuple[int, int]], layout: Layout
+) -> tuple[Any, list[Part]]:
     """One part per factor for ``at(sum(c_j * b_j))``, found from the values themselves.
 
     Of more than LOOK_LIMIT elements only some are looked at: they may rule the view out, but cannot prove it.
@@ -151,7 +166,7 @@ def _by_table(at: Callable[[int], Any], factors: Sequence[tuple[int, int]], layo
     begin = start
     for k, (n, b) in enumerate(factors):
         table = [at(x * b) - start for x in range(n if whole else min(n, LOOK_LIMIT))]
-        mode = fitted(table)
+        mode = fit_mode(table)
         if mode is None:
             raise _no_view(layout, f"its dimension {k} would have to step unevenly, through {shown(table)}", table)
         begin -= digit_sum(mode.sizes, mode.strides, mode.origin)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from ..errors import LimitExceeded, NotExpressible
 from ..integers.nested import flatten
-from .comparison import effective_swizzle
-from .modes import simplified
+from .modes import simplify_mode
+from .ranges import effective_swizzle
 
 if TYPE_CHECKING:
     from .layout import Layout
@@ -68,8 +68,8 @@ def strided_blocks(layout: Layout) -> Blocks:
         return SingleBlock(layout.offset, 0)
     if layout.rank == 0:
         return SingleBlock(layout(), 1)
-    merged = _tail_merged(layout)
-    mode = simplified(merged._mode(merged.rank - 1))[1]
+    merged = _merge_tail(layout)
+    mode = simplify_mode(merged._mode(merged.rank - 1))[1]
     length = mode.sizes[0] if mode.sizes and mode.strides[0] == 1 else 1
     if mode.windowed:
         first = min(mode.extent, length - mode.origin % length)
@@ -86,14 +86,14 @@ def strided_blocks(layout: Layout) -> Blocks:
     if starts.size == 1:
         return SingleBlock(starts(0), length)
     if swizzle is None:
-        row = _tail_merged(starts)
+        row = _merge_tail(starts)
         mode = row._mode(0)
-        if row.rank == 1 and len(simplified(mode)[1].sizes) == 1:
+        if row.rank == 1 and len(simplify_mode(mode)[1].sizes) == 1:
             return UniformBlocks(row(0), length, row.size, row(1) - row(0))
     return MultipleBlocks(length, starts)
 
 
-def _tail_merged(layout: Layout) -> Layout:
+def _merge_tail(layout: Layout) -> Layout:
     """As many of the last dimensions as possible merged into one."""
     for k in range(layout.rank - 1):
         try:

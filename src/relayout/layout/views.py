@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 from ..errors import LimitExceeded, NotExpressible, OutOfBounds, ShapeError, shown
 from ..integers.inttuple import as_int, as_ints
 from ..integers.nested import flatten, product
-from .indexing import Indexer, completed, slice_ends
+from .indexing import Indexer, expand_ellipsis, slice_ends
 from .modes import digit_sum
-from .regroup import Part, along, groups, regrouped, with_units
+from .regroup import Part, matching_runs, regroup_modes, step_mode, with_units
+from .strided_blocks import Blocks, strided_blocks
 
 if TYPE_CHECKING:
     from .layout import Layout
-    from .strided_blocks import Blocks
 
 
 MAX_PIECES = 1 << 16
@@ -74,8 +74,8 @@ class Views:
         return self._rebuilt(parts[:dim] + parts[dim + 1 :], moved)
 
     def slice(self: Layout, *items: Any) -> Layout:
-        """Basic indexing as in numpy: integers, slices with any step, ``...`` and None. The same as ``L.view[...]``."""
-        keys = completed(items, self.rank)
+        """Basic indexing as in numpy: integers, slices with any step, ``...`` and None; short form ``L.view[...]``."""
+        keys = expand_ellipsis(items, self.rank)
         layout: Layout = self
         dim = 0
         for key in keys:
@@ -107,7 +107,7 @@ class Views:
             last = start + (count - 1) * step
             return self._stepped(dim, last, -step, count).flip(dim)
         mode = self._mode(dim)._replace(origin=origin + start)
-        constant, (part,) = along(mode, [(count, step)], self)
+        constant, (part,) = step_mode(mode, [(count, step)], self)
         return self._with_part(dim, part, constant)
 
     def flip(self: Layout, *dims: int) -> Layout:
@@ -225,10 +225,10 @@ class Views:
             else:
                 modes.append(mode)
         parts: list[Part] = []
-        for old, new in groups(modes, [n for n in target if n != 1]):
-            constant, found = regrouped(old, new, self)
+        for old, new in matching_runs(modes, [n for n in target if n != 1]):
+            constant, modes_of_run = regroup_modes(old, new, self)
             moved += constant
-            parts += found
+            parts += modes_of_run
         return self._rebuilt(with_units(parts, target, 0 if self.has_basis else 1), moved)
 
     def flatten(self: Layout, start: int = 0, end: int = -1) -> Layout:
@@ -287,7 +287,7 @@ class Views:
         count = (n - size) // step + 1
         shape, stride, origin, _ = self._parts()[dim]
         if isinstance(shape, tuple):
-            moved, (outer, inner) = along(self._mode(dim), [(count, step), (size, 1)], self)
+            moved, (outer, inner) = step_mode(self._mode(dim), [(count, step), (size, 1)], self)
         else:
             moved = origin * stride
             outer, inner = (count, stride * step, 0, count), (size, stride, 0, size)
@@ -340,8 +340,6 @@ class Views:
 
     def strided_blocks(self: Layout) -> Blocks:
         """How much of the layout lies together: one block, uniform blocks, or several, in row-major order."""
-        from .strided_blocks import strided_blocks
-
         return strided_blocks(self)
 
     # ---- modes in and out --------------------------------------------------------------------------------

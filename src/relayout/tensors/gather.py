@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from ..elements.memory import Memory
 from ..elements.types import storage_dtype
 from ..errors import LimitExceeded, shown
-from ..layout.comparison import effective_swizzle
 from ..layout.layout import Layout
 from ..layout.modes import boxes
+from ..layout.ranges import effective_swizzle
 from .block_table import BlockTable
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from ..algebra.composition import composition
 from ..elements.interface import Interface, ScaleOffset
 from ..errors import LimitExceeded, NotExpressible, OutOfBounds, ShapeError
 from ..integers.inttuple import as_int
-from ..layout.indexing import completed
+from ..layout.indexing import expand_ellipsis
 from ..layout.layout import Layout, as_layout
-from ..layout.modes import simplified
+from ..layout.modes import simplify_mode
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,7 +41,7 @@ class TensorViews:
     def slice_at(self: Tensor, *items: Any) -> Tensor:
         """Core AI's ``slice(at:)``: the rank stays, an integer keeps its dimension with size 1."""
         kept, dim = [], 0
-        for key in completed(items, self.layout.rank):
+        for key in expand_ellipsis(items, self.layout.rank):
             if _is_index(key):
                 n, i = self.layout.extents[dim], as_int(key, "an index")
                 if not -n <= i < n:
@@ -227,7 +227,7 @@ def _interface(tensor: Tensor, view: View) -> Interface:
     if not interface.scale:
         return interface.with_axis(channels.extents.index(0))
     modes = [channels._mode(d) for d in range(channels.rank)]
-    moving = [d for d, mode in enumerate(modes) if any(simplified(mode)[1].strides)]
+    moving = [d for d, mode in enumerate(modes) if any(simplify_mode(mode)[1].strides)]
     if len(moving) > 1:
         raise _no_channels("this view")
     # Along a dimension of one channel nothing moves, but a single scale is still told from one for all dimensions.

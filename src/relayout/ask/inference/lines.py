@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...integers.nested import product
-from ...layout.modes import Mode, coalesced, digit_sum, simplified
+from ...layout.modes import Mode, coalesced, digit_sum, simplify_mode
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,7 +30,7 @@ def mode_of(line: NDArray[np.int64]) -> Mode | None:
         strides.append(step + span)
         span += (s - 1) * strides[-1]
     mode = Mode(tuple([s for s, _ in levels]), tuple(strides), origin, line.size)
-    return _tight(simplified(mode)[1]) if len(levels) > 1 else mode
+    return _tight(simplify_mode(mode)[1]) if len(levels) > 1 else mode
 
 
 def _ruler(steps: NDArray[np.int64]) -> tuple[int, list[tuple[int, int]]] | None:

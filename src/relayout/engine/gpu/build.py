@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ...elements.interface import Interface
 from ...errors import NotExpressible
-from ...layout.comparison import effective_swizzle
+from ...layout.ranges import effective_swizzle
 from ..places import box_range, element_range, prove_places
 from .convert import conversion_text
 from .digits import Work, byte_swizzle, common_axes, simplify, widen

@@ -11,7 +11,7 @@ from math import prod
 from typing import NamedTuple
 
 from ...layout.layout import Layout
-from ...layout.modes import simplified
+from ...layout.modes import simplify_mode
 from ...layout.swizzle import Swizzle
 from ..dims import digits_of
 from ..loops import places_of, stride_at
@@ -97,7 +97,7 @@ def _refined(
     source: Layout, target: Layout, d: int
 ) -> tuple[tuple[int, int], tuple[list[int], list[int], list[int], int]] | None:
     """The digits of a dimension that has several on both sides, and what is constant."""
-    (one, a), (other, b) = simplified(source._mode(d)), simplified(target._mode(d))
+    (one, a), (other, b) = simplify_mode(source._mode(d)), simplify_mode(target._mode(d))
     if not a.sizes or not b.sizes:
         return (one, other), ([], [], [], 0)
     if a.origin != b.origin:

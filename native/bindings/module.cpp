@@ -1,0 +1,11 @@
+#include "bindings/module.h"
+
+NB_MODULE(_native, m) {
+    // Plans that are still kept when Python ends are no leak.
+    nb::set_leak_warnings(false);
+    bind_offsets(m);
+    bind_nested(m);
+    bind_general(m);
+    bind_repack(m);
+    bind_convert(m);
+}

@@ -1,0 +1,57 @@
+#include "kernels/kernels.h"
+
+#include "kernels/runs.h"
+#include "kernels/transposes.h"
+#include "kernels/interleaves.h"
+
+namespace relayout {
+namespace RELAYOUT_ISA_NAMESPACE {
+namespace {
+
+template <int W> void scatter(const Byte *source, Byte *target, const Repeat &strip, const Repeat &repeat) {
+    const Int times = repeat.count, count = strip.count, ss = strip.source, ts = strip.target;
+    for (Int i = 0; i < times; ++i) {
+        const Byte *s = source + i * repeat.source;
+        Byte *t = target + i * repeat.target;
+        for (Int j = 0; j < count; ++j, s += ss, t += ts) std::memcpy(t, s, W);
+    }
+}
+
+void fill(Byte *d, Int length, const Byte *pattern) {
+    if (length < 16) {
+        for (Int k = 0; k < length; ++k) d[k] = pattern[k];
+        return;
+    }
+    const Vec16 x = Vec16::load(pattern);
+    for (Int k = 0; k + 16 <= length; k += 16) x.store(d + k);
+    Vec16::load(pattern + length % 16).store(d + length - 16);
+}
+
+// Ask for lines that are to be written.
+void touch(Byte *target, Int length) {
+    for (Int k = 0; k < length; k += line) __builtin_prefetch(target + k, 1, 2);
+}
+
+void all_stored() { fence(); }
+
+}  // namespace
+
+extern const Kernels table;
+const Kernels table = {runs,
+                       padded_runs_or_none,
+                       {transpose<1>, transpose<2>, transpose<4>, transpose<8>},
+#if defined(__AVX512BW__)
+                       {nullptr, nullptr, shifted<4>, shifted<8>},
+#else
+                       {},
+#endif
+                       {weave<1>, weave<2>, weave<4>, weave<8>},
+                       {unweave<1>, unweave<2>, unweave<4>, unweave<8>},
+                       {scatter<1>, scatter<2>, scatter<4>, scatter<8>, scatter<16>},
+                       flush,
+                       fill,
+                       touch,
+                       all_stored};
+
+}  // namespace RELAYOUT_ISA_NAMESPACE
+}  // namespace relayout

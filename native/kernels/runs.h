@@ -1,0 +1,189 @@
+#pragma once
+
+// Kernels that copy bytes that stay together. Part of kernels.cpp.
+
+#include "kernels/kernels.h"
+#include "kernels/vectors.h"
+
+namespace relayout {
+namespace RELAYOUT_ISA_NAMESPACE {
+namespace {
+
+Int least(Int a, Int b) { return a < b ? a : b; }
+
+template <typename T> void move(const Byte *s, Byte *d) {
+    T x;
+    std::memcpy(&x, s, sizeof(T));
+    std::memcpy(d, &x, sizeof(T));
+}
+
+// Any length; the last piece may overlap the one before.
+inline void copy(const Byte *s, Byte *d, Int length) {
+    if (length >= 64) {
+        for (Int k = 0; k + 64 <= length; k += 64) Vec64::load(s + k).store(d + k);
+        if (length % 64) Vec64::load(s + length - 64).store(d + length - 64);
+    } else if (length >= 32) {
+        const Vec32 first = Vec32::load(s), last = Vec32::load(s + length - 32);
+        first.store(d);
+        last.store(d + length - 32);
+    } else if (length >= 16) {
+        const Vec16 first = Vec16::load(s), last = Vec16::load(s + length - 16);
+        first.store(d);
+        last.store(d + length - 16);
+    } else if (length >= 8) {
+        move<std::uint64_t>(s, d);
+        move<std::uint64_t>(s + length - 8, d + length - 8);
+    } else if (length >= 4) {
+        move<std::uint32_t>(s, d);
+        move<std::uint32_t>(s + length - 4, d + length - 4);
+    } else {
+        for (Int k = 0; k < length; ++k) d[k] = s[k];
+    }
+}
+
+inline Int to_line(const Byte *p) { return Int(-reinterpret_cast<std::uintptr_t>(p) % line); }
+
+void flush(const Byte *s, Byte *d, Int length) {
+    const Int head = least(length, to_line(d));
+    if (head) copy(s, d, head);
+    Int k = head;
+    for (; k + line <= length; k += line) Vec64::load(s + k).stream(d + k);
+    if (k < length) copy(s + k, d + k, length - k);
+}
+
+template <typename V, bool stream> void put(V x, Byte *d) {
+    if constexpr (stream)
+        x.stream(d);
+    else
+        x.store(d);
+}
+
+// Every run of a strip, for each repetition. Steps are held in registers: what a run writes could be the steps themselves.
+template <typename Move>
+inline void each_run(const Byte *s, Byte *d, const Repeat &strip, const Repeat &repeat, Int ahead, Move move_run) {
+    const Int times = repeat.count, count = strip.count, ss = strip.source, ds = strip.target;
+    for (Int r = 0; r < times; ++r) {
+        const Byte *from = s + r * repeat.source;
+        Byte *to = d + r * repeat.target;
+        for (Int i = 0; i < count; ++i, from += ss, to += ds) {
+            if (ahead) prefetch(from + ahead);
+            move_run(from, to);
+        }
+    }
+}
+
+// Runs of one vector.
+template <typename V, bool stream>
+void equal_runs(const Byte *s, Byte *d, const Repeat &strip, const Repeat &repeat, Int ahead) {
+    each_run(s, d, strip, repeat, ahead, [](const Byte *from, Byte *to) { put<V, stream>(V::load(from), to); });
+}
+
+// Runs of two pieces, of which the second may overlap the first.
+template <typename T>
+void double_runs(const Byte *s, Byte *d, const Repeat &strip, Int last, const Repeat &repeat, Int ahead) {
+    each_run(s, d, strip, repeat, ahead, [last](const Byte *from, Byte *to) {
+        const T a = T::load(from), b = T::load(from + last);
+        a.store(to);
+        b.store(to + last);
+    });
+}
+
+template <typename Word> struct Scalar {
+    Word v;
+    static Scalar load(const Byte *p) {
+        Scalar x;
+        std::memcpy(&x.v, p, sizeof(Word));
+        return x;
+    }
+    void store(Byte *p) const { std::memcpy(p, &v, sizeof(Word)); }
+};
+
+template <typename V> void streamed(const Byte *s, Byte *d, Int length, Int ahead) {
+    for (Int k = 0; k < length; k += V::bytes) {
+        if (ahead && k % line == 0) prefetch(s + k + ahead);
+        V::load(s + k).stream(d + k);
+    }
+}
+
+void runs(const Byte *s, Byte *d, const Repeat &strip, Int length, const Repeat &repeat, bool stream, Int ahead) {
+    if (stream && length == 16) return equal_runs<Vec16, true>(s, d, strip, repeat, ahead);
+    if (stream && length == 32) return equal_runs<Vec32, true>(s, d, strip, repeat, ahead);
+    if (stream && length == 64) return equal_runs<Vec64, true>(s, d, strip, repeat, ahead);
+    if (!stream && length == 16) return equal_runs<Vec16, false>(s, d, strip, repeat, ahead);
+    if (!stream && length == 32) return equal_runs<Vec32, false>(s, d, strip, repeat, ahead);
+    if (!stream && length == 64) return equal_runs<Vec64, false>(s, d, strip, repeat, ahead);
+    if (!stream && length > 64 && length <= 128) return double_runs<Vec64>(s, d, strip, length - 64, repeat, ahead);
+    if (!stream && length > 32 && length < 64) return double_runs<Vec32>(s, d, strip, length - 32, repeat, ahead);
+    if (!stream && length > 16 && length < 32) return double_runs<Vec16>(s, d, strip, length - 16, repeat, ahead);
+    if (length >= 8 && length < 16) return double_runs<Scalar<std::uint64_t>>(s, d, strip, length - 8, repeat, ahead);
+    if (length >= 4 && length < 8) return double_runs<Scalar<std::uint32_t>>(s, d, strip, length - 4, repeat, ahead);
+    if (length >= 2 && length < 4) return double_runs<Scalar<std::uint16_t>>(s, d, strip, length - 2, repeat, ahead);
+    for (Int r = 0; r < repeat.count; ++r)
+        for (Int i = 0; i < strip.count; ++i) {
+            const Byte *from = s + r * repeat.source + i * strip.source;
+            Byte *to = d + r * repeat.target + i * strip.target;
+            if (stream && length < 512) {
+                streamed<Vec16>(from, to, length, ahead);
+            } else if (stream && (reinterpret_cast<std::uintptr_t>(to) | std::uintptr_t(length)) % 64 == 0) {
+                streamed<Vec64>(from, to, length, ahead);
+            } else if (stream) {
+                if (ahead)
+                    for (Int k = 0; k < length; k += line) prefetch(from + k + ahead);
+                flush(from, to, length);
+            } else {
+                if (ahead)
+                    for (Int k = 0; k < length; k += line) prefetch(from + k + ahead);
+                copy(from, to, length);
+            }
+        }
+}
+
+#if defined(__AVX512BW__) && defined(__AVX512VL__)
+
+// Bytes that the mask leaves out are not even touched.
+inline Vec16 masked(const Byte *p, std::uint64_t mask, Vec16 rest) {
+    return {_mm_mask_loadu_epi8(rest.v, __mmask16(mask), p)};
+}
+inline Vec32 masked(const Byte *p, std::uint64_t mask, Vec32 rest) {
+    return {_mm256_mask_loadu_epi8(rest.v, __mmask32(mask), p)};
+}
+inline Vec64 masked(const Byte *p, std::uint64_t mask, Vec64 rest) {
+    return {_mm512_mask_loadu_epi8(rest.v, __mmask64(mask), p)};
+}
+
+template <typename V, bool stream>
+void masked_runs(const Byte *s, Byte *d, const Repeat &strip, Int valid, const Byte *pattern, const Repeat &repeat,
+                 Int ahead) {
+    const V rest = V::load(pattern);
+    const std::uint64_t mask = (std::uint64_t(1) << valid) - 1;
+    each_run(s, d, strip, repeat, ahead,
+             [mask, rest](const Byte *from, Byte *to) { put<V, stream>(masked(from, mask, rest), to); });
+}
+
+template <bool stream>
+void masked_runs_of(const Byte *s, Byte *d, const Repeat &strip, Int valid, Int length, const Byte *pattern,
+                    const Repeat &repeat, Int ahead) {
+    if (length == 16) return masked_runs<Vec16, stream>(s, d, strip, valid, pattern, repeat, ahead);
+    if (length == 32) return masked_runs<Vec32, stream>(s, d, strip, valid, pattern, repeat, ahead);
+    return masked_runs<Vec64, stream>(s, d, strip, valid, pattern, repeat, ahead);
+}
+
+void padded_runs(const Byte *s, Byte *d, const Repeat &strip, Int valid, Int length, const Byte *pattern,
+                 const Repeat &repeat, bool stream, Int ahead) {
+    if (stream)
+        masked_runs_of<true>(s, d, strip, valid, length, pattern, repeat, ahead);
+    else
+        masked_runs_of<false>(s, d, strip, valid, length, pattern, repeat, ahead);
+}
+
+constexpr PaddedRuns padded_runs_or_none = padded_runs;
+
+#else
+
+constexpr PaddedRuns padded_runs_or_none = nullptr;
+
+#endif
+
+}  // namespace
+}  // namespace RELAYOUT_ISA_NAMESPACE
+}  // namespace relayout

@@ -1,0 +1,265 @@
+#pragma once
+
+// Kernels that turn rows into columns. Part of kernels.cpp.
+
+#include <type_traits>
+
+#include "kernels/runs.h"
+
+namespace relayout {
+namespace RELAYOUT_ISA_NAMESPACE {
+namespace {
+
+// One stage of perfect shuffles; log2(E) of them turn E rows of E elements, in each lane, into columns.
+template <int W, typename V, int E> inline void shuffle(V (&x)[E]) {
+    V y[E];
+#pragma GCC unroll 16
+    for (int i = 0; i < E / 2; ++i) {
+        y[2 * i] = V::template low<W>(x[i], x[i + E / 2]);
+        y[2 * i + 1] = V::template high<W>(x[i], x[i + E / 2]);
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < E; ++i) x[i] = y[i];
+}
+
+// V::bytes / W rows by 16 / W columns: every lane of a vector takes 16 / W of the rows.
+template <int W, typename V, bool stream>
+inline void block(const Byte *const *rows, Int at, Byte *target, const Int *columns) {
+    constexpr int E = 16 / W;
+    V x[E];
+#pragma GCC unroll 16
+    for (int r = 0; r < E; ++r) x[r] = V::lanes(rows + r, E, at);
+    shuffle<W>(x);
+    if constexpr (E > 2) shuffle<W>(x);
+    if constexpr (E > 4) shuffle<W>(x);
+    if constexpr (E > 8) shuffle<W>(x);
+#pragma GCC unroll 16
+    for (int c = 0; c < E; ++c) put<V, stream>(x[c], target + columns[c]);
+}
+
+// All columns of V::bytes / W rows.
+template <int W, typename V, bool stream>
+inline void band(const Byte *const *rows, Int at, Byte *target, const Int *columns, Int width) {
+    constexpr Int E = 16 / W;
+    Int j = 0;
+    for (; j + E <= width; j += E) block<W, V, stream>(rows, at + j * W, target, columns + j);
+    if (j == width) return;
+    if (width >= E) return block<W, V, stream>(rows, at + (width - E) * W, target, columns + width - E);
+    for (j = 0; j < width; ++j)
+        for (int i = 0; i < V::bytes / W; ++i) std::memcpy(target + columns[j] + i * W, rows[i] + at + j * W, W);
+}
+
+// As many columns as rows: whole vectors are loaded, and first their lanes are swapped.
+template <int W, typename V, bool stream>
+inline void square(const Byte *const *rows, Int at, Byte *target, const Int *columns, Int ahead) {
+    constexpr int E = 16 / W, L = V::bytes / 16;
+    V x[L][E];
+#pragma GCC unroll 16
+    for (int r = 0; r < E; ++r) {
+        V y[L];
+#pragma GCC unroll 4
+        for (int l = 0; l < L; ++l) {
+            const Byte *from = rows[r + l * E] + at;
+            if (ahead) prefetch(from + V::bytes - 1 + ahead);
+            y[l] = V::load(from);
+        }
+        V::swap_lanes(y);
+#pragma GCC unroll 4
+        for (int l = 0; l < L; ++l) x[l][r] = y[l];
+    }
+#pragma GCC unroll 4
+    for (int l = 0; l < L; ++l) {
+        shuffle<W>(x[l]);
+        if constexpr (E > 2) shuffle<W>(x[l]);
+        if constexpr (E > 4) shuffle<W>(x[l]);
+        if constexpr (E > 8) shuffle<W>(x[l]);
+#pragma GCC unroll 16
+        for (int c = 0; c < E; ++c) put<V, stream>(x[l][c], target + columns[l * E + c]);
+    }
+}
+
+// 64 / W rows: a line of the target for each column.
+template <int W, typename V, bool stream>
+inline void lines(const Byte *const *rows, Int at, Byte *target, const Int *columns, Int width, Int ahead) {
+    constexpr Int N = V::bytes / W;
+    if (width < N) {
+        if (ahead)
+            for (Int r = 0; r < 64 / W; ++r) prefetch(rows[r] + at + width * W - 1 + ahead);
+        for (Int i = 0; i < 64 / W; i += N) band<W, V, stream>(rows + i, at, target + i * W, columns, width);
+        return;
+    }
+    for (Int j = 0; j < width; j += N) {
+        const Int first = least(j, width - N);
+        for (Int i = 0; i < 64 / W; i += N)
+            square<W, V, stream>(rows + i, at + first * W, target + i * W, columns + first, ahead);
+    }
+}
+
+// The same, around the cache, for narrow elements, whose blocks have many columns: lines are put together first, so that
+// few of them at a time go to memory, each in one piece.
+template <int W>
+inline void collected_lines(const Byte *const *rows, Int at, Byte *target, const Int *columns, Int width, Int ahead) {
+    constexpr Int N = Vec32::bytes / W;
+    alignas(64) Byte buffer[N * line];
+    Int places[N];
+    for (Int c = 0; c < N; ++c) places[c] = c * line;
+    for (Int j = 0; j < width; j += N) {
+        const Int first = width < N ? 0 : least(j, width - N), here = least(N, width);
+        lines<W, Vec32, false>(rows, at + first * W, buffer, places, here, ahead);
+        for (Int c = 0; c < here; ++c) Vec64::load(buffer + c * line).stream(target + columns[first + c]);
+    }
+}
+
+template <int W, bool stream>
+void tall(const Byte *const *rows, Int height, Byte *target, const Int *columns, Int width, bool scattered, Int ahead) {
+    constexpr Int R = 64 / W;
+    // Strips of whole lines of the source, so that each is read once.
+    for (Int j = 0; j < width; j += R) {
+        const Int strip = least(R, width - j);
+        if (stream && W <= 2 && (scattered || Wide::bytes < line)) {
+            for (Int i = 0; i < height; i += R)
+                collected_lines<W>(rows + i, j * W, target + i * W, columns + j, strip, ahead);
+            continue;
+        }
+        for (Int i = 0; i < height; i += R) {
+            const Int first = least(i, height - R);
+            lines<W, Wide, stream>(rows + first, j * W, target + first * W, columns + j, strip, ahead);
+        }
+    }
+}
+
+template <int W, typename V>
+void short_bands(const Byte *const *rows, Int height, Byte *target, const Int *columns, Int width, bool stream) {
+    constexpr Int R = V::bytes / W;
+    for (Int i = 0; i < height; i += R) {
+        const Int first = least(i, height - R);
+        if (stream)
+            band<W, V, true>(rows + first, 0, target + first * W, columns, width);
+        else
+            band<W, V, false>(rows + first, 0, target + first * W, columns, width);
+    }
+}
+
+constexpr Int max_rows = 1024;
+
+template <int W>
+void transpose(const Byte *source, const Int *row_offsets, Int height, Byte *target, const Int *columns, Int width,
+               const Repeat &repeat, bool stream, bool scattered, Int ahead) {
+    const Byte *rows[max_rows];
+    for (Int k = 0; k < repeat.count; ++k, source += repeat.source, target += repeat.target)
+        for (Int base = 0; base < height; base += max_rows) {
+            const Int here = least(max_rows, height - base);
+            for (Int i = 0; i < here; ++i) rows[i] = source + row_offsets[base + i];
+            Byte *to = target + base * W;
+            if (here * W >= 64) {
+                if (stream)
+                    tall<W, true>(rows, here, to, columns, width, scattered, ahead);
+                else
+                    tall<W, false>(rows, here, to, columns, width, scattered, ahead);
+                continue;
+            }
+            if (ahead)
+                for (Int i = 0; i < here; ++i)
+                    for (Int at = 0; at < width * W; at += line) prefetch(rows[i] + at + ahead);
+            if (here * W >= 32)
+                short_bands<W, Vec32>(rows, here, to, columns, width, stream);
+            else if (here * W >= 16)
+                short_bands<W, Vec16>(rows, here, to, columns, width, stream);
+            else
+                for (Int j = 0; j < width; ++j)
+                    for (Int i = 0; i < here; ++i) std::memcpy(to + columns[j] + i * W, rows[i] + j * W, W);
+        }
+}
+
+#if defined(__AVX512BW__)
+
+// Columns that start within a line: every line is made of the end of one block and the start of the next.
+template <int W> struct Shifted {
+    static constexpr int N = 64 / W, E = 16 / W;
+    using Index = std::conditional_t<W == 4, std::uint32_t, std::uint64_t>;
+    Vec64 before[N], index[N];
+    Byte *to[N];
+    Int lead[N];
+
+    void start(Byte *target, const Int *columns) {
+        for (int c = 0; c < N; ++c) {
+            lead[c] = Int(reinterpret_cast<std::uintptr_t>(target + columns[c]) % 64);
+            to[c] = target + columns[c] - lead[c];
+            alignas(64) Index places[N];
+            const int e = int(lead[c]) / W;
+            for (int i = 0; i < N; ++i) places[i] = Index(i < e ? N - e + i : N + i - e);
+            index[c] = Vec64::load(reinterpret_cast<const Byte *>(places));
+        }
+    }
+
+    // The next N rows. Of the first line only what belongs to the column is written.
+    template <bool first> void block(const Byte *const *rows, Int at, const Byte *const *coming) {
+        Vec64 x[4][E];
+#pragma GCC unroll 16
+        for (int r = 0; r < E; ++r) {
+            Vec64 y[4];
+#pragma GCC unroll 4
+            for (int l = 0; l < 4; ++l) {
+                prefetch(coming[r + l * E] + at + 63);
+                y[l] = Vec64::load(rows[r + l * E] + at);
+            }
+            Vec64::swap_lanes(y);
+#pragma GCC unroll 4
+            for (int l = 0; l < 4; ++l) x[l][r] = y[l];
+        }
+#pragma GCC unroll 4
+        for (int l = 0; l < 4; ++l) {
+            shuffle<W>(x[l]);
+            if constexpr (E > 2) shuffle<W>(x[l]);
+#pragma GCC unroll 16
+            for (int k = 0; k < E; ++k) {
+                const int c = l * E + k;
+                const Vec64 whole = Vec64::pick<W>(first ? x[l][k] : before[c], index[c], x[l][k]);
+                if (first)
+                    _mm512_mask_storeu_epi8(to[c], ~std::uint64_t(0) << lead[c], whole.v);
+                else
+                    whole.stream(to[c]);
+                before[c] = x[l][k];
+                to[c] += 64;
+            }
+        }
+    }
+
+    // What is left of the last block.
+    void finish() {
+        for (int c = 0; c < N; ++c)
+            if (lead[c])
+                _mm512_mask_storeu_epi8(to[c], (std::uint64_t(1) << lead[c]) - 1,
+                                        Vec64::pick<W>(before[c], index[c], before[c]).v);
+    }
+};
+
+template <int W>
+void shifted(const Byte *source, const Int *row_offsets, Int height, Byte *target, const Int *columns, Int width,
+             const Repeat &repeat, bool, bool, Int ahead) {
+    using Columns = Shifted<W>;
+    constexpr Int N = Columns::N, distance = 64;
+    if (height < 2 * N || height > max_rows || width < N || repeat.count != 1 ||
+        reinterpret_cast<std::uintptr_t>(target) % W)
+        return transpose<W>(source, row_offsets, height, target, columns, width, repeat, false, false, ahead);
+    const Byte *rows[max_rows + distance];
+    for (Int i = 0; i < height; ++i) rows[i] = source + row_offsets[i];
+    for (Int i = 0; i < distance; ++i) rows[height + i] = rows[i] + ahead;
+    const Int blocks = height / N;
+    for (Int j = 0; j < width; j += N) {
+        const Int at = least(j, width - N);
+        Columns strip;
+        strip.start(target, columns + at);
+        strip.template block<true>(rows, at * W, rows + distance);
+        for (Int i = 1; i < blocks; ++i) strip.template block<false>(rows + i * N, at * W, rows + i * N + distance);
+        strip.finish();
+        if (height % N)
+            lines<W, Vec64, false>(rows + height - N, at * W, target + (height - N) * W, columns + at, N, 0);
+    }
+}
+
+#endif
+
+}  // namespace
+}  // namespace RELAYOUT_ISA_NAMESPACE
+}  // namespace relayout

@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-import relayout as rl
+from relayout.files.registry import open_source
 
 MIB = 1 << 20
 COLUMNS = {
@@ -163,7 +163,7 @@ def measured(name: str, folder: Path, options: argparse.Namespace) -> dict[str, 
 
 
 def check_same(name: str, out: Path, other: Path) -> None:
-    (segment,) = rl.files.open_source(out)["x"].segments
+    (segment,) = open_source(out)["x"].segments
     ours, theirs = np.memmap(out, np.uint8, "r", segment.start), np.memmap(other, np.uint8, "r")
     parts = [slice(k, k + MIB) for k in range(0, max(ours.size, theirs.size), MIB)]
     if not all(np.array_equal(ours[part], theirs[part]) for part in parts):

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from relayout.elements.types import element
-from relayout.files.entry import Destination, Planned
-from relayout.files.jobs.sealing import seal
-from relayout.files.record import Record
+from relayout.files.checksums import write_checksums
+from relayout.files.contents import Destination, PlannedTensor
+from relayout.files.record import LayoutRecord
 from relayout.files.registry import plan_destination
 
 
@@ -33,18 +33,18 @@ def fulfil(plan: Destination, data: Mapping[str, bytes]) -> None:
                 file.write(data[name][at : at + segment.size])
             at += segment.size
         assert at == len(data[name])
-    seal(plan)
+    write_checksums(plan)
 
 
 def store(
     path: Path,
     arrays: Mapping[str, Any],
-    records: Mapping[str, Record] | None = None,
+    records: Mapping[str, LayoutRecord] | None = None,
     metadata: Mapping[str, Any] | None = None,
 ) -> Path:
     """The arrays in a file of the kind that the path names."""
     told = records or {}
-    planned = [Planned(name, element(x.dtype), x.shape, told.get(name)) for name, x in arrays.items()]
+    planned = [PlannedTensor(name, element(x.dtype), x.shape, told.get(name)) for name, x in arrays.items()]
     fulfil(plan_destination(path, None, planned, metadata), {name: x.tobytes() for name, x in arrays.items()})
     return path
 
@@ -86,7 +86,7 @@ def onnx_bytes(*tensors: bytes) -> bytes:
 def valid_files(folder: Path) -> dict[str, Path]:
     """A small valid file of each kind."""
     x, y = np.arange(12, dtype=np.float32).reshape(3, 4), np.arange(5, dtype=np.uint8)
-    record = {"x": Record.of("mojo:((3, 4):(4, 1))", (3, 4), axes="hw", fill=1.5)}
+    record = {"x": LayoutRecord.of("mojo:((3, 4):(4, 1))", (3, 4), axes="hw", fill=1.5)}
     named = {"x": x}
     made = {
         "npy": store(folder / "x.npy", named, record),

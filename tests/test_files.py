@@ -20,8 +20,8 @@ from hypothesis.extra import numpy as hnp
 import relayout as rl
 from file_support import field, fulfil, onnx_bytes, store
 from relayout.elements.types import element
-from relayout.files.entry import Planned
-from relayout.files.record import Record
+from relayout.files.contents import PlannedTensor
+from relayout.files.record import LayoutRecord
 from relayout.files.registry import kind_of, open_source, plan_destination
 
 KINDS = ["x.npy", "x.npz", "x.safetensors", "x.safetensors.index.json", "x.zarr", "x.bin"]
@@ -39,7 +39,7 @@ def same(found: rl.Tensor, expected: np.ndarray) -> bool:
 def test_a_packed_tensor_comes_back_with_its_layout(tmp_path: Path, name: str) -> None:
     packed = rl.repack(IMAGE, "htp:R4Crouton")
     means = rl.ScaleOffset(0.5, 3, "quint8")
-    record = Record.of("htp:R4Crouton", IMAGE.shape, means, axes="nhwc", fill=31)
+    record = LayoutRecord.of("htp:R4Crouton", IMAGE.shape, means, axes="nhwc", fill=31)
     path = store(tmp_path / name, {"x": packed}, {"x": record}, {"made": "by hand"})
     with rl.open(path) as file:
         assert list(file) == ["x"]
@@ -71,7 +71,7 @@ def test_every_type_comes_back(tmp_path: Path, name: str, dtype: str) -> None:
 @pytest.mark.parametrize("shape", [(2, 3), (4, 5), ()])
 def test_elements_below_a_byte_are_packed(tmp_path: Path, name: str, shape: tuple[int, ...]) -> None:
     x = rl.from_logical(np.resize([1, -2, 3], shape), rl.Layout.row_major(shape), "int4")
-    plan = plan_destination(tmp_path / name, None, [Planned("x", element("int4"), shape)])
+    plan = plan_destination(tmp_path / name, None, [PlannedTensor("x", element("int4"), shape)])
     fulfil(plan, {"x": x.raw.tobytes()})
     found = rl.open(tmp_path / name)["x"]
     assert found.dtype == "int4"
@@ -149,7 +149,7 @@ def test_an_archive_is_sound_small_and_large(tmp_path: Path, monkeypatch: pytest
 
 
 def test_a_renamed_file_keeps_its_record(tmp_path: Path) -> None:
-    record = Record.of("mojo:((2, 3):(1, 2))", (2, 3))
+    record = LayoutRecord.of("mojo:((2, 3):(1, 2))", (2, 3))
     store(tmp_path / "x.npy", {"x": np.arange(6)}, {"x": record})
     for suffix in ("", ".relayout.json"):
         (tmp_path / f"x.npy{suffix}").rename(tmp_path / f"y.npy{suffix}")
@@ -160,7 +160,7 @@ def test_numpy_writes_no_name_for_other_packages_types(tmp_path: Path) -> None:
     x = np.arange(3).astype(ml_dtypes.bfloat16)
     np.save(tmp_path / "x.npy", x)
     assert rl.open(tmp_path / "x.npy")["x"].numpy().tolist() == x.view(np.uint16).tolist()
-    told = {"x": Record.of("mojo:(3:1)", (3,), rl.Plain("bfloat16")).to_json()}
+    told = {"x": LayoutRecord.of("mojo:(3:1)", (3,), rl.Plain("bfloat16")).to_json()}
     (tmp_path / "x.npy.relayout.json").write_text(json.dumps({"relayout": told}))
     assert rl.open(tmp_path / "x.npy")["x"].numpy().tolist() == [0, 1, 2]
 
@@ -223,7 +223,7 @@ def test_they_read_our_safetensors(tmp_path: Path) -> None:
         "e": np.arange(6).astype(ml_dtypes.float8_e4m3fn),
         "p": rl.repack(IMAGE, "htp:R4Crouton"),
     }
-    record = {"p": Record.of("htp:R4Crouton", IMAGE.shape)}
+    record = {"p": LayoutRecord.of("htp:R4Crouton", IMAGE.shape)}
     path = store(tmp_path / "x.safetensors", plain | narrow, record, {"format": "pt", "note": "ä"})
     found = judge.load_file(path)
     for name, x in (plain | narrow).items():
@@ -501,7 +501,7 @@ def test_gguf_is_read(tmp_path: Path) -> None:
     writer.add_array("tokenizer.ggml.tokens", ["a", "ä", "b"])
     writer.add_array("numbers", [1, 2, 3])
     writer.add_float32("rope", 0.5)
-    record = Record.of("mojo:((3, 4):(1, 3))", (3, 4))
+    record = LayoutRecord.of("mojo:((3, 4):(1, 3))", (3, 4))
     writer.add_string("relayout", json.dumps({"f64": record.to_json()}))
     arrays = {
         f"{kind}": np.arange(12).astype(kind).reshape(4, 3) for kind in ("f2", "f4", "f8", "i1", "i2", "i4", "i8")
@@ -648,7 +648,7 @@ def test_onnx_is_repacked(tmp_path: Path, external: bool) -> None:
 def test_onnx_records_travel_in_metadata_props(tmp_path: Path) -> None:
     onnx = pytest.importorskip("onnx")
     model = model_of(onnx, [onnx.numpy_helper.from_array(np.arange(6), "x")])
-    told = {"x": Record.of("mojo:((2, 3):(1, 2))", (2, 3)).to_json()}
+    told = {"x": LayoutRecord.of("mojo:((2, 3):(1, 2))", (2, 3)).to_json()}
     onnx.helper.set_model_props(model, {"relayout": json.dumps(told)})
     onnx.save(model, tmp_path / "x.onnx")
     assert rl.open(tmp_path / "x.onnx")["x"].numpy().tolist() == [[0, 2, 4], [1, 3, 5]]
@@ -679,8 +679,8 @@ def test_onnx_fields_that_are_not_packed(tmp_path: Path) -> None:
 )
 def test_fills_are_kept_to_the_bit(value: Any) -> None:
     dtype = value.dtype.name if hasattr(value, "dtype") else "float64"
-    record = Record.of("mojo:(2:1)", (2,), fill=value)
-    again = Record.from_json(json.loads(json.dumps(record.to_json(), allow_nan=False)))
+    record = LayoutRecord.of("mojo:(2:1)", (2,), fill=value)
+    again = LayoutRecord.from_json(json.loads(json.dumps(record.to_json(), allow_nan=False)))
     assert again == record
     found = np.asarray(again.fill_value(element(dtype))).astype(
         element(dtype).name if dtype != "bfloat16" else value.dtype
@@ -690,21 +690,21 @@ def test_fills_are_kept_to_the_bit(value: Any) -> None:
 
 @pytest.mark.parametrize("means", [rl.Plain("bfloat16"), rl.ScaleOffset([0.1, 0.2], [1, 2], "quint8", axis=0)])
 def test_interfaces_are_kept(means: Any) -> None:
-    record = Record.of("mojo:(2:1)", (2,), means)
-    again = Record.from_json(json.loads(json.dumps(record.to_json())))
-    assert again.meaning(means.element.underlying) == means
+    record = LayoutRecord.of("mojo:(2:1)", (2,), means)
+    again = LayoutRecord.from_json(json.loads(json.dumps(record.to_json())))
+    assert again.interface_of(means.element.underlying) == means
 
 
 def test_a_record_that_contradicts_the_file_is_refused(tmp_path: Path) -> None:
     x = np.arange(6, dtype=np.int32)
     for record in (
-        Record.of("mojo:((2, 3):(3, 2))", (2, 3)),
-        Record.of("mojo:((2, 2):(2, 1))", (2, 2)),
-        Record.of("mojo:((2, 3):(3, 1))", (3, 2)),
-        Record.of("mojo:((2, 3):(3, -1)) offset 1", (2, 3)),
-        Record.of("mojo:(6:1)", (6,), rl.Plain("float32")),
-        Record.of("nonsense", (6,)),
-        Record.of("mojo:(6:1)", (6,), rl.ScaleOffset([0.5], [1], "qint32", axis=0)),
+        LayoutRecord.of("mojo:((2, 3):(3, 2))", (2, 3)),
+        LayoutRecord.of("mojo:((2, 2):(2, 1))", (2, 2)),
+        LayoutRecord.of("mojo:((2, 3):(3, 1))", (3, 2)),
+        LayoutRecord.of("mojo:((2, 3):(3, -1)) offset 1", (2, 3)),
+        LayoutRecord.of("mojo:(6:1)", (6,), rl.Plain("float32")),
+        LayoutRecord.of("nonsense", (6,)),
+        LayoutRecord.of("mojo:(6:1)", (6,), rl.ScaleOffset([0.5], [1], "qint32", axis=0)),
     ):
         path = store(tmp_path / "x.safetensors", {"x": x}, {"x": record})
         with pytest.raises(rl.BadFile, match=r"x\.safetensors") as refusal:
@@ -740,4 +740,4 @@ def test_kinds_are_told_by_name(tmp_path: Path) -> None:
 )
 def test_what_cannot_be_written_is_refused(tmp_path: Path, name: str, tensors: list[str]) -> None:
     with pytest.raises(rl.BadFile):
-        plan_destination(tmp_path / name, None, [Planned(t, element("uint8"), (1,)) for t in tensors])
+        plan_destination(tmp_path / name, None, [PlannedTensor(t, element("uint8"), (1,)) for t in tensors])

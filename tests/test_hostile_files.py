@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 import relayout as rl
 from file_support import field, gguf_bytes, onnx_bytes, store, text, valid_files
 from relayout.files.containers.npz import _LOCAL
-from relayout.files.record import Record
+from relayout.files.record import LayoutRecord
 
 HUGE = 1 << 62
 
@@ -489,7 +489,7 @@ def test_a_zarr_of_version_2_is_told(tmp_path: Path) -> None:
 
 
 def test_a_record_of_an_array_that_was_chunked_anew(tmp_path: Path) -> None:
-    record = {"x": Record.of("mojo:((4, 4):(1, 4))", (4, 4))}
+    record = {"x": LayoutRecord.of("mojo:((4, 4):(1, 4))", (4, 4))}
     path = store(tmp_path / "x.zarr", {"x": np.arange(16).reshape(4, 4)}, record)
     file = path / "x" / "zarr.json"
     node = json.loads(file.read_text())
@@ -686,7 +686,7 @@ ODD = st.one_of(
 def test_mutated_json(tmp_path: Path, data: st.DataObject, kind: str) -> None:
     x = np.arange(12, dtype=np.float32).reshape(3, 4)
     means = rl.ScaleOffset([1.0, 2.0, 3.0], [0, 0, 0], "qint32", axis=0)
-    record = Record.of("mojo:((3, 4):(4, 1))", (3, 4), means, axes="hw", fill=2)
+    record = LayoutRecord.of("mojo:((3, 4):(4, 1))", (3, 4), means, axes="hw", fill=2)
     words: dict[str, Any] = {"x": told([3, 4], 0, 48, "I32"), "__metadata__": {"a": "b"}}
     recorded = {"x": record.to_json()}
 

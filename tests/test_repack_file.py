@@ -23,11 +23,11 @@ import pytest
 import relayout as rl
 from relayout.files import tuning
 from relayout.files.jobs import changes, staging
-from relayout.files.jobs.crew import done_by
 from relayout.files.jobs.journal import Journal
 from relayout.files.jobs.rules import Rule, read_rules
+from relayout.files.jobs.thread_pool import run_unordered
 from relayout.files.registry import open_source
-from relayout.files.sizes import as_bytes, as_words
+from relayout.files.sizes import format_size, parse_size
 from relayout.files.tuning import FileTuning
 
 WORDS = {"uint8": "U8", "float32": "F32", "float16": "F16", "int16": "I16", "uint16": "BF16"}
@@ -814,8 +814,8 @@ def test_a_record_that_is_stale_does_not_stay(tmp_path: Path) -> None:
 
 def test_every_item_is_done_once() -> None:
     done: list[int] = []
-    assert sorted(done_by(3, done.append, range(200))) == sorted(done) == list(range(200))
-    assert list(done_by(2, done.append, [])) == []
+    assert sorted(run_unordered(3, done.append, range(200))) == sorted(done) == list(range(200))
+    assert list(run_unordered(2, done.append, [])) == []
 
 
 def test_an_error_ends_it() -> None:
@@ -827,14 +827,14 @@ def test_an_error_ends_it() -> None:
         done.append(x)
 
     with pytest.raises(OSError, match="the twentieth"):
-        list(done_by(2, do, range(1000)))
+        list(run_unordered(2, do, range(1000)))
     assert set(range(19)) <= set(done) < set(range(40))
 
 
 def test_threads_do_not_run_far_ahead_and_stop() -> None:
     done: list[int] = []
     before = set(threading.enumerate())
-    with closing(done_by(2, done.append, range(1000))) as finished:
+    with closing(run_unordered(2, done.append, range(1000))) as finished:
         for _ in zip(range(10), finished):
             pass
     assert 10 <= len(done) <= 20
@@ -881,15 +881,15 @@ def test_too_little_memory_is_refused(tmp_path: Path) -> None:
 
 def test_sizes() -> None:
     texts = {5: 5, "5": 5, "1GiB": 1 << 30, "500 MB": 500_000_000, "64M": 64 << 20, "1.5k": 1536}
-    assert {text: as_bytes(text) for text in texts} == texts
-    assert [as_words(x) for x in (5, 2048, 3 << 29)] == ["5 bytes", "2.0 KiB", "1.5 GiB"]
+    assert {text: parse_size(text) for text in texts} == texts
+    assert [format_size(x) for x in (5, 2048, 3 << 29)] == ["5 bytes", "2.0 KiB", "1.5 GiB"]
     with pytest.raises(rl.ShapeError, match="no number of bytes"):
-        as_bytes("many")
+        parse_size("many")
 
 
 def test_a_change_tells_its_padding(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", noise((0, 3), "uint8"))
     entry = open_source(tmp_path / "x.npy")["x"]
-    assert changes.kept(entry).padding == 0
+    assert changes.copy_unchanged(entry).padding == 0
     rl.repack_file(tmp_path / "x.npy", tmp_path / "y.npy", to="format:1 0")
     assert np.load(tmp_path / "y.npy").shape == (3, 0)

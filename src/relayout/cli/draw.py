@@ -22,7 +22,7 @@ from ..drawing.drawing import Drawing
 from ..drawing.scene import HTML_CELLS
 from ..drawing.text import format_layout
 from ..errors import ParseError
-from ..files.sizes import as_words
+from ..files.sizes import format_size
 from .answers import IN_JSON, Answer, Command, told, width_of
 from .arguments import as_sizes, axes_option, dtype_option, layout, shape_option, text_argument
 
@@ -161,7 +161,7 @@ def _answer(picture: Drawing, output: str | None, in_html: bool) -> Answer:
     result: dict[str, Any] = {"layout": seen, "lines": None, "file": output}
     if output is not None:
         picture.save(output)
-        told(f"{output}: {as_words(Path(output).stat().st_size)}")
+        told(f"{output}: {format_size(Path(output).stat().st_size)}")
         return Answer(result, [])
     if in_html:
         page = picture.html()

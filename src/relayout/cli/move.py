@@ -16,7 +16,7 @@ from ..errors import LayoutError
 from ..files.jobs.repack_file import Report, Row, repack_file
 from ..files.jobs.verify import verify as verify_files
 from ..files.registry import open_source
-from ..files.sizes import as_words
+from ..files.sizes import format_size
 from .answers import Answer, Command, Table, is_dumb, told
 from .arguments import as_sizes, dtype_option, layout_option
 
@@ -57,14 +57,14 @@ def inspect(file: str, dtype: str | None, shape: tuple[int, ...] | None, src: st
             x["dtype"] if x["packing"] is None else f"{x['dtype']} ({x['packing']})",
             _shape(x["shape"]),
             _shape(x["stored"]),
-            as_words(x["bytes"]),
+            format_size(x["bytes"]),
             x["layout"] or "row-major",
         ]
         for x in found
     ]
     total = sum([x["bytes"] for x in found])
     result = {"file": file, "kind": source.kind, "tensors": found, "metadata": source.metadata, "bytes": total}
-    blocks: list[Any] = [f"{source.kind}: {_count(len(found))}, {as_words(total)}"]
+    blocks: list[Any] = [f"{source.kind}: {_count(len(found))}, {format_size(total)}"]
     if rows:
         blocks.append(Table(("tensor", "type", "shape", "stored", "size", "layout"), rows))
     return Answer(result, blocks)
@@ -105,14 +105,21 @@ def repack(source: str, destination: str, fill: str | None, **options: Any) -> A
             told(f"{destination}.part is unfinished: --resume continues it.")
         raise
     rows = [
-        [row.name, row.before, _after(row), as_words(row.bytes_before), as_words(row.bytes_after), f"{row.padding:.1%}"]
+        [
+            row.name,
+            row.before,
+            _after(row),
+            format_size(row.bytes_before),
+            format_size(row.bytes_after),
+            f"{row.padding:.1%}",
+        ]
         for row in report.rows
     ]
     result = {**report._asdict(), "rows": [row._asdict() for row in report.rows], "dry_run": options["dry_run"]}
     if options["dry_run"]:
         titles = ("tensor", "from", "to", "before", "after", "padding")
         return Answer(result, [Table(titles, rows), _summary(report)])
-    resumed = f", {as_words(report.resumed)} of it before" if report.resumed else ""
+    resumed = f", {format_size(report.resumed)} of it before" if report.resumed else ""
     return Answer(result, [f"{destination}: {_summary(report)}{resumed}"])
 
 
@@ -149,7 +156,7 @@ def _summary(report: Report) -> str:
     changed = sum([not row.kept for row in report.rows])
     kept = len(report.rows) - changed
     copied = f" ({kept} copied unchanged)" if kept else ""
-    return f"{_count(len(report.rows))}{copied}, {as_words(report.total)}"
+    return f"{_count(len(report.rows))}{copied}, {format_size(report.total)}"
 
 
 def _count(number: int) -> str:
@@ -205,6 +212,6 @@ def progress_on_stderr(what: str, quiet: bool = False) -> Iterator[Callable[[int
         def tell(done: int, total: int) -> None:
             if time.monotonic() - last[0] >= PLAIN_SECONDS:
                 last[0] = time.monotonic()
-                told(f"{what}: {as_words(done)} of {as_words(total)} ({done / max(total, 1):.0%})")
+                told(f"{what}: {format_size(done)} of {format_size(total)} ({done / max(total, 1):.0%})")
 
         yield tell

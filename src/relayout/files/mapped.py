@@ -13,9 +13,9 @@ from ..elements.types import storage_dtype
 from ..errors import LayoutError, shown
 from ..tensors.tensor import Tensor
 from . import tuning
-from .entry import Entry, Segment, Source, bad
-from .reading import WHOLE, Opened
-from .regions import Files
+from .contents import Segment, Source, StoredTensor, bad_file
+from .file_pool import FilePool
+from .reading import TRUNCATED, OpenFile
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,7 +33,7 @@ class TensorFile(Mapping[str, Tensor]):
     def __init__(self, source: Source) -> None:
         self.source = source
         self._pages: dict[Path, NDArray[np.uint8]] = {}
-        self._few = len(source.files) <= tuning.ACTIVE.max_mapped_files
+        self._maps_small = len(source.files) <= tuning.ACTIVE.max_mapped_files
         self.closed = False
 
     @property
@@ -43,7 +43,7 @@ class TensorFile(Mapping[str, Tensor]):
 
     def __getitem__(self, name: str) -> Tensor:
         if self.closed:
-            raise bad(self.source.path, "it was closed.", "take tensors out before, or open it again", name)
+            raise bad_file(self.source.path, "it was closed.", "take tensors out before, or open it again", name)
         return self._tensor(self.source[name])
 
     def __iter__(self) -> Iterator[str]:
@@ -66,59 +66,61 @@ class TensorFile(Mapping[str, Tensor]):
     def __repr__(self) -> str:
         return repr(self.source)
 
-    def _tensor(self, entry: Entry) -> Tensor:
+    def _tensor(self, entry: StoredTensor) -> Tensor:
         means, layout = entry.interface, entry.layout
         data = self._bytes(entry)
         kind = means.element
         if kind.bits % 8 == 0 and data.size and data.ctypes.data % storage_dtype(kind).alignment:
-            data = _aligned(data)
+            data = _copy_aligned(data)
         data.flags.writeable = False
         try:
             return Tensor(data.data, layout, means, axes=entry.axes)
         except LayoutError as error:
             hint = "take the relayout record out, or write the file again"
-            raise bad(self.source.path, f"it is not as told: {error.message}", hint, entry.name) from None
+            raise bad_file(self.source.path, f"it is not as told: {error.message}", hint, entry.name) from None
 
-    def _bytes(self, entry: Entry) -> NDArray[np.uint8]:
+    def _bytes(self, entry: StoredTensor) -> NDArray[np.uint8]:
         import numpy as np
 
         if entry.inline is not None:
             return np.frombuffer(entry.inline, np.uint8)
-        if len(entry.segments) == 1 and (self._few or entry.size > tuning.ACTIVE.min_mapped_bytes):
-            return self._part(entry.segments[0])
-        room = fresh_bytes(entry.size, zeroed=False)
+        if len(entry.segments) == 1 and (self._maps_small or entry.size > tuning.ACTIVE.min_mapped_bytes):
+            return self._segment(entry.segments[0])
+        data = fresh_bytes(entry.size, zeroed=False)
         try:
-            with Files() as files:
-                files.read(entry.segments, [0], room)
+            with FilePool() as files:
+                files.read(entry.segments, [0], data)
         except OSError as error:
             what = f"it cannot be read: {error.strerror}."
-            raise bad(self.source.path, what, "look at the permissions and the disk", entry.name) from None
-        return room
+            raise bad_file(self.source.path, what, "look at the permissions and the disk", entry.name) from None
+        return data
 
-    def _part(self, segment: Segment) -> NDArray[np.uint8]:
+    def _segment(self, segment: Segment) -> NDArray[np.uint8]:
         pages = self._pages.get(segment.file)
         if pages is None:
-            pages = self._pages[segment.file] = _mapped(segment.file)
+            pages = self._pages[segment.file] = _map_file(segment.file)
         if segment.start + segment.size > pages.size:
-            raise bad(segment.file, f"it has {pages.size} bytes now.", WHOLE)
+            raise bad_file(segment.file, f"it has {pages.size} bytes now.", TRUNCATED)
         return pages[segment.start : segment.start + segment.size]
 
 
-def _mapped(path: Path) -> NDArray[np.uint8]:
+def _map_file(path: Path) -> NDArray[np.uint8]:
     """A file's pages, which cannot be written."""
     import numpy as np
 
-    with Opened(path) as file:
+    with OpenFile(path) as file:
         if not file.size:
             return np.empty(0, np.uint8)
         try:
             return np.frombuffer(mmap.mmap(file.descriptor, file.size, access=mmap.ACCESS_READ), np.uint8)
         except (OSError, ValueError, OverflowError) as error:
-            raise bad(path, f"it cannot be mapped into memory: {shown(error)}.", "read it on another machine") from None
+            raise bad_file(
+                path, f"it cannot be mapped into memory: {shown(error)}.", "read it on another machine"
+            ) from None
 
 
-def _aligned(data: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """The same in memory of its own."""
-    room = fresh_bytes(data.size, zeroed=False)
-    room[:] = data
-    return room
+def _copy_aligned(data: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """The bytes copied to memory that is aligned for every type."""
+    copy = fresh_bytes(data.size, zeroed=False)
+    copy[:] = data
+    return copy

@@ -1,4 +1,4 @@
-"""The record that travels with stored data: which logical tensor a row-major array holds, as JSON of version 1."""
+"""The layout record that travels with stored data: which logical tensor a row-major array holds, as JSON."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ MAX_CHANNELS = 1 << 20
 """No tensor has more scales."""
 
 _KEYS = {"version", "shape", "layout", "axes", "fill", "interface"}
-_MEANINGS = {"element", "scale", "offset", "axis"}
+_INTERFACE_KEYS = {"element", "scale", "offset", "axis"}
 
 
-class Record(NamedTuple):
+class LayoutRecord(NamedTuple):
     """The logical tensor that a stored array holds.
 
     ``layout`` is a text that ``rl.parse`` reads with the logical ``shape``. ``fill`` is the stored value of the
@@ -48,11 +48,11 @@ class Record(NamedTuple):
         *,
         axes: str | None = None,
         fill: Any = None,
-    ) -> Record:
+    ) -> LayoutRecord:
         """The record of a layout, or of a text that names one, for a tensor of that shape."""
         text = layout if isinstance(layout, str) else f"mojo:{layout}"
-        told = None if interface is None else words_of(interface)
-        return cls(shape, text, axes, None if fill is None else _fill_of(fill), told)
+        told = None if interface is None else interface_json(interface)
+        return cls(shape, text, axes, None if fill is None else _fill_json(fill), told)
 
     def to_json(self) -> dict[str, Any]:
         """The record as JSON says it; what is None is left out."""
@@ -61,31 +61,31 @@ class Record(NamedTuple):
         return {key: value for key, value in found.items() if value is not None}
 
     @classmethod
-    def from_json(cls, x: Any) -> Record:
+    def from_json(cls, x: Any) -> LayoutRecord:
         """The record that JSON tells; anything else, and any other version, is refused."""
         if not isinstance(x, dict):
-            raise _refused(f"it is {shown(x)}, no object")
+            raise _bad_record(f"it is {shown(x)}, no object")
         version = x.get("version")
         if version != VERSION or isinstance(version, bool):
-            raise _refused(f"it has version {shown(version)}, and this relayout reads version {VERSION}")
+            raise _bad_record(f"it has version {shown(version)}, and this relayout reads version {VERSION}")
         strange = set(x) - _KEYS
         if strange:
-            raise _refused(f"it has {shown(sorted(strange)[0])}, which version {VERSION} does not know")
+            raise _bad_record(f"it has {shown(sorted(strange)[0])}, which version {VERSION} does not know")
         shape, layout, axes = x.get("shape"), x.get("layout"), x.get("axes")
         if not isinstance(shape, list) or len(shape) > MAX_RANK or not all(_is_size(n) for n in shape):
-            raise _refused(f"its shape is {shown(shape)}")
+            raise _bad_record(f"its shape is {shown(shape)}")
         if not isinstance(layout, str) or len(layout) > MAX_TEXT:
-            raise _refused(f"its layout is {shown(layout)}")
+            raise _bad_record(f"its layout is {shown(layout)}")
         if axes is not None and not (isinstance(axes, str) and len(axes) == len(set(axes)) == len(shape)):
-            raise _refused(f"its axes {shown(axes)} do not name {len(shape)} dimensions")
+            raise _bad_record(f"its axes {shown(axes)} do not name {len(shape)} dimensions")
         fill = x.get("fill")
         if not _is_fill(fill):
-            raise _refused(f"its fill is {shown(fill)}")
-        return cls(tuple(shape), layout, axes, fill, _checked_words(x.get("interface")))
+            raise _bad_record(f"its fill is {shown(fill)}")
+        return cls(tuple(shape), layout, axes, fill, _checked_interface(x.get("interface")))
 
     # ---- against what is stored --------------------------------------------------------------------------
 
-    def meaning(self, stored: Element, size: int = 0) -> Interface:
+    def interface_of(self, stored: Element, size: int = 0) -> Interface:
         """What elements of the stored type mean.
 
         The record may say quantised for integers, and any type for bytes or for unsigned integers of its width, which
@@ -104,9 +104,9 @@ class Record(NamedTuple):
             return Plain(kind)
         return ScaleOffset(words["scale"], words["offset"], kind.name, words.get("axis"))
 
-    def placed(self, stored: Element, size: int) -> Layout:
+    def stored_layout(self, stored: Element, size: int) -> Layout:
         """The layout, which needs exactly the ``size`` bytes that are stored."""
-        kind = self.meaning(stored).element
+        kind = self.interface_of(stored).element
         layout = self.tensor_layout(kind)
         if layout.has_basis or (layout.size and layout.min_offset < 0):
             raise ShapeError(f"{layout} has no places in memory.", hint="use integer strides, and an offset")
@@ -133,14 +133,14 @@ class Record(NamedTuple):
 
         if not isinstance(self.fill, str):
             return self.fill
-        kind = storage_dtype(self.meaning(stored).element)
+        kind = storage_dtype(self.interface_of(stored).element)
         bits = int(self.fill, 16)
         if bits >> 8 * kind.itemsize:
             raise ShapeError(f"its fill {self.fill} has more bits than {stored.name}.", hint="one of them is wrong")
         return np.frombuffer(bits.to_bytes(kind.itemsize, "little"), kind)[0]
 
 
-def words_of(interface: Interface) -> dict[str, Any]:
+def interface_json(interface: Interface) -> dict[str, Any]:
     """An interface as a record says it."""
     from ..elements.interface import Plain
 
@@ -154,7 +154,7 @@ def words_of(interface: Interface) -> dict[str, Any]:
     return {"element": interface.element.name, **numbers, **axis}
 
 
-def _refused(what: str) -> ShapeError:
+def _bad_record(what: str) -> ShapeError:
     return ShapeError(f"{what}.", hint="a record of version 1 has a shape, a layout, and perhaps axes, fill, interface")
 
 
@@ -172,7 +172,7 @@ def _is_fill(x: Any) -> bool:
     return x is None or _is_number(x)
 
 
-def _fill_of(x: Any) -> int | float | str:
+def _fill_json(x: Any) -> int | float | str:
     """A stored value as JSON says it: finite real numbers as they are, everything else by its bits."""
     import numpy as np
 
@@ -187,22 +187,22 @@ def _fill_of(x: Any) -> int | float | str:
     return "0x" + value.astype(value.dtype.newbyteorder("<"), copy=False).tobytes()[::-1].hex()
 
 
-def _checked_words(x: Any) -> dict[str, Any] | None:
+def _checked_interface(x: Any) -> dict[str, Any] | None:
     if x is None:
         return None
-    if not isinstance(x, dict) or set(x) - _MEANINGS or not isinstance(x.get("element"), str):
-        raise _refused(f"its interface is {shown(x)}")
+    if not isinstance(x, dict) or set(x) - _INTERFACE_KEYS or not isinstance(x.get("element"), str):
+        raise _bad_record(f"its interface is {shown(x)}")
     if x["element"] not in ELEMENTS:
-        raise _refused(f"its interface names the type {shown(x['element'])}, which is not known")
+        raise _bad_record(f"its interface names the type {shown(x['element'])}, which is not known")
     if ("scale" in x) != ("offset" in x) or ("axis" in x and "scale" not in x):
-        raise _refused("its interface has a scale without an offset, or an axis without both")
+        raise _bad_record("its interface has a scale without an offset, or an axis without both")
     for key in ("scale", "offset"):
         several = x.get(key, 0)
         for value in several if isinstance(several, list) else [several]:
             if not _is_number(value) or (key == "offset" and not isinstance(value, int)):
-                raise _refused(f"the {key} of its interface is {shown(value)}")
+                raise _bad_record(f"the {key} of its interface is {shown(value)}")
         if isinstance(several, list) and len(several) > MAX_CHANNELS:
-            raise _refused(f"its interface has {len(several)} channels")
+            raise _bad_record(f"its interface has {len(several)} channels")
     if "axis" in x and not _is_size(x["axis"]):
-        raise _refused(f"the axis of its interface is {shown(x['axis'])}")
+        raise _bad_record(f"the axis of its interface is {shown(x['axis'])}")
     return dict(x)

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Container, Mapping, Sequence
     from os import PathLike
 
-    from .entry import Destination, Planned, Source
+    from .contents import Destination, PlannedTensor, Source
     from .mapped import TensorFile
 
 # Which module and functions serve a kind of file.
@@ -52,7 +52,7 @@ def kind_of(path: str | PathLike[str], among: Container[str] = _READERS) -> str:
     """The kind of file that a name means: ``"safetensors"``, ``"npy"`` and so on."""
     from pathlib import Path
 
-    from .entry import FROM_TORCH, bad
+    from .contents import FROM_TORCH, bad_file
 
     where = Path(path)
     for suffix, kind in _SUFFIXES.items():
@@ -61,10 +61,10 @@ def kind_of(path: str | PathLike[str], among: Container[str] = _READERS) -> str:
     if (where / "zarr.json").is_file():
         return "zarr"
     if where.is_dir():
-        raise bad(where, "it is a folder, and no Zarr.", f"name a file in it, as in {where / 'model.safetensors'}")
+        raise bad_file(where, "it is a folder, and no Zarr.", f"name a file in it, as in {where / 'model.safetensors'}")
     if where.suffix in _OF_TORCH:
-        raise bad(where, "files of PyTorch are neither read nor written.", FROM_TORCH)
-    raise bad(where, "its name does not tell what kind of file it is.", _endings(among))
+        raise bad_file(where, "files of PyTorch are neither read nor written.", FROM_TORCH)
+    raise bad_file(where, "its name does not tell what kind of file it is.", _endings(among))
 
 
 def _endings(among: Container[str]) -> str:
@@ -79,7 +79,7 @@ def open_source(path: str | PathLike[str], **raw: Any) -> Source:
     """
     from pathlib import Path
 
-    from .entry import bad
+    from .contents import bad_file
 
     where = Path(path)
     given = {key: value for key, value in raw.items() if value is not None}
@@ -87,35 +87,37 @@ def open_source(path: str | PathLike[str], **raw: Any) -> Source:
         indexes = sorted(where.glob("*.safetensors.index.json")) if where.is_dir() else []
         if len(indexes) > 1:
             hint = f"name one of {', '.join([str(index) for index in indexes])}"
-            raise bad(where, f"it is a folder with {len(indexes)} indexes of shards.", hint)
+            raise bad_file(where, f"it is a folder with {len(indexes)} indexes of shards.", hint)
         where = indexes[0] if indexes else where
         module, function = _READERS["raw" if given else kind_of(where)]
         read = getattr(import_module(f".containers.{module}", __package__), function)
         found: Source = read(where, **given)
     except OSError as error:
         what = f"it cannot be read: {error.strerror or error}."
-        raise bad(where, what, "look at the permissions and the disk") from None
+        raise bad_file(where, what, "look at the permissions and the disk") from None
     return found
 
 
 def plan_destination(
     path: str | PathLike[str],
     kind: str | None = None,
-    planned: Sequence[Planned] = (),
+    planned: Sequence[PlannedTensor] = (),
     metadata: Mapping[str, Any] | None = None,
 ) -> Destination:
     """The files that hold these tensors, sizes and headers known, before anything is written."""
     from pathlib import Path
 
-    from .entry import bad
+    from .contents import bad_file
 
     where = Path(path)
     kind = kind or kind_of(where, _PLANNERS)
     if kind not in _PLANNERS:
-        raise bad(where, f"{kind} files are read, not written.", _endings(_PLANNERS))
+        raise bad_file(where, f"{kind} files are read, not written.", _endings(_PLANNERS))
     for p in planned:
         if any("\ud800" <= c <= "\udfff" for c in p.name):
-            raise bad(where, "its name is no text.", "rename the tensor, or the file that it is named after", p.name)
+            raise bad_file(
+                where, "its name is no text.", "rename the tensor, or the file that it is named after", p.name
+            )
     module, function = _PLANNERS[kind]
     plan = getattr(import_module(f".containers.{module}", __package__), function)
     made: Destination = plan(where, list(planned), metadata)

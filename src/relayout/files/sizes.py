@@ -14,7 +14,7 @@ for _power, _letter in enumerate("kmgt", 1):
 _SIZE = re.compile(r"\s*(\d{1,18}(?:\.\d{1,9})?)\s*([a-zA-Z]*)\s*", re.ASCII)
 
 
-def as_bytes(x: Any) -> int:
+def parse_size(x: Any) -> int:
     """A number of bytes: an integer, or a text such as ``"1GiB"``, ``"500 MB"`` or ``"64M"``."""
     if not isinstance(x, str):
         return as_int(x, "bytes")
@@ -25,7 +25,7 @@ def as_bytes(x: Any) -> int:
     return int(float(found[1]) * unit) if "." in found[1] else int(found[1]) * unit
 
 
-def as_words(size: int) -> str:
+def format_size(size: int) -> str:
     """A number of bytes for people: ``"1.5 GiB"``."""
     value, units = float(size), ["bytes", "KiB", "MiB", "GiB", "TiB"]
     while abs(value) >= 1024 and len(units) > 1:

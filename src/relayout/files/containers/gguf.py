@@ -9,8 +9,8 @@ from typing import Any
 
 from ...elements.types import ELEMENTS, Element
 from ...errors import shown
-from ..entry import Entry, Source, bad, bytes_of
-from ..reading import WHOLE, Opened, check_apart, checked_shape, one_segment, with_told
+from ..contents import Source, StoredTensor, bad_file, nbytes
+from ..reading import TRUNCATED, OpenFile, check_disjoint, checked_shape, contiguous_tensor, with_records_json
 
 LIMIT = 32 << 20
 """No header is longer; vocabularies take some MB."""
@@ -59,7 +59,7 @@ _BLOCKS = {
 class _Cursor:
     """The header from its beginning on, read in pieces as it goes."""
 
-    def __init__(self, file: Opened) -> None:
+    def __init__(self, file: OpenFile) -> None:
         self.file, self.at = file, 0
         self._data, self._start = b"", 0
 
@@ -67,7 +67,7 @@ class _Cursor:
         end = self.at + size
         if end > min(self.file.size, LIMIT):
             what = f"the limit is {LIMIT}" if end > LIMIT else f"the file ends at {self.file.size}"
-            raise bad(self.file.path, f"its header goes on to byte {end}, and {what}.", WHOLE)
+            raise bad_file(self.file.path, f"its header goes on to byte {end}, and {what}.", TRUNCATED)
         if end > self._start + len(self._data):
             self._start = self.at
             self._data = self.file.read(self.at, min(max(size, 1 << 20), self.file.size - self.at))
@@ -83,7 +83,7 @@ class _Cursor:
         try:
             return data.decode("utf-8", "strict" if strict else "backslashreplace")
         except UnicodeDecodeError:
-            raise bad(self.file.path, f"the name {shown(data)} is no UTF-8.", _HINT) from None
+            raise bad_file(self.file.path, f"the name {shown(data)} is no UTF-8.", _HINT) from None
 
     def value(self, kind: int, depth: int = 0) -> Any:
         if kind == _STRING:
@@ -91,54 +91,54 @@ class _Cursor:
         if kind == _ARRAY and depth < 4:
             inner, count = self.number("I"), self.number("Q")
             if count > self.file.size:
-                raise bad(self.file.path, f"an array of its header has {count} entries.", WHOLE)
+                raise bad_file(self.file.path, f"an array of its header has {count} entries.", TRUNCATED)
             if inner in _SCALARS and inner not in (_STRING, _ARRAY):
                 code = f"<{count}{_SCALARS[inner]}"
                 return [_finite(x) for x in struct.unpack(code, self.take(struct.calcsize(code)))]
             return [self.value(inner, depth + 1) for _ in range(count)]
         if kind in _SCALARS and kind != _ARRAY:
             return _finite(self.number(_SCALARS[kind]))
-        raise bad(self.file.path, f"its header has a value of type {kind}.", _HINT)
+        raise bad_file(self.file.path, f"its header has a value of type {kind}.", _HINT)
 
 
 def read(path: Path) -> Source:
     """All tensors; those of quantised blocks as uint8, with a row's bytes in place of its elements."""
-    with Opened(path) as file:
+    with OpenFile(path) as file:
         cursor = _Cursor(file)
         magic, version = cursor.take(4), cursor.number("I")
         if magic != b"GGUF" or version not in (2, 3):
-            raise bad(path, f"it begins with {magic!r} and version {version}.", _HINT)
+            raise bad_file(path, f"it begins with {magic!r} and version {version}.", _HINT)
         count, pairs = cursor.number("Q"), cursor.number("Q")
         metadata: dict[str, Any] = {}
         for _ in range(pairs):
             key = cursor.text()
             if key in metadata:
-                raise bad(path, f"the key {shown(key)} is there twice.", _HINT)
+                raise bad_file(path, f"the key {shown(key)} is there twice.", _HINT)
             metadata[key] = cursor.value(cursor.number("I"))
         told = [_tensor(cursor) for _ in range(count)]
         alignment = metadata.get("general.alignment", 32)
         if type(alignment) is not int or not 8 <= alignment <= 1 << 20 or alignment % 8:
-            raise bad(path, f"its alignment is {shown(alignment)}.", _HINT)
+            raise bad_file(path, f"its alignment is {shown(alignment)}.", _HINT)
         first = -(-cursor.at // alignment) * alignment
-        entries: dict[str, Entry] = {}
+        entries: dict[str, StoredTensor] = {}
         for name, kind, shape, offset in told:
             if name in entries or offset % alignment:
-                raise bad(path, "it is there twice, or not aligned.", _HINT, name)
+                raise bad_file(path, "it is there twice, or not aligned.", _HINT, name)
             element, stored = _stored(kind, shape, path, name)
-            entry = one_segment(file, first + offset, bytes_of(element, stored), name, element, stored)
+            entry = contiguous_tensor(file, first + offset, nbytes(element, stored), name, element, stored)
             entries[name] = entry._replace(packing=_BLOCKS[kind][0] if kind in _BLOCKS else None)
-    check_apart(entries.values(), path)
+    check_disjoint(entries.values(), path)
     packed = {name: entry.packing for name, entry in entries.items() if entry.packing is not None}
     if packed:
         metadata.setdefault(PACKINGS, packed)
-    entries = with_told(entries, metadata.pop("relayout", None), path)
+    entries = with_records_json(entries, metadata.pop("relayout", None), path)
     return Source(path, "gguf", entries, metadata)
 
 
 def _tensor(cursor: _Cursor) -> tuple[str, int, tuple[int, ...], int]:
     name, rank = cursor.text(), cursor.number("I")
     if rank > MAX_DIMS:
-        raise bad(cursor.file.path, f"it has {rank} dimensions.", _HINT, name)
+        raise bad_file(cursor.file.path, f"it has {rank} dimensions.", _HINT, name)
     dims = tuple([cursor.number("Q") for _ in range(rank)])
     return name, cursor.number("I"), dims[::-1], cursor.number("Q")
 
@@ -148,10 +148,10 @@ def _stored(kind: int, shape: tuple[int, ...], path: Path, name: str) -> tuple[E
         element = ELEMENTS[_PLAIN[kind]]
         return element, checked_shape(shape, element, path, name)
     if kind not in _BLOCKS:
-        raise bad(path, f"its type has the number {kind}, which is not known.", _HINT, name)
+        raise bad_file(path, f"its type has the number {kind}, which is not known.", _HINT, name)
     _, elements, size = _BLOCKS[kind]
     if not shape or shape[-1] % elements:
-        raise bad(path, f"its rows of {shown(shape[-1:])} are no whole blocks of {elements}.", _HINT, name)
+        raise bad_file(path, f"its rows of {shown(shape[-1:])} are no whole blocks of {elements}.", _HINT, name)
     element = ELEMENTS["uint8"]
     return element, checked_shape((*shape[:-1], shape[-1] // elements * size), element, path, name)
 

@@ -10,9 +10,9 @@ from typing import Any
 from ...elements.types import ELEMENTS, Element, storage_dtype
 from ...errors import shown
 from ...layout.layout import Layout
-from ..entry import Destination, Entry, Planned, Segment, Source, bad, bytes_of
-from ..reading import Opened, checked_shape, one_segment, with_records
-from ..record import Record
+from ..contents import Destination, PlannedTensor, Segment, Source, StoredTensor, bad_file, nbytes
+from ..reading import OpenFile, checked_shape, contiguous_tensor, with_records
+from ..record import LayoutRecord
 from ..sidecar import read_sidecar, with_sidecar
 
 MAGIC = b"\x93NUMPY"
@@ -31,31 +31,31 @@ _NATIVE |= {"V1": "uint8", "V2": "uint16"}
 
 def read(path: Path) -> Source:
     """The one tensor, named as the file is."""
-    with Opened(path) as file:
-        entry = entry_at(file, 0, file.size, path.stem)
+    with OpenFile(path) as file:
+        entry = read_array(file, 0, file.size, path.stem)
     records, metadata = read_sidecar(path, [entry.name])
     return Source(path, "npy", with_records({entry.name: entry}, records), metadata)
 
 
-def entry_at(file: Opened, start: int, size: int, name: str) -> Entry:
+def read_array(file: OpenFile, start: int, size: int, name: str) -> StoredTensor:
     """The array in ``size`` bytes of a file from ``start`` on, header included."""
     hint = "write it again with numpy.save(file, numpy.ascontiguousarray(x))"
     first = file.read(start, min(12, size))
     if len(first) < 12 or first[:6] != MAGIC or first[6] not in (1, 2, 3) or first[7]:
-        raise bad(file.path, f"it begins with {first[:8]!r}: that is no .npy of version 1 to 3.", hint, name)
+        raise bad_file(file.path, f"it begins with {first[:8]!r}: that is no .npy of version 1 to 3.", hint, name)
     width = 2 if first[6] == 1 else 4
     length = int.from_bytes(first[8 : 8 + width], "little")
     data = 8 + width + length
     if length > HEADER_LIMIT or data > size:
-        raise bad(file.path, f"its header has {length} bytes, and the file {size}.", hint, name)
+        raise bad_file(file.path, f"its header has {length} bytes, and the file {size}.", hint, name)
     text = file.read(start + 8 + width, length)
     descr, fortran, shape = _header(text, first[6], file.path, name)
     kind = _element_of(descr, file.path, name)
     sizes = checked_shape(shape, kind, file.path, name)
     stored = sizes[::-1] if fortran else sizes
-    entry = one_segment(file, start + data, size - data, name, kind, stored)
+    entry = contiguous_tensor(file, start + data, size - data, name, kind, stored)
     if fortran and len(sizes) > 1:
-        entry = entry._replace(record=Record.of(Layout.col_major(sizes), sizes), arranged=True)
+        entry = entry._replace(record=LayoutRecord.of(Layout.col_major(sizes), sizes), layout_from_container=True)
     return entry
 
 
@@ -63,15 +63,15 @@ def _header(text: bytes, version: int, file: Path, name: str) -> tuple[Any, bool
     """Type, order and shape as the header says them."""
     hint = "write it again with numpy.save"
     if b"\\" in text:
-        raise bad(file, "its header has escapes.", hint, name)
+        raise bad_file(file, "its header has escapes.", hint, name)
     try:
         told = ast.literal_eval(text.decode("utf-8" if version == 3 else "latin-1").strip())
     except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
-        raise bad(file, "its header is no dictionary of Python.", hint, name) from None
+        raise bad_file(file, "its header is no dictionary of Python.", hint, name) from None
     if not isinstance(told, dict) or set(told) != {"descr", "fortran_order", "shape"}:
-        raise bad(file, f"its header is {shown(told)}.", hint, name)
+        raise bad_file(file, f"its header is {shown(told)}.", hint, name)
     if not isinstance(told["fortran_order"], bool) or not isinstance(told["shape"], tuple):
-        raise bad(file, f"its header is {shown(told)}.", hint, name)
+        raise bad_file(file, f"its header is {shown(told)}.", hint, name)
     return told["descr"], told["fortran_order"], told["shape"]
 
 
@@ -81,13 +81,13 @@ def _element_of(descr: Any, file: Path, name: str) -> Element:
         if found is not None and (descr[0] in "<|=" or (descr[0] == ">" and ELEMENTS[found].bits == 8)):
             return ELEMENTS[found]
         if found is not None and descr[0] == ">":
-            raise bad(
+            raise bad_file(
                 file,
                 f"its elements are big-endian ({descr}).",
                 f"numpy.save(file, x.astype('<{descr[1:]}')) turns the bytes round",
                 name,
             )
-    raise bad(
+    raise bad_file(
         file,
         f"its elements are {shown(descr)}, no numbers of one type.",
         "save each field, or each number, as an array of its own",
@@ -98,18 +98,18 @@ def _element_of(descr: Any, file: Path, name: str) -> Element:
 # ---- writing ---------------------------------------------------------------------------------------------
 
 
-def plan(path: Path, planned: Sequence[Planned], metadata: Mapping[str, Any] | None = None) -> Destination:
+def plan(path: Path, planned: Sequence[PlannedTensor], metadata: Mapping[str, Any] | None = None) -> Destination:
     """One tensor, and its record in a sidecar."""
     if len(planned) != 1:
-        raise bad(path, f"a .npy file holds one tensor, not {len(planned)}.", "write .npz or .safetensors")
-    stored = as_numpy(planned[0])
-    header = header_of(stored.element, stored.shape)
-    size = bytes_of(stored.element, stored.shape)
+        raise bad_file(path, f"a .npy file holds one tensor, not {len(planned)}.", "write .npz or .safetensors")
+    stored = with_numpy_dtype(planned[0])
+    header = npy_header(stored.element, stored.shape)
+    size = nbytes(stored.element, stored.shape)
     whole = Destination({path: (len(header) + size, {0: header})}, {stored.name: (Segment(path, len(header), size),)})
     return with_sidecar(whole, path, [stored], metadata)
 
 
-def header_of(kind: Element, shape: tuple[int, ...]) -> bytes:
+def npy_header(kind: Element, shape: tuple[int, ...]) -> bytes:
     """The header of an array in C order; the data behind it begins at a multiple of 64 bytes."""
     descr = storage_dtype(kind).newbyteorder("<").str
     text = f"{{'descr': {descr!r}, 'fortran_order': False, 'shape': {shape!r}, }}".encode()
@@ -118,22 +118,22 @@ def header_of(kind: Element, shape: tuple[int, ...]) -> bytes:
     return MAGIC + b"\1\0" + length.to_bytes(2, "little") + text + b" " * room + b"\n"
 
 
-def as_numpy(p: Planned) -> Planned:
+def with_numpy_dtype(p: PlannedTensor) -> PlannedTensor:
     """What numpy reads: types that it lacks become the unsigned integers of their bits, and the record names them."""
     kind = p.element.underlying
-    return p if kind.name in _NATIVE.values() and kind == p.element else as_bits(p)
+    return p if kind.name in _NATIVE.values() and kind == p.element else with_bits_dtype(p)
 
 
-def as_bits(p: Planned) -> Planned:
+def with_bits_dtype(p: PlannedTensor) -> PlannedTensor:
     """The same bytes as unsigned integers, or as bytes where there are none so wide. The record names the type."""
     from ...elements.interface import Plain
 
     kind = p.element
-    record = p.record or Record.of(Layout.row_major(p.shape), p.shape, Plain(kind.underlying))
+    record = p.record or LayoutRecord.of(Layout.row_major(p.shape), p.shape, Plain(kind.underlying))
     if record.interface is None:
         record = record._replace(interface={"element": kind.underlying.name})
     if kind.bits in (8, 16, 32, 64):
         return p._replace(element=ELEMENTS[f"uint{kind.bits}"], record=record)
     whole = p.shape[-1] * kind.bits if p.shape else 1
-    shape = (*p.shape[:-1], whole // 8) if whole % 8 == 0 else (bytes_of(kind, p.shape),)
+    shape = (*p.shape[:-1], whole // 8) if whole % 8 == 0 else (nbytes(kind, p.shape),)
     return p._replace(element=ELEMENTS["uint8"], shape=shape, record=record)

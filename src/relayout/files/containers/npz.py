@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...errors import LayoutError, shown
-from ..entry import Checksum, Destination, Entry, Planned, Segment, Source, bad, bytes_of
-from ..reading import WHOLE, Opened, check_apart, with_records
+from ..contents import Checksum, Destination, PlannedTensor, Segment, Source, StoredTensor, bad_file, nbytes
+from ..reading import TRUNCATED, OpenFile, check_disjoint, with_records
 from ..sidecar import read_sidecar, with_sidecar
-from .npy import ALIGNMENT, as_numpy, entry_at, header_of
+from .npy import ALIGNMENT, npy_header, read_array, with_numpy_dtype
 
 _LOCAL = struct.Struct("<4s5H3I2H")
 _CENTRAL = struct.Struct("<4s6H3I5H2I")
@@ -31,19 +31,19 @@ _WIDE, _MANY = 0xFFFFFFFF, 0xFFFF
 
 def read(path: Path) -> Source:
     """All arrays by name, without their ``.npy``."""
-    entries: dict[str, Entry] = {}
-    with Opened(path) as file:
+    entries: dict[str, StoredTensor] = {}
+    with OpenFile(path) as file:
         for member in _members(file):
             name = member.filename.removesuffix(".npy")
             if name in entries:
-                raise bad(path, "the archive has it twice.", "write the archive again", name)
+                raise bad_file(path, "the archive has it twice.", "write the archive again", name)
             entries[name] = _entry(file, member, name)
-    check_apart(entries.values(), path)
+    check_disjoint(entries.values(), path)
     records, metadata = read_sidecar(path, entries)
     return Source(path, "npz", with_records(entries, records), metadata)
 
 
-def _members(file: Opened) -> list[zipfile.ZipInfo]:
+def _members(file: OpenFile) -> list[zipfile.ZipInfo]:
     try:
         with zipfile.ZipFile(_Stream(file)) as archive:
             return list(archive.infolist())
@@ -51,28 +51,30 @@ def _members(file: Opened) -> list[zipfile.ZipInfo]:
         raise
     # What zipfile lets through from broken archives, and from features of zip that it lacks.
     except (zipfile.BadZipFile, NotImplementedError, struct.error, ValueError, OverflowError, IndexError) as error:
-        raise bad(file.path, f"it is no zip archive: {shown(str(error))}.", WHOLE) from None
+        raise bad_file(file.path, f"it is no zip archive: {shown(str(error))}.", TRUNCATED) from None
 
 
-def _entry(file: Opened, member: zipfile.ZipInfo, name: str) -> Entry:
+def _entry(file: OpenFile, member: zipfile.ZipInfo, name: str) -> StoredTensor:
     plain = "write it with numpy.savez, which does not compress"
     if not member.filename.endswith(".npy"):
-        raise bad(file.path, f"the member {shown(member.filename)} is no .npy.", "take it out of the archive", name)
+        raise bad_file(
+            file.path, f"the member {shown(member.filename)} is no .npy.", "take it out of the archive", name
+        )
     if member.compress_type != zipfile.ZIP_STORED or member.file_size != member.compress_size:
-        raise bad(file.path, "it is compressed, and cannot be used in place.", plain, name)
+        raise bad_file(file.path, "it is compressed, and cannot be used in place.", plain, name)
     if member.flag_bits & _ENCRYPTED:
-        raise bad(file.path, "it is encrypted.", plain, name)
+        raise bad_file(file.path, "it is encrypted.", plain, name)
     local = _LOCAL.unpack(file.read(member.header_offset, _LOCAL.size, "a member's header"))
     start = member.header_offset + _LOCAL.size + local[9] + local[10]
     if local[0] != b"PK\3\4" or start + member.file_size > file.size:
-        raise bad(file.path, "it is not where the archive says.", WHOLE, name)
-    return entry_at(file, start, member.file_size, name)
+        raise bad_file(file.path, "it is not where the archive says.", TRUNCATED, name)
+    return read_array(file, start, member.file_size, name)
 
 
 class _Stream:
     """What ``zipfile`` needs to read a directory; the directory is held against the limit for headers."""
 
-    def __init__(self, file: Opened) -> None:
+    def __init__(self, file: OpenFile) -> None:
         self._file, self._at = file, 0
 
     def seekable(self) -> bool:
@@ -105,10 +107,10 @@ class _Member(NamedTuple):
     size: int
 
 
-def plan(path: Path, planned: Sequence[Planned], metadata: Mapping[str, Any] | None = None) -> Destination:
+def plan(path: Path, planned: Sequence[PlannedTensor], metadata: Mapping[str, Any] | None = None) -> Destination:
     """An archive without compression, its data on multiples of 64 bytes; with zip64 only where it is needed."""
-    stored = [as_numpy(p) for p in planned]
-    total = sum([bytes_of(p.element, p.shape) + len(p.name.encode()) * 2 + 1024 for p in stored])
+    stored = [with_numpy_dtype(p) for p in planned]
+    total = sum([nbytes(p.element, p.shape) + len(p.name.encode()) * 2 + 1024 for p in stored])
     large = total >= _WIDE or len(stored) >= _MANY
     parts: dict[int, bytes] = {}
     entries: dict[str, tuple[Segment, ...]] = {}
@@ -116,9 +118,9 @@ def plan(path: Path, planned: Sequence[Planned], metadata: Mapping[str, Any] | N
     at = 0
     for p in stored:
         if p.name in entries or "\0" in p.name or len(p.name.encode()) > MAX_NAME:
-            raise bad(path, "the name is taken, or none for a zip archive.", "rename the tensor", p.name)
-        header, name = header_of(p.element, p.shape), f"{p.name}.npy".encode()
-        size = bytes_of(p.element, p.shape)
+            raise bad_file(path, "the name is pop_object, or none for a zip archive.", "rename the tensor", p.name)
+        header, name = npy_header(p.element, p.shape), f"{p.name}.npy".encode()
+        size = nbytes(p.element, p.shape)
         front = _front(name, len(header) + size, at, large)
         start = at + len(front)
         parts[at] = front + header

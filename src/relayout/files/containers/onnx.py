@@ -8,8 +8,8 @@ from typing import Any
 
 from ...elements.types import ELEMENTS, Element, storage_dtype
 from ...errors import shown
-from ..entry import Entry, Segment, Source, bad, bytes_of
-from ..reading import HEADER_LIMIT, WHOLE, Opened, checked_shape, inside, with_told
+from ..contents import Segment, Source, StoredTensor, bad_file, nbytes
+from ..reading import HEADER_LIMIT, TRUNCATED, OpenFile, checked_shape, sibling, with_records_json
 from .protobuf import BYTES, FIXED32, FIXED64, VARINT, Field, Message
 
 # Numbers of fields.
@@ -30,9 +30,9 @@ _TYPED = (_FLOATS, _INT32, _INT64, _DOUBLES, _UINT64)
 
 def read(path: Path) -> Source:
     """All initializers of the main graph by name; metadata are the model's ``metadata_props``."""
-    entries: dict[str, Entry] = {}
+    entries: dict[str, StoredTensor] = {}
     metadata: dict[str, str] = {}
-    with Opened(path) as file:
+    with OpenFile(path) as file:
         model = Message(file)
         known = False
         for part in model.fields(0, file.size):
@@ -45,11 +45,11 @@ def read(path: Path) -> Source:
                     if inner.number == _INITIALIZER and inner.wire == BYTES:
                         entry = _tensor(model, inner)
                         if entry.name in entries:
-                            raise bad(path, "the model has it twice.", _HINT, entry.name)
+                            raise bad_file(path, "the model has it twice.", _HINT, entry.name)
                         entries[entry.name] = entry
         if not known:
-            raise bad(path, "it has no graph: it is no ONNX model.", _HINT)
-    entries = with_told(entries, metadata.pop("relayout", None), path)
+            raise bad_file(path, "it has no graph: it is no ONNX model.", _HINT)
+    entries = with_records_json(entries, metadata.pop("relayout", None), path)
     return Source(path, "onnx", entries, metadata)
 
 
@@ -61,7 +61,7 @@ def _pair(model: Message, part: Field) -> tuple[str, str]:
     return found[1], found[2]
 
 
-def _tensor(model: Message, part: Field) -> Entry:
+def _tensor(model: Message, part: Field) -> StoredTensor:
     path = model.file.path
     dims: list[int] = []
     kind, external, name = 0, 0, ""
@@ -74,7 +74,7 @@ def _tensor(model: Message, part: Field) -> Entry:
             for size in values:
                 dims.append(size)
                 if len(dims) > 64:
-                    raise bad(path, "it has more than 64 dimensions.", _HINT, name)
+                    raise bad_file(path, "it has more than 64 dimensions.", _HINT, name)
         elif field.number in (_TYPE, _LOCATION) and field.wire == VARINT:
             kind, external = (field.value, external) if field.number == _TYPE else (kind, field.value)
         elif field.number == _NAME and field.wire == BYTES:
@@ -88,34 +88,34 @@ def _tensor(model: Message, part: Field) -> Entry:
             typed.setdefault(field.number, []).append(field)
     element = ELEMENTS.get(_TYPES.get(kind, ""))
     if element is None:
-        raise bad(path, f"its type is {_TYPES.get(kind, kind)}.", "take it out of the initializers", name)
+        raise bad_file(path, f"its type is {_TYPES.get(kind, kind)}.", "take it out of the initializers", name)
     shape = checked_shape(dims, element, path, name)
-    size = bytes_of(element, shape)
+    size = nbytes(element, shape)
     if external == 1:
-        return Entry(name, element, shape, (_external(path, places, size, name),))
+        return StoredTensor(name, element, shape, (_external(path, places, size, name),))
     if raw is not None:
         if raw.end - raw.start != size:
             what = f"{shown(shape)} of {element.name} needs {size} bytes, and it has {raw.end - raw.start}."
-            raise bad(path, what, WHOLE, name)
-        return Entry(name, element, shape, (Segment(path, raw.start, size),))
-    return _typed(model, Entry(name, element, shape, ()), typed, size)
+            raise bad_file(path, what, TRUNCATED, name)
+        return StoredTensor(name, element, shape, (Segment(path, raw.start, size),))
+    return _typed(model, StoredTensor(name, element, shape, ()), typed, size)
 
 
 def _external(path: Path, places: dict[str, str], size: int, name: str) -> Segment:
     """Bytes of a file in the model's folder, and nowhere else."""
     said = (places.get("offset", "0"), places.get("length", str(size)))
     if not all(text.isascii() and text.isdigit() and len(text) < 20 for text in said):
-        raise bad(path, f"its external data have offset and length {shown(said)}.", _HINT, name)
+        raise bad_file(path, f"its external data have offset and length {shown(said)}.", _HINT, name)
     start, length = map(int, said)
-    file = inside(path, places.get("location"))
-    with Opened(file) as opened:
+    file = sibling(path, places.get("location"))
+    with OpenFile(file) as opened:
         if length != size or start + size > opened.size:
             what = f"it needs {size} bytes, is given {length} from {start} on, and {file.name} has {opened.size}."
-            raise bad(path, what, WHOLE, name)
+            raise bad_file(path, what, TRUNCATED, name)
     return Segment(file, start, size)
 
 
-def _typed(model: Message, entry: Entry, fields: dict[int, list[Field]], size: int) -> Entry:
+def _typed(model: Message, entry: StoredTensor, fields: dict[int, list[Field]], size: int) -> StoredTensor:
     """Data in fields of their own type: fixed-width ones in place, numbers of varying length decoded."""
     kind: Element = entry.element
     number = _IN_PLACE.get(kind.name, _AS_VARINTS.get(kind.name, _INT32))
@@ -129,10 +129,12 @@ def _typed(model: Message, entry: Entry, fields: dict[int, list[Field]], size: i
     count = size if kind.bits < 8 else size // kind.bytes
     if kind.name in _IN_PLACE or held > HEADER_LIMIT or held < count or size > HEADER_LIMIT:
         what = f"its {held} bytes of numbers are no {shown(entry.shape)} of {kind.name}, or too many."
-        raise bad(path, what, "keep it in raw_data: onnx.numpy_helper.from_array", entry.name)
+        raise bad_file(path, what, "keep it in raw_data: onnx.numpy_helper.from_array", entry.name)
     values = [x for f in found for x in ([f.value] if f.wire == VARINT else model.varints(f.start, f.end))]
     if len(values) != count:
-        raise bad(path, f"it has {len(values)} numbers, and {shown(entry.shape)} needs {count}.", WHOLE, entry.name)
+        raise bad_file(
+            path, f"it has {len(values)} numbers, and {shown(entry.shape)} needs {count}.", TRUNCATED, entry.name
+        )
     return entry._replace(inline=_packed(values, kind))
 
 

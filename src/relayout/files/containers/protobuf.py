@@ -1,4 +1,4 @@
-"""The fields of a message in Protocol Buffers' wire format, found in place."""
+"""The fields of a message in Protocol ThreadBuffers' wire format, found in place."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import mmap
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ..entry import bad
-from ..reading import HEADER_LIMIT, WHOLE, Opened
+from ..contents import bad_file
+from ..reading import HEADER_LIMIT, TRUNCATED, OpenFile
 
 MAX_FIELDS = 1 << 22
 """No more fields are looked at in one file."""
@@ -28,7 +28,7 @@ class Field(NamedTuple):
 class Message:
     """A file that is one message; nothing is read but what is asked for."""
 
-    def __init__(self, file: Opened) -> None:
+    def __init__(self, file: OpenFile) -> None:
         self.file = file
         self._data = mmap.mmap(file.descriptor, file.size, access=mmap.ACCESS_READ) if file.size else b""
         self._left = MAX_FIELDS
@@ -38,7 +38,7 @@ class Message:
         while start < end:
             self._left -= 1
             if self._left < 0:
-                raise bad(self.file.path, f"it has more than {MAX_FIELDS} fields.", "split the model")
+                raise bad_file(self.file.path, f"it has more than {MAX_FIELDS} fields.", "split the model")
             tag, at = self._varint(start, end)
             number, wire = tag >> 3, tag & 7
             value = 0
@@ -65,7 +65,7 @@ class Message:
         """The bytes of a field that is no tensor's data; refused where they are many."""
         if field.end - field.start > HEADER_LIMIT:
             what = f"a field of it has {field.end - field.start} bytes, and the limit is {HEADER_LIMIT}."
-            raise bad(self.file.path, what, "keep large tensors in raw_data")
+            raise bad_file(self.file.path, what, "keep large tensors in raw_data")
         return self._data[field.start : field.end]
 
     def text(self, field: Field) -> str:
@@ -84,4 +84,4 @@ class Message:
         raise self._broken(at)
 
     def _broken(self, at: int) -> Exception:
-        return bad(self.file.path, f"it is no Protocol Buffers message: byte {at} does not fit.", WHOLE)
+        return bad_file(self.file.path, f"it is no Protocol ThreadBuffers message: byte {at} does not fit.", TRUNCATED)

@@ -9,17 +9,17 @@ from typing import Any
 from ...elements.types import ELEMENTS, element
 from ...errors import LayoutError, shown
 from ...layout.layout import Layout
-from ..entry import FROM_TORCH, Destination, Entry, Planned, Segment, Source, bad, bytes_of
-from ..reading import Opened
-from ..record import Record
-from ..sidecar import read_sidecar, sidecar_of, with_sidecar
-from .npy import as_bits
+from ..contents import FROM_TORCH, Destination, PlannedTensor, Segment, Source, StoredTensor, bad_file, nbytes
+from ..reading import OpenFile
+from ..record import LayoutRecord
+from ..sidecar import read_sidecar, sidecar_path, with_sidecar
+from .npy import with_bits_dtype
 
 
 def read(path: Path, dtype: Any = None, shape: Any = None, layout: Any = None) -> Source:
     """The one tensor: of that type, logical shape and layout (row-major if none), else as its sidecar says."""
     name = path.stem
-    with Opened(path) as file:
+    with OpenFile(path) as file:
         size = file.size
         first = file.read(0, min(size, 4))
     records, metadata = read_sidecar(path, [name])
@@ -27,52 +27,54 @@ def read(path: Path, dtype: Any = None, shape: Any = None, layout: Any = None) -
     said = dtype is not None or shape is not None or layout is not None
     if said:
         if record is not None:
-            raise bad(path, "its sidecar tells what it holds.", "leave out dtype, shape and layout", name)
+            raise bad_file(path, "its sidecar tells what it holds.", "leave out dtype, shape and layout", name)
         record = _said(path, dtype, shape, layout)
     if record is None and first == b"PK\3\4":
-        raise bad(path, "it is a zip archive, as PyTorch writes them.", FROM_TORCH)
+        raise bad_file(path, "it is a zip archive, as PyTorch writes them.", FROM_TORCH)
     if record is None or record.interface is None:
-        hint = f"say the dtype and the shape, and the layout if it has one; or put a record into {sidecar_of(path)}"
-        raise bad(path, "nothing tells what it holds.", hint, name)
+        hint = f"say the dtype and the shape, and the layout if it has one; or put a record into {sidecar_path(path)}"
+        raise bad_file(path, "nothing tells what it holds.", hint, name)
     kind = ELEMENTS[record.interface["element"]].underlying
     stored = kind if kind.bits % 8 == 0 else ELEMENTS["uint8"]
     if size % stored.bytes:
-        raise bad(path, f"its {size} bytes are no whole number of {stored.name}.", "look at the dtype", name)
-    entry = Entry(name, stored, (size // stored.bytes,), (Segment(path, 0, size),), record)
+        raise bad_file(path, f"its {size} bytes are no whole number of {stored.name}.", "look at the dtype", name)
+    entry = StoredTensor(name, stored, (size // stored.bytes,), (Segment(path, 0, size),), record)
     if said:
         _check(path, record, entry)
     _ = entry.layout
     return Source(path, "raw", {name: entry}, metadata)
 
 
-def _check(path: Path, record: Record, entry: Entry) -> None:
+def _check(path: Path, record: LayoutRecord, entry: StoredTensor) -> None:
     """Refuse what the caller says if the bytes are not as many."""
     try:
-        record.placed(entry.element, entry.size)
+        record.stored_layout(entry.element, entry.size)
     except LayoutError as error:
-        raise bad(path, error.message, "say the dtype, the shape and the layout that it has", entry.name) from None
+        raise bad_file(path, error.message, "say the dtype, the shape and the layout that it has", entry.name) from None
 
 
-def _said(path: Path, dtype: Any, shape: Any, layout: Any) -> Record:
+def _said(path: Path, dtype: Any, shape: Any, layout: Any) -> LayoutRecord:
     from ...elements.interface import Plain
 
     if dtype is None or shape is None:
         missing = "dtype" if dtype is None else "shape"
-        raise bad(path, f"a raw file does not tell its {missing}.", f"say the {missing}, or open it with a sidecar")
+        raise bad_file(
+            path, f"a raw file does not tell its {missing}.", f"say the {missing}, or open it with a sidecar"
+        )
     sizes = tuple(shape) if isinstance(shape, Sequence) else (shape,)
     try:
         means = Plain(element(dtype))
-        return Record.from_json(
-            Record.of(Layout.row_major(sizes) if layout is None else layout, sizes, means).to_json()
+        return LayoutRecord.from_json(
+            LayoutRecord.of(Layout.row_major(sizes) if layout is None else layout, sizes, means).to_json()
         )
     except LayoutError as error:
-        raise bad(path, f"dtype {shown(dtype)} and shape {shown(shape)}: {error.message}", error.hint) from None
+        raise bad_file(path, f"dtype {shown(dtype)} and shape {shown(shape)}: {error.message}", error.hint) from None
 
 
-def plan(path: Path, planned: Sequence[Planned], metadata: Mapping[str, Any] | None = None) -> Destination:
+def plan(path: Path, planned: Sequence[PlannedTensor], metadata: Mapping[str, Any] | None = None) -> Destination:
     """One tensor's bytes, and the sidecar that tells what they are."""
     if len(planned) != 1:
-        raise bad(path, f"a raw file holds one tensor, not {len(planned)}.", "write .npz or .safetensors")
-    told = as_bits(planned[0])
-    size = bytes_of(told.element, told.shape)
+        raise bad_file(path, f"a raw file holds one tensor, not {len(planned)}.", "write .npz or .safetensors")
+    told = with_bits_dtype(planned[0])
+    size = nbytes(told.element, told.shape)
     return with_sidecar(Destination({path: (size, {})}, {told.name: (Segment(path, 0, size),)}), path, [told], metadata)

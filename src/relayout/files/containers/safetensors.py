@@ -9,20 +9,20 @@ from typing import Any
 
 from ...elements.types import ELEMENTS, Element
 from ...errors import shown
-from ..entry import Destination, Entry, Planned, Segment, Source, bad, bytes_of
+from ..contents import Destination, PlannedTensor, Segment, Source, StoredTensor, bad_file, nbytes
 from ..reading import (
     HEADER_LIMIT,
-    WHOLE,
-    Opened,
+    TRUNCATED,
+    OpenFile,
     checked_shape,
-    inside,
-    one_segment,
+    contiguous_tensor,
+    pop_object,
     read_text,
+    sibling,
     strict_json,
-    taken,
-    with_told,
+    with_records_json,
 )
-from .npy import as_bits
+from .npy import with_bits_dtype
 
 INDEX = ".safetensors.index.json"
 OF_INDEX = "relayout.index"
@@ -72,19 +72,21 @@ def read_shards(path: Path) -> Source:
     told = strict_json(read_text(path), path, "the index")
     places = told.get("weight_map") if isinstance(told, dict) else None
     if not isinstance(places, dict) or not all(isinstance(file, str) for file in places.values()):
-        raise bad(path, "it has no weight_map of names to files.", "write the index again")
-    found: dict[str, Entry] = {}
+        raise bad_file(path, "it has no weight_map of names to files.", "write the index again")
+    found: dict[str, StoredTensor] = {}
     metadata: dict[str, Any] = {}
     for file in dict.fromkeys(places.values()):
-        entries, own = _file(inside(path, file))
+        entries, own = _file(sibling(path, file))
         strays = [name for name in entries if places.get(name) != file]
         if strays:
-            raise bad(path, f"the index does not say that it is in {shown(file)}.", "write the index again", strays[0])
+            raise bad_file(
+                path, f"the index does not say that it is in {shown(file)}.", "write the index again", strays[0]
+            )
         found |= entries
         metadata = own | metadata
     missing = [name for name in places if name not in found]
     if missing:
-        raise bad(path, f"it is not in {shown(places[missing[0]])}.", "write the index again", missing[0])
+        raise bad_file(path, f"it is not in {shown(places[missing[0]])}.", "write the index again", missing[0])
     own = told.get("metadata")
     others = {key: x for key, x in own.items() if key != "total_size"} if isinstance(own, dict) else {}
     return Source(
@@ -92,45 +94,45 @@ def read_shards(path: Path) -> Source:
     )
 
 
-def _file(path: Path) -> tuple[dict[str, Entry], dict[str, str]]:
-    with Opened(path) as file:
+def _file(path: Path) -> tuple[dict[str, StoredTensor], dict[str, str]]:
+    with OpenFile(path) as file:
         length = int.from_bytes(file.read(0, 8), "little")
         header = strict_json(file.read(8, length), path)
         if not isinstance(header, dict):
-            raise bad(path, "its header is no JSON object.", _HINT)
+            raise bad_file(path, "its header is no JSON object.", _HINT)
         metadata = header.pop("__metadata__", {})
         if not isinstance(metadata, dict) or not all(isinstance(x, str) for x in metadata.values()):
-            raise bad(path, "its __metadata__ are not texts by name.", _HINT)
+            raise bad_file(path, "its __metadata__ are not texts by name.", _HINT)
         entries = {name: _entry(file, 8 + length, name, told) for name, told in header.items()}
         reached = 8 + length
         for entry in sorted(entries.values(), key=lambda e: (e.segments[0].start, e.segments[0].size)):
             if entry.segments[0].start != reached:
                 what = "overlaps another tensor" if entry.segments[0].start < reached else "leaves a hole before it"
-                raise bad(path, f"it {what}.", _HINT, entry.name)
+                raise bad_file(path, f"it {what}.", _HINT, entry.name)
             reached += entry.segments[0].size
         if reached != file.size:
-            raise bad(path, f"its tensors end at byte {reached}, and the file at {file.size}.", WHOLE)
-    return with_told(entries, metadata.pop("relayout", None), path), metadata
+            raise bad_file(path, f"its tensors end at byte {reached}, and the file at {file.size}.", TRUNCATED)
+    return with_records_json(entries, metadata.pop("relayout", None), path), metadata
 
 
-def _entry(file: Opened, data: int, name: str, told: Any) -> Entry:
+def _entry(file: OpenFile, data: int, name: str, told: Any) -> StoredTensor:
     if not isinstance(told, dict) or set(told) != {"dtype", "shape", "data_offsets"}:
-        raise bad(file.path, f"the header says {shown(told)} of it.", _HINT, name)
+        raise bad_file(file.path, f"the header says {shown(told)} of it.", _HINT, name)
     kind = _TYPES.get(told["dtype"]) if isinstance(told["dtype"], str) else None
     if kind is None:
-        raise bad(file.path, f"its dtype is {shown(told['dtype'])}.", f"known: {', '.join(_TYPES)}", name)
+        raise bad_file(file.path, f"its dtype is {shown(told['dtype'])}.", f"known: {', '.join(_TYPES)}", name)
     element = ELEMENTS[kind]
     shape = checked_shape(told["shape"], element, file.path, name)
     ends = told["data_offsets"]
     if not isinstance(ends, list) or len(ends) != 2 or not all(type(x) is int and 0 <= x < 1 << 63 for x in ends):
-        raise bad(file.path, f"its data_offsets are {shown(ends)}.", _HINT, name)
-    return one_segment(file, data + ends[0], ends[1] - ends[0], name, element, shape)
+        raise bad_file(file.path, f"its data_offsets are {shown(ends)}.", _HINT, name)
+    return contiguous_tensor(file, data + ends[0], ends[1] - ends[0], name, element, shape)
 
 
 # ---- writing ---------------------------------------------------------------------------------------------
 
 
-def plan(path: Path, planned: Sequence[Planned], metadata: Mapping[str, Any] | None = None) -> Destination:
+def plan(path: Path, planned: Sequence[PlannedTensor], metadata: Mapping[str, Any] | None = None) -> Destination:
     """One file: the widest elements first, then by name, which keeps every tensor aligned."""
     stored = sorted([_as_stored(p) for p in planned], key=lambda p: (-p.element.bits, p.name))
     header: dict[str, Any] = {}
@@ -144,8 +146,8 @@ def plan(path: Path, planned: Sequence[Planned], metadata: Mapping[str, Any] | N
     places = {}
     for p in stored:
         if p.name == "__metadata__" or p.name in header:
-            raise bad(path, "the name is taken.", "rename the tensor", p.name)
-        size = bytes_of(p.element, p.shape)
+            raise bad_file(path, "the name is taken.", "rename the tensor", p.name)
+        size = nbytes(p.element, p.shape)
         header[p.name] = {"dtype": _WORDS[p.element.name], "shape": list(p.shape), "data_offsets": [at, at + size]}
         places[p.name] = (at, size)
         at += size
@@ -153,26 +155,28 @@ def plan(path: Path, planned: Sequence[Planned], metadata: Mapping[str, Any] | N
     # The data begin at a cache line, which readers that map the file, and writers, are faster with.
     text += b" " * (-(8 + len(text)) % 64)
     if len(text) > HEADER_LIMIT:
-        raise bad(path, f"its header would have {len(text)} bytes; the limit is {HEADER_LIMIT}.", f"write *{INDEX}")
+        raise bad_file(
+            path, f"its header would have {len(text)} bytes; the limit is {HEADER_LIMIT}.", f"write *{INDEX}"
+        )
     first = 8 + len(text)
     entries: dict[str, tuple[Segment, ...]]
     entries = {name: (Segment(path, first + start, size),) for name, (start, size) in places.items()}
     return Destination({path: (first + at, {0: len(text).to_bytes(8, "little") + text})}, entries)
 
 
-def plan_shards(path: Path, planned: Sequence[Planned], metadata: Mapping[str, Any] | None = None) -> Destination:
+def plan_shards(path: Path, planned: Sequence[PlannedTensor], metadata: Mapping[str, Any] | None = None) -> Destination:
     """Files of at most 5 GB with the tensors in the order given, and the index that names them."""
-    groups: list[list[Planned]] = []
+    groups: list[list[PlannedTensor]] = []
     room = 0
     for p in planned:
-        size = bytes_of(p.element, p.shape)
+        size = nbytes(p.element, p.shape)
         if not groups or size > room:
             groups.append([])
             room = SHARD_BYTES
         groups[-1].append(p)
         room -= size
     told = dict(metadata or {})
-    others = taken(told, OF_INDEX)
+    others = pop_object(told, OF_INDEX)
     stem = path.name.removesuffix(INDEX)
     files: dict[Path, tuple[int, dict[int, bytes]]] = {}
     entries: dict[str, tuple[Segment, ...]] = {}
@@ -182,7 +186,7 @@ def plan_shards(path: Path, planned: Sequence[Planned], metadata: Mapping[str, A
         part = plan(shard, group, told)
         twice = [name for name in part.entries if name in entries]
         if twice:
-            raise bad(path, "the name is taken.", "rename the tensor", twice[0])
+            raise bad_file(path, "the name is taken.", "rename the tensor", twice[0])
         files |= part.files
         entries |= part.entries
         places |= dict.fromkeys(part.entries, shard.name)
@@ -192,9 +196,9 @@ def plan_shards(path: Path, planned: Sequence[Planned], metadata: Mapping[str, A
     return Destination({**files, path: (len(text), {0: text})}, entries)
 
 
-def _as_stored(p: Planned) -> Planned:
+def _as_stored(p: PlannedTensor) -> PlannedTensor:
     kind: Element = p.element
-    return p if kind.name in _WORDS and kind.name not in _RARE else as_bits(p)
+    return p if kind.name in _WORDS and kind.name not in _RARE else with_bits_dtype(p)
 
 
 def texts(metadata: Mapping[str, Any] | None) -> dict[str, str]:

@@ -16,10 +16,10 @@ from ...elements.types import ELEMENTS, Element
 from ...errors import LayoutError, shown
 from ...integers.nested import product
 from ...layout.layout import Layout
-from ..entry import Destination, Entry, Planned, Segment, Source, bad, bytes_of
-from ..reading import HEADER_LIMIT, WHOLE, Opened, checked_shape, read_text, strict_json, taken, told_record
-from ..record import Record
-from .npy import as_numpy
+from ..contents import Destination, PlannedTensor, Segment, Source, StoredTensor, bad_file, nbytes
+from ..reading import HEADER_LIMIT, TRUNCATED, OpenFile, checked_shape, parse_record, pop_object, read_text, strict_json
+from ..record import LayoutRecord
+from .npy import with_numpy_dtype
 
 MAX_CHUNKS = 1 << 20
 MAX_ARRAYS = 1 << 16
@@ -40,7 +40,7 @@ def read(path: Path) -> Source:
     """All arrays of a group, or the array that the folder is, named as the folder is."""
     told = _node(path)
     alone = told["node_type"] == "array"
-    entries: dict[str, Entry] = {}
+    entries: dict[str, StoredTensor] = {}
     said: dict[str, Any] = {}
     dimensions: dict[str, Any] = {}
     room = HEADER_LIMIT
@@ -48,7 +48,7 @@ def read(path: Path) -> Source:
         own = node.get("attributes", {})
         if node["node_type"] == "array":
             if len(entries) >= MAX_ARRAYS:
-                raise bad(path, f"it has more than {MAX_ARRAYS} arrays.", "open a group of it")
+                raise bad_file(path, f"it has more than {MAX_ARRAYS} arrays.", "open a group of it")
             entries[name], own = _array(folder, name, node, room)
             room -= len(entries[name].inline or b"")
             if isinstance(node.get("dimension_names"), list):
@@ -56,7 +56,7 @@ def read(path: Path) -> Source:
         if own:
             said[name] = own
     metadata = said.pop(path.stem, {}) if alone else dict(told.get("attributes", {}))
-    said, dimensions = taken(metadata, ARRAYS, dict) | said, taken(metadata, DIMENSIONS, list) | dimensions
+    said, dimensions = pop_object(metadata, ARRAYS, dict) | said, pop_object(metadata, DIMENSIONS, list) | dimensions
     return Source(path, "zarr", entries, metadata | _words(said, dimensions))
 
 
@@ -67,21 +67,21 @@ def _words(said: dict[str, Any], dimensions: dict[str, Any]) -> dict[str, Any]:
 def _node(folder: Path) -> dict[str, Any]:
     file = folder / "zarr.json"
     if file.is_symlink():
-        raise bad(file, "it is a link.", "copy the files themselves")
+        raise bad_file(file, "it is a link.", "copy the files themselves")
     if any((folder / name).exists() for name in (".zgroup", ".zarray")) and not file.exists():
-        raise bad(folder, "it is Zarr v2.", _HINT)
+        raise bad_file(folder, "it is Zarr v2.", _HINT)
     told = strict_json(read_text(file), file, "it")
     if not isinstance(told, dict) or told.get("zarr_format") != 3 or told.get("node_type") not in ("array", "group"):
-        raise bad(file, "it describes no array or group of Zarr v3.", _HINT)
+        raise bad_file(file, "it describes no array or group of Zarr v3.", _HINT)
     if not isinstance(told.get("attributes", {}), dict):
-        raise bad(file, f"its attributes are {shown(told['attributes'])}.", _HINT)
+        raise bad_file(file, f"its attributes are {shown(told['attributes'])}.", _HINT)
     return told
 
 
 def _below(folder: Path, prefix: str, depth: int) -> Iterator[tuple[Path, str, dict[str, Any]]]:
     """The groups and arrays in a group, at any depth, by name; links are not followed."""
     if depth > MAX_DEPTH:
-        raise bad(folder, f"its groups are nested more than {MAX_DEPTH} deep.", "open a group of it")
+        raise bad_file(folder, f"its groups are nested more than {MAX_DEPTH} deep.", "open a group of it")
     with os.scandir(folder) as found:
         names = sorted([e.name for e in found if e.is_dir(follow_symlinks=False)])
     for name in names:
@@ -93,7 +93,7 @@ def _below(folder: Path, prefix: str, depth: int) -> Iterator[tuple[Path, str, d
                 yield from _below(inner, f"{prefix}{name}/", depth + 1)
 
 
-def _array(folder: Path, name: str, told: dict[str, Any], room: int) -> tuple[Entry, dict[str, Any]]:
+def _array(folder: Path, name: str, told: dict[str, Any], room: int) -> tuple[StoredTensor, dict[str, Any]]:
     """An array and its foreign attributes. Chunks that are no slabs, or are transposed, are a layout of blocks.
 
     Where chunks were left out, all are put together in ``room`` bytes of memory.
@@ -103,13 +103,15 @@ def _array(folder: Path, name: str, told: dict[str, Any], room: int) -> tuple[En
     shape = checked_shape(told.get("shape"), kind, file, name)
     chunk = checked_shape(_option(told, "chunk_grid", "regular", "chunk_shape"), kind, file, name)
     if len(chunk) != len(shape) or 0 in chunk:
-        raise bad(file, f"its chunks of {shown(chunk)} do not cut the shape {shown(shape)}.", _HINT, name)
+        raise bad_file(file, f"its chunks of {shown(chunk)} do not cut the shape {shown(shape)}.", _HINT, name)
     order = _order(told, kind, len(shape), file, name)
     counts = tuple([-(-n // c) for n, c in zip(shape, chunk)])
     if product(counts) > MAX_CHUNKS:
-        raise bad(file, f"it has {product(counts)} chunks, and the limit is {MAX_CHUNKS}.", "use larger chunks", name)
+        raise bad_file(
+            file, f"it has {product(counts)} chunks, and the limit is {MAX_CHUNKS}.", "use larger chunks", name
+        )
     key = _keys(told, file, name)
-    size = bytes_of(kind, chunk)
+    size = nbytes(kind, chunk)
     chunks = [_chunk(folder, key(at), size, name) for at in cartesian(*[range(n) for n in counts])]
     segments = tuple([chunk for chunk in chunks if chunk is not None])
     inline = None
@@ -119,23 +121,27 @@ def _array(folder: Path, name: str, told: dict[str, Any], room: int) -> tuple[En
             what = (
                 f"{missing} of its chunks were left out, and with them it has {len(chunks) * size} bytes, over {room}."
             )
-            raise bad(file, what, "write all chunks: config={'write_empty_chunks': True}", name)
+            raise bad_file(file, what, "write all chunks: config={'write_empty_chunks': True}", name)
         fill = _fill(told.get("fill_value"), kind, file, name) * (size // kind.bytes)
         inline = b"".join([fill if chunk is None else read_text(chunk.file) for chunk in chunks])
         segments = ()
     attributes = dict(told.get("attributes", {}))
     recorded = attributes.pop("relayout", None)
-    record = None if recorded is None else told_record(recorded, file, name)
+    record = None if recorded is None else parse_record(recorded, file, name)
     if order == sorted(order) and _slabs(shape, chunk):
-        return Entry(name, kind, shape, segments, record, inline), attributes
+        return StoredTensor(name, kind, shape, segments, record, inline), attributes
     if record is not None:
-        raise bad(file, "its chunks were cut anew, and its relayout record is of the array as it was.", _HINT, name)
+        raise bad_file(
+            file, "its chunks were cut anew, and its relayout record is of the array as it was.", _HINT, name
+        )
     stored = tuple([chunk[d] for d in order])
     stride: Any = Layout.row_major((*counts, *stored)).stride
     inner = [stride[len(counts) + order.index(d)] for d in range(len(shape))]
     blocks = Layout(tuple(zip(chunk, counts)), tuple(zip(inner, stride)), extents=shape)
-    record = Record.of(blocks, shape)
-    return Entry(name, kind, (*counts, *stored), segments, record, inline, arranged=True), attributes
+    record = LayoutRecord.of(blocks, shape)
+    return StoredTensor(
+        name, kind, (*counts, *stored), segments, record, inline, layout_from_container=True
+    ), attributes
 
 
 def _slabs(shape: tuple[int, ...], chunk: tuple[int, ...]) -> bool:
@@ -155,7 +161,7 @@ def _option(told: dict[str, Any], key: str, name: str, option: str) -> Any:
 def _element_of(told: dict[str, Any], file: Path, name: str) -> Element:
     kind = ELEMENTS.get(told["data_type"]) if isinstance(told.get("data_type"), str) else None
     if kind is None or kind.bits % 8 or kind.underlying != kind:
-        raise bad(file, f"its data type is {shown(told.get('data_type'))}.", "use numbers of whole bytes", name)
+        raise bad_file(file, f"its data type is {shown(told.get('data_type'))}.", "use numbers of whole bytes", name)
     return kind
 
 
@@ -164,15 +170,17 @@ def _order(told: dict[str, Any], kind: Element, rank: int, file: Path, name: str
     codecs = told.get("codecs")
     named = [c.get("name") if isinstance(c, dict) else None for c in codecs] if isinstance(codecs, list) else None
     if named not in (["bytes"], ["transpose", "bytes"]) or told.get("storage_transformers"):
-        raise bad(file, f"its codecs are {shown(named)}, not plain bytes.", _HINT, name)
+        raise bad_file(file, f"its codecs are {shown(named)}, not plain bytes.", _HINT, name)
     options = [c.get("configuration", {}) for c in codecs]  # type: ignore[union-attr]
     endian = options[-1].get("endian") if isinstance(options[-1], dict) else options[-1]
     if endian != "little" and not (endian is None and kind.bits == 8):
-        raise bad(file, f"its bytes are {shown(endian)}-endian.", "write it with BytesCodec(endian='little')", name)
+        raise bad_file(
+            file, f"its bytes are {shown(endian)}-endian.", "write it with BytesCodec(endian='little')", name
+        )
     usual = list(range(rank))
     order = usual if len(options) == 1 else options[0].get("order") if isinstance(options[0], dict) else None
     if not isinstance(order, list) or any(type(d) is not int for d in order) or sorted(order) != usual:
-        raise bad(file, f"it is transposed by {shown(order)}.", "order is a permutation of the dimensions", name)
+        raise bad_file(file, f"it is transposed by {shown(order)}.", "order is a permutation of the dimensions", name)
     return order
 
 
@@ -182,7 +190,7 @@ def _keys(told: dict[str, Any], file: Path, name: str) -> Any:
     kind = encoding.get("name") if isinstance(encoding, dict) else None
     separator = _option(told, "chunk_key_encoding", str(kind), "separator") or ("/" if kind == "default" else ".")
     if kind not in ("default", "v2") or separator not in ("/", "."):
-        raise bad(file, f"its chunk keys are {shown(encoding)}.", "use the default encoding", name)
+        raise bad_file(file, f"its chunk keys are {shown(encoding)}.", "use the default encoding", name)
     if kind == "v2":
         return lambda at: separator.join(map(str, at)) or "0"
     return lambda at: separator.join(["c", *map(str, at)])
@@ -196,10 +204,10 @@ def _chunk(folder: Path, key: str, size: int, name: str) -> Segment | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     if not stat.S_ISREG(found.st_mode) or not path.parent.resolve().is_relative_to(folder.resolve()):
-        raise bad(folder, f"the chunk {key} is a link, or no file.", "copy the files themselves", name)
-    with Opened(path) as file:
+        raise bad_file(folder, f"the chunk {key} is a link, or no file.", "copy the files themselves", name)
+    with OpenFile(path) as file:
         if file.size != size:
-            raise bad(folder, f"the chunk {key} has {file.size} bytes, not {size}.", WHOLE, name)
+            raise bad_file(folder, f"the chunk {key} has {file.size} bytes, not {size}.", TRUNCATED, name)
     return Segment(path, 0, size)
 
 
@@ -218,30 +226,30 @@ def _fill(value: Any, kind: Element, file: Path, name: str) -> bytes:
             return stored_bytes(Plain(kind), complex(*numbers) if kind.complex else numbers[0])
     except (LayoutError, ValueError, OverflowError):
         pass
-    raise bad(file, f"its fill value {shown(value)} is none of {kind.name}.", _HINT, name)
+    raise bad_file(file, f"its fill value {shown(value)} is none of {kind.name}.", _HINT, name)
 
 
 # ---- writing ---------------------------------------------------------------------------------------------
 
 
-def plan(path: Path, planned: Sequence[Planned], metadata: Mapping[str, Any] | None = None) -> Destination:
+def plan(path: Path, planned: Sequence[PlannedTensor], metadata: Mapping[str, Any] | None = None) -> Destination:
     """A group with an array for each tensor, cut along its slowest dimension into slabs of about 64 MiB."""
     told = dict(metadata or {})
-    said, dimensions = taken(told, ARRAYS, dict), taken(told, DIMENSIONS, list)
+    said, dimensions = pop_object(told, ARRAYS, dict), pop_object(told, DIMENSIONS, list)
     files: dict[Path, tuple[int, dict[int, bytes]]] = {}
     entries: dict[str, tuple[Segment, ...]] = {}
     group = {"zarr_format": 3, "node_type": "group"}
-    for p in [as_numpy(p) for p in planned]:
+    for p in [with_numpy_dtype(p) for p in planned]:
         parts = p.name.split("/")
         if p.name in entries or any(not _is_name(part) for part in parts):
-            raise bad(
-                path, "its name is taken, or names no folder.", "write .safetensors, or rename the tensor", p.name
+            raise bad_file(
+                path, "its name is pop_object, or names no folder.", "write .safetensors, or rename the tensor", p.name
             )
         above = ["/".join(parts[:k]) for k in range(1, len(parts))]
         folder = path.joinpath(*parts)
         if folder / "zarr.json" in files or any(name in entries for name in above):
             what = "the name of a group is that of an array."
-            raise bad(path, what, "write .safetensors, or rename the tensor", p.name)
+            raise bad_file(path, what, "write .safetensors, or rename the tensor", p.name)
         for name in above:
             if path / name / "zarr.json" not in files:
                 _put(files, path / name, group | {"attributes": said.pop(name, {})})
@@ -252,7 +260,7 @@ def plan(path: Path, planned: Sequence[Planned], metadata: Mapping[str, Any] | N
             node["dimension_names"] = dimensions.pop(p.name)
         _put(files, folder, node)
         counts = [-(-n // c) for n, c in zip(p.shape, chunk)]
-        size = bytes_of(p.element, chunk)
+        size = nbytes(p.element, chunk)
         places = [folder.joinpath("c", *map(str, at)) for at in cartesian(*[range(n) for n in counts])]
         files |= dict.fromkeys(places, (size, {}))
         entries[p.name] = tuple([Segment(place, 0, size) for place in places])
@@ -260,7 +268,7 @@ def plan(path: Path, planned: Sequence[Planned], metadata: Mapping[str, Any] | N
     return Destination(files, entries)
 
 
-def _array_node(p: Planned, chunk: tuple[int, ...], attributes: dict[str, Any]) -> dict[str, Any]:
+def _array_node(p: PlannedTensor, chunk: tuple[int, ...], attributes: dict[str, Any]) -> dict[str, Any]:
     zero: Any = False if p.element.name == "bool" else [0, 0] if p.element.complex else 0
     endian = {} if p.element.bits == 8 else {"configuration": {"endian": "little"}}
     record = {} if p.record is None else {"relayout": p.record.to_json()}
@@ -291,7 +299,7 @@ def _chunk_shape(shape: tuple[int, ...], kind: Element) -> tuple[int, ...]:
     """Whole slabs of at most about 64 MiB, all equal."""
     whole = tuple([max(n, 1) for n in shape])
     for d, n in enumerate(whole):
-        row = bytes_of(kind, whole[d + 1 :])
+        row = nbytes(kind, whole[d + 1 :])
         if row > CHUNK_BYTES:
             continue
         divisors = [c for k in range(1, isqrt(n) + 1) if n % k == 0 for c in (k, n // k)]

@@ -16,56 +16,56 @@ from ...format.format import Format
 from ...integers.nested import product
 from ...layout.layout import Layout
 from ...tensors.make import placement
-from ..entry import Entry, Planned, Source, bad, of_tensor
-from ..record import Record
+from ..contents import PlannedTensor, Source, StoredTensor, bad_file, with_tensor
+from ..record import LayoutRecord
 from .rules import ROW_MAJOR, Rule, Rules
 
-SHOWN = 8
+MAX_NAMES = 8
 """How many names a warning tells."""
 
 
-class Held(NamedTuple):
+class LogicalTensor(NamedTuple):
     """The logical tensor that an entry holds."""
 
     layout: Layout
-    means: Interface
+    interface: Interface
     axes: str | None
 
-    def permuted(self, order: tuple[int, ...]) -> Held:
-        """The same with its dimensions in another order."""
-        means, axes = self.means, self.axes
-        if isinstance(means, ScaleOffset) and means.axis is not None:
-            means = means.with_axis(order.index(means.axis))
-        return Held(self.layout.permute(*order), means, axes and "".join([axes[d] for d in order]))
+    def permuted(self, order: tuple[int, ...]) -> LogicalTensor:
+        """The tensor with its dimensions in another order."""
+        interface, axes = self.interface, self.axes
+        if isinstance(interface, ScaleOffset) and interface.axis is not None:
+            interface = interface.with_axis(order.index(interface.axis))
+        return LogicalTensor(self.layout.permute(*order), interface, axes and "".join([axes[d] for d in order]))
 
 
-class Change(NamedTuple):
+class TensorChange(NamedTuple):
     """A tensor of a file, what it becomes, and how; without a ``plan`` its bytes stay as they are.
 
-    ``kept`` says that it is copied, ``why`` that this is so because the new layout cannot take it, ``doubt`` that the
-    layout is made for another type.
+    ``copied`` says that no other layout is taken, ``why`` that this is so because the one asked for cannot take the
+    tensor, ``doubt`` that the layout is made for another type.
     """
 
-    entry: Entry
-    planned: Planned
+    entry: StoredTensor
+    planned: PlannedTensor
     plan: Plan | None
-    kept: bool = False
+    copied: bool = False
     why: str | None = None
     doubt: str | None = None
 
-    def of(self, entry: Entry) -> Change:
-        """The same for another entry that has all but its name and its place in common."""
+    def of(self, entry: StoredTensor) -> TensorChange:
+        """This change of another tensor, which has all but its name and its place in common."""
         return self._replace(entry=entry, planned=self.planned._replace(name=entry.name))
 
     @property
     def before(self) -> str:
         """The old layout in words."""
-        return _words(self.entry.record, self.entry.shape, self.entry.element.name)
+        return _describe(self.entry.record, self.entry.shape, self.entry.element.name)
 
     @property
     def after(self) -> str:
         """The new layout in words."""
-        return _words(self.planned.record, self.planned.shape, self.planned.element.name)
+        return _describe(self.planned.record, self.planned.shape, self.planned.element.name)
 
     @property
     def padding(self) -> float:
@@ -77,7 +77,7 @@ class Change(NamedTuple):
         return 1 - target.size / target.storage_size if target.storage_size else 0.0
 
 
-def changes_of(source: Source, rules: Rules) -> list[Change]:
+def changes_of(source: Source, rules: Rules) -> list[TensorChange]:
     """What becomes of every tensor of a file.
 
     A tensor that nobody named, and that the new layout cannot take, stays as it is, with a warning. It is an error if
@@ -88,65 +88,65 @@ def changes_of(source: Source, rules: Rules) -> list[Change]:
         raise ShapeError(
             f"no tensor of {source.path} is selected.", hint=f"its tensors are {shown(tuple(source))}", path=source.path
         )
-    alike: dict[Any, Change] = {}
+    alike: dict[Any, TensorChange] = {}
     found = []
     for entry, rule in chosen:
         # A checkpoint has thousands of tensors, and few that differ by more than their names.
-        stored = entry.element, entry.shape, entry.packing, repr(entry.record), entry.arranged
-        key = stored, repr(rule), rules.names(entry.name)
+        stored = entry.element, entry.shape, entry.packing, repr(entry.record), entry.layout_from_container
+        key = stored, repr(rule), rules.is_named(entry.name)
         if key not in alike:
-            alike[key] = kept(entry) if rule is None else _change(entry, rule, rules.names(entry.name))
+            alike[key] = copy_unchanged(entry) if rule is None else _change(entry, rule, rules.is_named(entry.name))
         found.append(alike[key].of(entry))
-    unfit = _by_words([(change.why, change.entry.name) for change in found])
-    if unfit and all(change.kept for change in found):
+    unfit = _names_by_reason([(change.why, change.entry.name) for change in found])
+    if unfit and all(change.copied for change in found):
         raise NotExpressible(
             f"no tensor of {source.path} fits: {'; '.join([f'{names} ({why})' for why, names in unfit.items()])}.",
             hint="choose a layout for tensors of that rank; `relayout catalog` lists those that have a name",
             path=source.path,
         )
-    if idle := rules.idle(source):
-        warnings.warn(f"no tensor has a name like {', '.join(map(shown, idle))}.", stacklevel=3)
+    if unmatched := rules.unmatched(source):
+        warnings.warn(f"no tensor has a name like {', '.join(map(shown, unmatched))}.", stacklevel=3)
     for why, names in unfit.items():
         warnings.warn(f"copied unchanged: {names} ({why}).", stacklevel=3)
-    for doubt, names in _by_words([(change.doubt, change.entry.name) for change in found]).items():
+    for doubt, names in _names_by_reason([(change.doubt, change.entry.name) for change in found]).items():
         warnings.warn(f"{doubt}: {names}.", stacklevel=3)
     return found
 
 
-def _by_words(told: list[tuple[str | None, str]]) -> dict[str, str]:
-    """For everything that is told of tensors, the names of some and the number of the others."""
+def _names_by_reason(reasons: list[tuple[str | None, str]]) -> dict[str, str]:
+    """For every reason the names of some tensors that it is given for, and the number of the others."""
     names: dict[str, list[str]] = {}
-    for words, name in told:
-        if words is not None:
-            names.setdefault(words, []).append(name)
+    for reason, name in reasons:
+        if reason is not None:
+            names.setdefault(reason, []).append(name)
     return {
-        words: ", ".join([shown(name) for name in several[:SHOWN]])
-        + (f" and {len(several) - SHOWN} more" if len(several) > SHOWN else "")
-        for words, several in names.items()
+        reason: ", ".join([shown(name) for name in several[:MAX_NAMES]])
+        + (f" and {len(several) - MAX_NAMES} more" if len(several) > MAX_NAMES else "")
+        for reason, several in names.items()
     }
 
 
-def kept(entry: Entry, why: str | None = None) -> Change:
+def copy_unchanged(entry: StoredTensor, why: str | None = None) -> TensorChange:
     """A tensor that stays as it is, for other readers as well: what they put in order is put in order here."""
-    if entry.arranged:
-        return _decided(entry, Rule())._replace(kept=True, why=why)
-    return Change(entry, Planned(entry.name, entry.element, entry.shape, entry.record), None, True, why)
+    if entry.layout_from_container:
+        return _plan_change(entry, Rule())._replace(copied=True, why=why)
+    return TensorChange(entry, PlannedTensor(entry.name, entry.element, entry.shape, entry.record), None, True, why)
 
 
-def _change(entry: Entry, rule: Rule, named: bool) -> Change:
+def _change(entry: StoredTensor, rule: Rule, named: bool) -> TensorChange:
     """What a rule makes of a tensor; what does not fit it is refused with its name, if it was named."""
     try:
         why = None if named and entry.packing is None else _misfit(entry, rule)
         if named and why is not None:
             raise NotExpressible(f"it is {why}.", hint="turn it into numbers first, as gguf.quants.dequantize does")
-        return _decided(entry, rule) if why is None else kept(entry, why)
+        return _plan_change(entry, rule) if why is None else copy_unchanged(entry, why)
     except ParseError:
         raise
     except LayoutError as error:
-        raise of_tensor(error, entry.name) from None
+        raise with_tensor(error, entry.name) from None
 
 
-def _misfit(entry: Entry, rule: Rule) -> str | None:
+def _misfit(entry: StoredTensor, rule: Rule) -> str | None:
     """Why a layout that was asked for cannot take the tensor, by its shape or the width of its elements."""
     if entry.packing is not None and rule.changes:
         return f"blocks of {entry.packing}, seen as their bytes"
@@ -156,7 +156,7 @@ def _misfit(entry: Entry, rule: Rule) -> str | None:
         if x in (None, ROW_MAJOR):
             continue
         try:
-            found = _placed(x, _meaning(entry.interface, rule) if x is rule.to else entry.interface)
+            found = _placed(x, _target_interface(entry.interface, rule) if x is rule.to else entry.interface)
         except ShapeError as error:
             return error.message.rstrip(".")
         if isinstance(found, Format) and found.rank != len(shape):
@@ -166,17 +166,17 @@ def _misfit(entry: Entry, rule: Rule) -> str | None:
     return None
 
 
-def held(entry: Entry, rule: Rule) -> Held:
+def logical_tensor(entry: StoredTensor, rule: Rule) -> LogicalTensor:
     """The tensor of an entry by its record, else as the rule says, with the dimensions in the rule's order."""
-    layout, means, axes = entry.layout, entry.interface, entry.axes
+    layout, interface, axes = entry.layout, entry.interface, entry.axes
     if rule.src is not None:
-        placed = _placed(rule.src, means)
+        placed = _placed(rule.src, interface)
         told = with_shape(placed, entry.layout.extents if rule.shape is None else rule.shape)
         if entry.record is not None and not compare(told, layout):
-            raise bad(
+            raise bad_file(
                 None, f"it is recorded as {entry.record.layout}, not as {rule.src}.", "leave that out", entry.name
             )
-        needed = -(-told.storage_size * means.element.bits // 8)
+        needed = -(-told.storage_size * interface.element.bits // 8)
         if needed != entry.size:
             raise ShapeError(
                 f"{rule.src} of shape {told.extents} needs {needed} bytes, and {entry.size} are stored.",
@@ -185,14 +185,14 @@ def held(entry: Entry, rule: Rule) -> Held:
         layout, axes = told, axes or (placed.axes if isinstance(placed, Format) else None)
     elif rule.shape is not None and tuple(rule.shape) != layout.extents:
         raise ShapeError(f"it has the shape {layout.extents}, not {tuple(rule.shape)}.", hint="leave the shape out")
-    found = Held(layout, means, axes).permuted(rule.order(layout.rank))
+    found = LogicalTensor(layout, interface, axes).permuted(rule.order(layout.rank))
     return found if rule.names() is None else found._replace(axes=checked_axes(rule.names(), layout.rank))
 
 
-def _decided(entry: Entry, rule: Rule) -> Change:
-    source, means, axes = held(entry, rule)
+def _plan_change(entry: StoredTensor, rule: Rule) -> TensorChange:
+    source, interface, axes = logical_tensor(entry, rule)
     shape = source.extents
-    to = _meaning(means, rule)
+    to = _target_interface(interface, rule)
     found = Layout.row_major(shape) if rule.to in (None, ROW_MAJOR) else _placed(rule.to, to)
     if isinstance(found, Format) and axes is not None:
         found = found.aligned(axes)
@@ -217,35 +217,35 @@ def _decided(entry: Entry, rule: Rule) -> Change:
     if isinstance(found, Format) and found.element_bits not in (None, kind.bits):
         doubt = f"{rule.to} is made for elements of {found.element_bits} bits, not for {kind.name}"
     if stored != shape or not target.equivalent(rows) or axes is not None or not isinstance(to, Plain):
-        text = _text(found, rule.to, target, to)
+        text = _layout_text(found, rule.to, target, to)
         fill = value if padded and isinstance(value, int | float) else None
-        record = Record.of(text, shape, to, axes=axes, fill=fill)
-    planned = Planned(entry.name, kind.underlying, stored, record)
-    return Change(entry, planned, make_plan(source, target, means, to, code, 1), doubt=doubt)
+        record = LayoutRecord.of(text, shape, to, axes=axes, fill=fill)
+    planned = PlannedTensor(entry.name, kind.underlying, stored, record)
+    return TensorChange(entry, planned, make_plan(source, target, interface, to, code, 1), doubt=doubt)
 
 
-def _meaning(means: Interface, rule: Rule) -> Interface:
+def _target_interface(interface: Interface, rule: Rule) -> Interface:
     """The interface of the result."""
     if rule.scale is None:
-        return means if rule.dtype is None else as_interface(rule.dtype)
-    kind = means.element if rule.dtype is None else rule.dtype
+        return interface if rule.dtype is None else as_interface(rule.dtype)
+    kind = interface.element if rule.dtype is None else rule.dtype
     return ScaleOffset(rule.scale, 0 if rule.offset is None else rule.offset, kind, rule.axis)
 
 
-def _placed(x: Any, means: Interface) -> Layout | Format:
-    return pattern_format(x) if isinstance(x, str) and is_pattern(x) else placement(x, means.element)
+def _placed(x: Any, interface: Interface) -> Layout | Format:
+    return pattern_format(x) if isinstance(x, str) and is_pattern(x) else placement(x, interface.element)
 
 
-def _text(found: Layout | Format, asked: Any, target: Layout, means: Interface) -> str:
+def _layout_text(found: Layout | Format, asked: Any, target: Layout, interface: Interface) -> str:
     """A text for the layout: that which was asked for, where it means the same alone."""
     alone = isinstance(asked, str) and not is_pattern(asked) and ":" in asked
-    if alone and parse(asked, shape=target.extents, dtype=means.element) == target:
+    if alone and parse(asked, shape=target.extents, dtype=interface.element) == target:
         return str(asked)
     return f"format:{found}" if isinstance(found, Format) else f"mojo:{target}"
 
 
-def _words(record: Record | None, shape: tuple[int, ...], element: str) -> str:
+def _describe(record: LayoutRecord | None, shape: tuple[int, ...], element: str) -> str:
     if record is None:
         return f"{element} {list(shape)}"
-    meaning = (record.interface or {}).get("element", element)
-    return f"{meaning} {list(record.shape)} {record.layout}"
+    dtype = (record.interface or {}).get("element", element)
+    return f"{dtype} {list(record.shape)} {record.layout}"

@@ -6,8 +6,12 @@ import json
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from queue import SimpleQueue
+from threading import Thread
 
 from ...errors import BadFile
+from .. import tuning
+from ..file_pool import FilePool
 
 try:
     import fcntl
@@ -59,7 +63,7 @@ class Journal:
         return os.fstat(self._file).st_size == 0
 
     def begin(self, head: Mapping[str, str]) -> None:
-        """Start anew."""
+        """Forget what is noted, and write the head of a run that starts."""
         os.ftruncate(self._file, 0)
         os.lseek(self._file, 0, os.SEEK_SET)
         self.finished, self.complete = set(), False
@@ -76,9 +80,9 @@ class Journal:
         if not lines:
             return False
         try:
-            found = json.loads(lines[0])
-            differing = [key for key, value in {"relayout": VERSION, **head}.items() if found.pop(key) != value]
-            differing += found
+            old = json.loads(lines[0])
+            differing = [key for key, value in {"relayout": VERSION, **head}.items() if old.pop(key) != value]
+            differing += old
             for line in lines[1:]:
                 self.complete = self.complete or line == DONE.encode()
                 self.finished.update([int(word) for word in line.split() if not self.complete])
@@ -113,7 +117,58 @@ class Journal:
         os.fsync(self._file)
 
     def remove(self) -> None:
+        """Delete the file; the lock is held until it is closed."""
         self.path.unlink(missing_ok=True)
 
     def close(self) -> None:
+        """Give up the lock."""
         os.close(self._file)
+
+
+class JournalWriter:
+    """A thread that syncs units that are written in batches and then notes them, while others are made.
+
+    Nothing is noted before it is on the disk.
+    """
+
+    def __init__(self, targets: FilePool, journal: Journal) -> None:
+        self.targets, self.journal = targets, journal
+        self._written: SimpleQueue[tuple[int, int] | None] = SimpleQueue()
+        self._error: OSError | None = None
+        self._thread = Thread(target=self._write)
+        self._thread.start()
+
+    def add(self, number: int, size: int) -> None:
+        """Take a unit of so many bytes that is written; an error of the thread is raised here."""
+        if self._error is not None:
+            raise self._error
+        self._written.put((number, size))
+
+    def close(self) -> None:
+        """Wait until all units are noted."""
+        self._written.put(None)
+        self._thread.join()
+        if self._error is not None:
+            raise self._error
+
+    def _write(self) -> None:
+        batch: list[int] = []
+        size = flushed = 0
+        try:
+            for number, more in iter(self._written.get, None):
+                batch.append(number)
+                size += more
+                if size - flushed >= tuning.ACTIVE.writeback_bytes:
+                    self.targets.begin_sync()
+                    flushed = size
+                if size >= tuning.ACTIVE.journal_batch_bytes:
+                    self._commit(batch)
+                    batch, size, flushed = [], 0, 0
+            self._commit(batch)
+        except OSError as error:
+            self._error = error
+
+    def _commit(self, batch: list[int]) -> None:
+        if batch:
+            self.targets.sync()
+            self.journal.add(batch)

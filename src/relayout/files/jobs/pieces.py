@@ -10,9 +10,9 @@ from ...engine.copying import fill_range
 from ...engine.program import carrier
 from ...errors import LimitExceeded, NotExpressible
 from .. import tuning
-from ..entry import Entry
-from ..regions import Files
-from .room import Buffers
+from ..contents import StoredTensor
+from ..file_pool import FilePool
+from .memory_budget import ThreadBuffers
 from .tiles import Tiling
 
 if TYPE_CHECKING:
@@ -30,21 +30,21 @@ class Made(NamedTuple):
 class Loader(NamedTuple):
     """Makes parts of plans whose source is a tensor of a file."""
 
-    files: Files
-    entry: Entry
-    buffers: Buffers
+    files: FilePool
+    entry: StoredTensor
+    buffers: ThreadBuffers
 
     def load(self, tiling: Tiling, block: Block, name: str = "target") -> Made:
         """A part of the target."""
         plan, (recipe, source, target) = tiling.plan, tiling.recipe(block)
         held, kind = plan.element.element, plan.dst_element.element
         size = -(-recipe.places * kind.bits // 8)
-        if size > max(tiling.room.target, tuning.ACTIVE.min_thread_bytes):
+        if size > max(tiling.budget.target, tuning.ACTIVE.min_thread_bytes):
             raise LimitExceeded(
                 f"tensor {self.entry.name!r}: a block that cannot be cut has {size} bytes, and there is memory for "
-                f"{tiling.room.target}.",
+                f"{tiling.budget.target}.",
                 hint="give more memory, or fewer jobs",
-                limit=tiling.room.target,
+                limit=tiling.budget.target,
             )
         out = self.buffers.get(name, size)
         typed = out.view(carrier(kind))

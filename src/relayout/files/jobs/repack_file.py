@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ...engine.plan import Progress
-    from ..entry import Source
-    from .changes import Change
+    from ..contents import Source
+    from .changes import TensorChange
     from .rules import Globs, Rule
 
 MAX_THREADS = 256
@@ -86,38 +86,40 @@ def repack_file(
     """
     from pathlib import Path
 
-    from ..sizes import as_bytes
+    from ..sizes import parse_size
     from .changes import changes_of
-    from .room import Room
+    from .job import RepackJob
+    from .memory_budget import MemoryBudget
     from .rules import Rule, read_rules
-    from .running import Run
-    from .staging import Staging
+    from .staging import StagedFiles
 
     path, out = Path(source), Path(destination)
-    usual = Rule(to=to, src=src, shape=shape, axes=axes, fill=fill, dtype=dtype)
-    opened, usual = _opened(path, usual, src_dtype)
-    found = read_rules(usual, rules, only, except_)
-    changes = changes_of(opened, found)
+    default = Rule(to=to, src=src, shape=shape, axes=axes, fill=fill, dtype=dtype)
+    opened, default = _read_source(path, default, src_dtype)
+    by_name = read_rules(default, rules, only, except_)
+    changes = changes_of(opened, by_name)
     final = plan_destination(out, None, [change.planned for change in changes], opened.metadata)
     rows = tuple([_row(change, sum([s.size for s in final.entries[change.entry.name]])) for change in changes])
     report = Report(path, out, rows, sum([row.bytes_after for row in rows]))
-    workers = _jobs(jobs)
-    room = Room.of(as_bytes(max_memory), workers)
+    workers = _job_count(jobs)
+    budget = MemoryBudget.of(parse_size(max_memory), workers)
     if dry_run:
         return report
-    run = Run(opened, changes, Staging(out, final), room, workers)
-    return report._replace(resumed=run.go(resume, force, verify, progress))
+    job = RepackJob(opened, changes, StagedFiles(out, final), budget, workers)
+    return report._replace(resumed=job.run(resume, force, verify, progress))
 
 
-def _opened(path: Path, usual: Rule, src_dtype: Any) -> tuple[Source, Rule]:
+def _read_source(path: Path, default: Rule, src_dtype: Any) -> tuple[Source, Rule]:
     """The source; what the rule says of a raw one is not said again."""
-    if src_dtype is None and ((usual.src is None and usual.shape is None) or not _is_raw(path)):
-        return open_source(path), usual
+    if src_dtype is None and ((default.src is None and default.shape is None) or not _is_raw(path)):
+        return open_source(path), default
     from ...format.format import Format
 
-    layout = f"format:{usual.src}" if isinstance(usual.src, Format) else usual.src
-    opened = open_source(path, dtype=usual.dtype if src_dtype is None else src_dtype, shape=usual.shape, layout=layout)
-    return opened, usual._replace(src=None, shape=None)
+    layout = f"format:{default.src}" if isinstance(default.src, Format) else default.src
+    opened = open_source(
+        path, dtype=default.dtype if src_dtype is None else src_dtype, shape=default.shape, layout=layout
+    )
+    return opened, default._replace(src=None, shape=None)
 
 
 def _is_raw(path: Path) -> bool:
@@ -127,12 +129,12 @@ def _is_raw(path: Path) -> bool:
         return True
 
 
-def _row(change: Change, size: int) -> Row:
+def _row(change: TensorChange, size: int) -> Row:
     name, before = change.entry.name, change.entry.size
-    return Row(name, change.before, change.after, before, size, change.padding, change.kept, change.why)
+    return Row(name, change.before, change.after, before, size, change.padding, change.copied, change.why)
 
 
-def _jobs(jobs: int | None) -> int:
+def _job_count(jobs: int | None) -> int:
     if jobs is None:
         processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         return min(processors, tuning.ACTIVE.default_jobs)

@@ -42,9 +42,9 @@ class Rule(NamedTuple):
     fill: Any = None
     keep: bool = False
 
-    def over(self, usual: Rule) -> Rule:
-        """This rule, with what it leaves open from the usual one."""
-        return Rule(*[b if a is None else a for a, b in zip(self, usual)])
+    def with_defaults(self, default: Rule) -> Rule:
+        """This rule, with what it leaves open from the default."""
+        return Rule(*[b if a is None else a for a, b in zip(self, default)])
 
     @property
     def changes(self) -> bool:
@@ -79,37 +79,37 @@ class Rule(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """Rules in their order: the first whose name fits counts, for what it leaves open the usual one."""
+    """Rules in their order: the first whose name fits counts, for what it leaves open the default."""
 
-    usual: Rule
+    default: Rule
     rules: tuple[Rule, ...]
     only: tuple[str, ...]
     except_: tuple[str, ...]
 
     def find(self, name: str) -> Rule | None:
         """The rule for a tensor, or None if it stays as it is."""
-        if (self.only and not _fits(name, self.only)) or _fits(name, self.except_):
+        if (self.only and not _matches(name, self.only)) or _matches(name, self.except_):
             return None
         found = next((rule for rule in self.rules if fnmatchcase(name, rule.name)), None)
         if found is None:
-            return None if self.rules and self.usual.to is None and self.usual.dtype is None else self.usual
-        return None if found.keep else found.over(self.usual)
+            return None if self.rules and self.default.to is None and self.default.dtype is None else self.default
+        return None if found.keep else found.with_defaults(self.default)
 
-    def names(self, name: str) -> bool:
+    def is_named(self, name: str) -> bool:
         """Whether a tensor was named, by ``only`` or by a rule, and not taken because nothing was said of it."""
         return bool(self.only) or any(fnmatchcase(name, rule.name) for rule in self.rules)
 
-    def idle(self, names: Iterable[str]) -> list[str]:
+    def unmatched(self, names: Iterable[str]) -> list[str]:
         """The patterns that fit none of these names: they may be misspelt."""
         known = list(names)
         patterns = dict.fromkeys([*self.only, *self.except_, *[rule.name for rule in self.rules]])
         return [pattern for pattern in patterns if not any(fnmatchcase(name, pattern) for name in known)]
 
 
-def read_rules(usual: Rule, rules: Any, only: Globs, except_: Globs) -> Rules:
+def read_rules(default: Rule, rules: Any, only: Globs, except_: Globs) -> Rules:
     """The rules of a TOML file, of its path, or of a list of dictionaries or rules."""
     given = _from_file(Path(rules)) if isinstance(rules, str | Path) else rules or ()
-    return Rules(usual, tuple([_rule(each) for each in given]), _globs(only), _globs(except_))
+    return Rules(default, tuple([_rule(each) for each in given]), _globs(only), _globs(except_))
 
 
 def _from_file(path: Path) -> Sequence[Any]:
@@ -157,5 +157,5 @@ def _globs(x: Globs) -> tuple[str, ...]:
     return (x,) if isinstance(x, str) else tuple(x or ())
 
 
-def _fits(name: str, patterns: Iterable[str]) -> bool:
+def _matches(name: str, patterns: Iterable[str]) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in patterns)

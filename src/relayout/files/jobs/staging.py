@@ -8,13 +8,13 @@ from pathlib import Path
 from shutil import rmtree
 
 from ...errors import BadFile
-from ..entry import Destination, Segment
-from ..regions import Files
+from ..contents import Destination, Segment
+from ..file_pool import FilePool
 
 SIDECAR = ".relayout.json"
 
 
-class Staging:
+class StagedFiles:
     """The files of a destination, and where they are until they are finished.
 
     A destination of one or a few files has a ``.part`` beside each; one that is a folder is in a folder of that name.
@@ -23,9 +23,9 @@ class Staging:
     def __init__(self, path: Path, final: Destination) -> None:
         self.path, self.final = path, final
         self.is_folder = any(path in file.parents for file in final.files)
-        self.part = beside(path, ".part")
-        self.journal = beside(path, ".part.journal")
-        self.replaced = beside(path, ".part.old")
+        self.part = with_suffix_added(path, ".part")
+        self.journal = with_suffix_added(path, ".part.journal")
+        self.backup = with_suffix_added(path, ".part.old")
         places = {file: self._staged(file) for file in final.files}
         self.renames = {self.part: path} if self.is_folder else {staged: file for file, staged in places.items()}
         self.destination = Destination(
@@ -38,27 +38,27 @@ class Staging:
         )
 
     def _staged(self, file: Path) -> Path:
-        return self.part / file.relative_to(self.path) if self.is_folder else beside(file, ".part")
+        return self.part / file.relative_to(self.path) if self.is_folder else with_suffix_added(file, ".part")
 
     @property
-    def stale(self) -> Iterator[Path]:
+    def existing(self) -> Iterator[Path]:
         """What is there under the final names, and a record that would be taken for that of the new file."""
-        for path in dict.fromkeys([self.path, *self.renames.values(), beside(self.path, SIDECAR)]):
+        for path in dict.fromkeys([self.path, *self.renames.values(), with_suffix_added(self.path, SIDECAR)]):
             if path.is_symlink() or path.exists():
                 yield path
 
     def refuse_existing(self) -> None:
-        """Never overwrite."""
-        for path in self.stale:
+        """Raise the error that names what would be overwritten."""
+        for path in self.existing:
             raise BadFile(f"{path} exists.", hint="choose another name, or overwrite it with force", file=path)
 
     @property
-    def begun(self) -> bool:
+    def exists(self) -> bool:
         """Whether there are files of a run that did not finish."""
         return any(path.is_symlink() or path.exists() for path in self.renames)
 
     @property
-    def whole(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether all unfinished files are there, at their full size."""
         return all(
             file.is_file() and not file.is_symlink() and file.stat().st_size == size
@@ -66,14 +66,14 @@ class Staging:
         )
 
     @property
-    def stands(self) -> bool:
+    def is_finished(self) -> bool:
         """Whether all finished files are there, at their full size, and all in them that is no tensor."""
         return all(
-            file.is_file() and file.stat().st_size == size and self._holds(file, pieces)
+            file.is_file() and file.stat().st_size == size and self._has_pieces(file, pieces)
             for file, (size, pieces) in self.final.files.items()
         )
 
-    def _holds(self, file: Path, pieces: dict[int, bytes]) -> bool:
+    def _has_pieces(self, file: Path, pieces: dict[int, bytes]) -> bool:
         """Whether a file has those bytes, but for its checksums."""
         places = [at for checksum in self.final.checksums if checksum.file == file for at in checksum.at]
         with file.open("rb") as opened:
@@ -87,13 +87,13 @@ class Staging:
                     return False
         return True
 
-    def make(self, files: Files) -> None:
+    def create(self, files: FilePool) -> None:
         """Make every file at its full size, and write what is no tensor."""
         for file, (size, pieces) in self.destination.files.items():
             file.parent.mkdir(parents=True, exist_ok=True)
-            files.make(file, size)
+            files.allocate(file, size)
             for start, data in pieces.items():
-                files.put(file, start, data)
+                files.write_at(file, start, data)
 
     def finish(self) -> None:
         """Give every file its name, the one that was asked for last.
@@ -101,7 +101,7 @@ class Staging:
         If that one is there, and others belong to it, it goes first: the old is never seen with something new.
         """
         waiting = {staged: file for staged, file in self.renames.items() if staged.exists()}
-        record = beside(self.path, SIDECAR)
+        record = with_suffix_added(self.path, SIDECAR)
         stale = record not in self.final.files and record.exists()
         if not self.is_folder and self.path in waiting.values() and (len(waiting) > 1 or stale):
             self.path.unlink(missing_ok=True)
@@ -109,10 +109,10 @@ class Staging:
             record.unlink()
         for staged, file in sorted(waiting.items(), key=lambda item: item[1] == self.path):
             if self.is_folder and (file.is_symlink() or file.exists()):
-                _remove(self.replaced)
-                file.rename(self.replaced)
+                _remove(self.backup)
+                file.rename(self.backup)
             staged.replace(file)
-        _remove(self.replaced)
+        _remove(self.backup)
         for folder in {file.parent for file in self.final.files} | {self.path.parent}:
             _sync_folder(folder)
 
@@ -130,8 +130,8 @@ def _remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def beside(path: Path, suffix: str) -> Path:
-    """The name with something behind it."""
+def with_suffix_added(path: Path, suffix: str) -> Path:
+    """The path of the file whose name goes on with ``suffix``."""
     return path.with_name(path.name + suffix)
 
 

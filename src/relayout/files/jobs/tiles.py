@@ -13,7 +13,7 @@ from ...engine.blocks import Block, Digit, cuts_of, in_order, part, part_of, par
 from ...engine.plan import Plan, make_plan
 from ...layout.layout import Layout
 from .. import tuning
-from .room import Room
+from .memory_budget import MemoryBudget
 from .runs import Runs
 
 
@@ -42,8 +42,10 @@ class Recipe(NamedTuple):
 class Tiling:
     """The parts of a plan, with ``counts`` values of its digits each; ``finest`` is the least step between runs."""
 
-    def __init__(self, plan: Plan, room: Room, cuts: Sequence[Digit], counts: Sequence[int], finest: int) -> None:
-        self.plan, self.room, self.cuts, self.counts, self.finest = plan, room, cuts, counts, finest
+    def __init__(
+        self, plan: Plan, budget: MemoryBudget, cuts: Sequence[Digit], counts: Sequence[int], finest: int
+    ) -> None:
+        self.plan, self.budget, self.cuts, self.counts, self.finest = plan, budget, cuts, counts, finest
         self._recipes: dict[tuple[Layout, Layout, tuple[int, ...]], Recipe] = {}
 
     def __iter__(self) -> Iterator[Block]:
@@ -71,7 +73,7 @@ class Tiling:
         runs = Runs(low - block.target.offset + target.offset, high - low)
         if self.finest:
             runs = Runs.of(target.box, bits, 0, self.finest)
-        pieces = list(_pieces(source, runs.local(target), block.index, self.room.source, plan.element.element.bits))
+        pieces = list(_pieces(source, runs.local(target), block.index, self.budget.source, plan.element.element.bits))
         fill = plan.fill if len(pieces) == 1 else None
         return Recipe(_bytes(runs, bits), runs.places, [self._step(*piece, block.index, fill) for piece in pieces])
 
@@ -87,11 +89,11 @@ class Tiling:
         return Step(_bytes(runs, bits), -(-runs.places * bits // 8), made, moved)
 
 
-def tilings(plans: Sequence[Plan], room: Room) -> list[Tiling]:
+def tilings(plans: Sequence[Plan], budget: MemoryBudget) -> list[Tiling]:
     """The same parts for several plans of one target."""
     cuts, reaches = cuts_of(plans[0])
-    counts, finest = _counts(plans, cuts, reaches, room)
-    return [Tiling(plan, room, cuts, counts, finest) for plan in plans]
+    counts, finest = _counts(plans, cuts, reaches, budget)
+    return [Tiling(plan, budget, cuts, counts, finest) for plan in plans]
 
 
 def _moved(layout: Layout, bits: int) -> tuple[Layout, int]:
@@ -114,14 +116,16 @@ class _Cost(NamedTuple):
     read: int
     factor: float
 
-    def fits(self, room: Room) -> bool:
-        return self.size <= room.target and self.read <= room.source
+    def fits(self, budget: MemoryBudget) -> bool:
+        return self.size <= budget.target and self.read <= budget.source
 
 
-def _counts(plans: Sequence[Plan], cuts: Sequence[Digit], reaches: Sequence[int], room: Room) -> tuple[list[int], int]:
+def _counts(
+    plans: Sequence[Plan], cuts: Sequence[Digit], reaches: Sequence[int], budget: MemoryBudget
+) -> tuple[list[int], int]:
     """How many values of each digit a part has, and the least step between runs: 0 where a part is a range."""
     bits = plans[0].dst_element.element.bits
-    size = min(tuning.ACTIVE.part_bytes, room.target)
+    size = min(tuning.ACTIVE.part_bytes, budget.target)
     counts = in_order(cuts, reaches, size * 8 // bits)
     if (
         all(n >= digit.size for digit, n in zip(cuts, counts))
@@ -129,28 +133,28 @@ def _counts(plans: Sequence[Plan], cuts: Sequence[Digit], reaches: Sequence[int]
     ):
         return counts, 0
     if bits % 8 == 0 and plans[0].target.swizzle is None and all(digit.stride > 0 for digit in cuts):
-        tile = _tile(plans, cuts, room)
+        tile = _tile(plans, cuts, budget)
         if tile is not None:
             return tile, cuts[-1].stride
-    while size < room.target and _cost(plans, cuts, counts, 0).factor > tuning.ACTIVE.acceptable_cost:
-        size = min(2 * size, room.target)
+    while size < budget.target and _cost(plans, cuts, counts, 0).factor > tuning.ACTIVE.acceptable_cost:
+        size = min(2 * size, budget.target)
         counts = in_order(cuts, reaches, size * 8 // bits)
     return counts, 0
 
 
-def _tile(plans: Sequence[Plan], cuts: Sequence[Digit], room: Room) -> list[int] | None:
-    """A part that grows along the digits that make it cheaper, as long as that pays; None if there is no room for any.
+def _tile(plans: Sequence[Plan], cuts: Sequence[Digit], budget: MemoryBudget) -> list[int] | None:
+    """A part that grows along the digits that make it cheaper, as long as that pays; None if none fits the budget.
 
     A part that is too small for its calls is first made larger anyhow.
     """
     counts = [1] * len(cuts)
     cost = _cost(plans, cuts, counts, cuts[-1].stride)
-    if not cost.fits(room):
+    if not cost.fits(budget):
         return None
     while True:
         grown = [_grown(cuts, counts, k) for k in reversed(range(len(cuts)))]
         options = [(_cost(plans, cuts, option, cuts[-1].stride), option) for option in grown if option is not None]
-        fitting = [found for found in options if found[0].fits(room)]
+        fitting = [found for found in options if found[0].fits(budget)]
         if not fitting:
             return counts
         best, option = min(fitting, key=lambda found: found[0].factor)

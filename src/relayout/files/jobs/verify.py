@@ -9,7 +9,7 @@ from ..registry import open_source
 
 if TYPE_CHECKING:
     from ...engine.plan import Progress
-    from ..entry import Entry, Source
+    from ..contents import Source, StoredTensor
 
 
 class Verification(NamedTuple):
@@ -30,13 +30,11 @@ class Verification(NamedTuple):
         return self.tensor is None
 
     def __str__(self) -> str:
-        if self:
+        if self.tensor is None:
             return f"the same: {self.tensors} tensor{'s' * (self.tensors != 1)}, {self.bytes} bytes"
-        if self.values is None:
-            return f"tensor {self.tensor!r}: {self.reason}"
-        first, second = map(str, self.values)
-        bits = ", of other bits" if first == second else ""
-        return f"tensor {self.tensor!r} differs at {self.coordinate}: {first} and {second}{bits}"
+        from .compare_tensors import TensorDifference
+
+        return str(TensorDifference(self.tensor, self.coordinate, self.values, self.reason))
 
 
 def verify(
@@ -52,34 +50,35 @@ def verify(
     ``rules`` are those by which ``b`` was made, for dimensions that they put in another order; names of dimensions that
     both records have tell it as well. Two files of one tensor each are compared whatever its names.
     """
-    from ..regions import Files
-    from ..sizes import as_bytes
-    from .changes import held
-    from .room import Room
+    from ..file_pool import FilePool
+    from ..sizes import parse_size
+    from .changes import logical_tensor
+    from .compare_tensors import compare_tensors
+    from .memory_budget import MemoryBudget
     from .rules import Rule, read_rules
-    from .verifying import compare_entries
 
     one, two = open_source(a), open_source(b)
-    found = read_rules(Rule(), rules, None, None)
-    room = Room.of(as_bytes(max_memory), 1)
+    by_name = read_rules(Rule(), rules, None, None)
+    budget = MemoryBudget.of(parse_size(max_memory), 1)
     pairs = _pairs(one, two)
     total = sum([entry.size for entry in one.values()])
     done = 0
-    with Files() as files:
+    with FilePool() as files:
         for name, first, second in pairs:
             if first is None or second is None:
                 return Verification(len(pairs), done, name, reason=f"it is only in {b if first is None else a}.")
-            rule = found.find(name) or Rule()
-            verdict = compare_entries(files, (first, held(first, rule)), (second, held(second, Rule())), room)
-            if verdict is not None:
-                return verdict
+            rule = by_name.find(name) or Rule()
+            sides = (first, logical_tensor(first, rule)), (second, logical_tensor(second, Rule()))
+            difference = compare_tensors(files, *sides, budget)
+            if difference is not None:
+                return Verification(1, 0, *difference)
             done += first.size
             if progress is not None:
                 progress(done, total)
     return Verification(len(pairs), done)
 
 
-def _pairs(one: Source, two: Source) -> list[tuple[str, Entry | None, Entry | None]]:
+def _pairs(one: Source, two: Source) -> list[tuple[str, StoredTensor | None, StoredTensor | None]]:
     if len(one) == len(two) == 1:
         return [(name, entry, other) for (name, entry), other in zip(one.items(), two.values())]
     names = [*one, *[name for name in two if name not in one]]

@@ -12,18 +12,18 @@ from ...engine.plan import Plan
 from ...engine.program import carrier
 from ...errors import NotExpressible
 from .. import tuning
-from ..entry import Segment, of_tensor
-from ..regions import Files
-from .changes import Change
+from ..contents import Segment, with_tensor
+from ..file_pool import FilePool
+from .changes import TensorChange
+from .memory_budget import MemoryBudget, ThreadBuffers
 from .pieces import Loader, Made
-from .room import Buffers, Room
 from .tiles import Tiling, tilings
 
 
-class Unit(NamedTuple):
+class WorkUnit(NamedTuple):
     """A part of a new tensor: a block of its plan, or the bytes ``low`` to ``low + size``, copied or filled."""
 
-    change: Change
+    change: TensorChange
     segments: tuple[Segment, ...]
     low: int
     size: int
@@ -31,43 +31,45 @@ class Unit(NamedTuple):
     block: Block | None = None
 
 
-def units(change: Change, segments: tuple[Segment, ...], room: Room) -> Iterator[Unit]:
-    """All units of one tensor, always in the same order for the same room."""
+def work_units(change: TensorChange, segments: tuple[Segment, ...], budget: MemoryBudget) -> Iterator[WorkUnit]:
+    """All units of one tensor, always in the same order for the same budget."""
     plan = change.plan
     size = sum([segment.size for segment in segments])
-    if plan is None or _stays(plan):
-        yield from _chunks(change, segments, size, room)
+    if plan is None or _is_identity(plan):
+        yield from _byte_units(change, segments, size, budget)
         return
     bits = plan.dst_element.element.bits
     first = box_range(plan.target)[0] * bits // 8
     if first and plan.fill is not None and any(plan.fill):
-        yield from _chunks(change, segments, first, room)
-    (tiling,) = tilings([plan], room)
+        yield from _byte_units(change, segments, first, budget)
+    (tiling,) = tilings([plan], budget)
     for block in tiling:
         places = block.target.padded_size if tiling.finest else block.target_range[1] - block.target_range[0]
-        yield Unit(change, segments, 0, -(-places * bits // 8), tiling, block)
+        yield WorkUnit(change, segments, 0, -(-places * bits // 8), tiling, block)
 
 
-def _stays(plan: Plan) -> bool:
+def _is_identity(plan: Plan) -> bool:
     """Whether it leaves every byte where it was."""
     target = plan.target
     return plan.source == target and plan.element == plan.dst_element and target.size == target.storage_size
 
 
-def _chunks(change: Change, segments: tuple[Segment, ...], size: int, room: Room) -> Iterator[Unit]:
-    step = min(tuning.ACTIVE.part_bytes, room.target)
+def _byte_units(
+    change: TensorChange, segments: tuple[Segment, ...], size: int, budget: MemoryBudget
+) -> Iterator[WorkUnit]:
+    step = min(tuning.ACTIVE.part_bytes, budget.target)
     for low in range(0, size, step):
-        yield Unit(change, segments, low, min(step, size - low))
+        yield WorkUnit(change, segments, low, min(step, size - low))
 
 
 class Worker(NamedTuple):
     """Does units, in any thread."""
 
-    sources: Files
-    targets: Files
-    buffers: Buffers
+    sources: FilePool
+    targets: FilePool
+    buffers: ThreadBuffers
 
-    def do(self, unit: Unit) -> None:
+    def run(self, unit: WorkUnit) -> None:
         """Read, rearrange, write."""
         loader = Loader(self.sources, unit.change.entry, self.buffers)
         plan = unit.change.plan
@@ -75,8 +77,8 @@ class Worker(NamedTuple):
             try:
                 made = loader.load(unit.tiling, unit.block)
             except NotExpressible as error:
-                raise of_tensor(error, unit.change.entry.name) from None
-        elif plan is None or _stays(plan):
+                raise with_tensor(error, unit.change.entry.name) from None
+        elif plan is None or _is_identity(plan):
             made = loader.copied(unit.low, unit.size)
         else:
             kind = plan.dst_element.element

@@ -6,13 +6,13 @@ import zlib
 from collections.abc import Callable
 from pathlib import Path
 
-from ..entry import Destination, bad
-from ..reading import WHOLE
+from .contents import Destination, bad_file
+from .reading import TRUNCATED
 
 _READ_BYTES = 1 << 20
 
 
-def seal(destination: Destination, located: Callable[[Path], Path] = lambda path: path) -> None:
+def write_checksums(destination: Destination, located: Callable[[Path], Path] = lambda path: path) -> None:
     """Write the checksums of a destination whose tensors are written; ``located`` tells where its files are by now."""
     for sum_ in destination.checksums:
         path = located(sum_.file)
@@ -22,7 +22,7 @@ def seal(destination: Destination, located: Callable[[Path], Path] = lambda path
             while left:
                 data = file.read(min(left, _READ_BYTES))
                 if not data:
-                    raise bad(path, f"it ends {left} bytes too early.", WHOLE)
+                    raise bad_file(path, f"it ends {left} bytes too early.", TRUNCATED)
                 crc, left = zlib.crc32(data, crc), left - len(data)
             for at in sum_.at:
                 file.seek(at)

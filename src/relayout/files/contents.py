@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..elements.types import Element
 from ..errors import BadFile, LayoutError, shown
-from .record import Record
+from .record import LayoutRecord
 
 if TYPE_CHECKING:
     from ..elements.interface import Interface
@@ -31,49 +31,49 @@ class Segment(NamedTuple):
     size: int
 
 
-class Entry(NamedTuple):
+class StoredTensor(NamedTuple):
     """One tensor of a file, as stored: a row-major array of ``shape``, whose bytes are the segments in order.
 
     ``record`` tells which logical tensor that array holds; without one it is the array itself. ``inline`` has the bytes
     where the file keeps them in another form, and there are no segments then. ``packing`` names the quantised type of
-    whose blocks these are the bytes. ``arranged`` says that the record is no record, but tells how the container itself
-    keeps the array: in Fortran order, or in chunks that are blocks.
+    whose blocks these are the bytes. ``layout_from_container`` says that nothing is recorded in the file, and
+    that ``record`` tells how the container itself keeps the array: in Fortran order, or in chunks that are blocks.
     """
 
     name: str
     element: Element
     shape: tuple[int, ...]
     segments: tuple[Segment, ...]
-    record: Record | None = None
+    record: LayoutRecord | None = None
     inline: bytes | None = None
     packing: str | None = None
-    arranged: bool = False
+    layout_from_container: bool = False
 
     @property
     def size(self) -> int:
         """The bytes of the stored array."""
-        return bytes_of(self.element, self.shape)
+        return nbytes(self.element, self.shape)
 
     @property
     def interface(self) -> Interface:
         """What the stored elements mean; a record that contradicts the stored type is refused."""
         from ..elements.interface import Plain
 
-        return Plain(self.element) if self.record is None else self._told(self.record.meaning)
+        return Plain(self.element) if self.record is None else self._consult(self.record.interface_of)
 
     @property
     def layout(self) -> Layout:
         """Where the stored array has the logical elements; a record that contradicts its size is refused."""
         from ..layout.layout import Layout
 
-        return Layout.row_major(self.shape) if self.record is None else self._told(self.record.placed)
+        return Layout.row_major(self.shape) if self.record is None else self._consult(self.record.stored_layout)
 
     @property
     def axes(self) -> str | None:
         """The names of the logical dimensions."""
         return None if self.record is None else self.record.axes
 
-    def _told(self, ask: Any) -> Any:
+    def _consult(self, ask: Any) -> Any:
         try:
             return ask(self.element, self.size)
         except BadFile:
@@ -88,17 +88,17 @@ class Entry(NamedTuple):
             ) from None
 
 
-class Source(Mapping[str, Entry]):
+class Source(Mapping[str, StoredTensor]):
     """An opened container: its tensors by name, and the ``metadata`` that is not ours."""
 
     __slots__ = ("_entries", "kind", "metadata", "path")
 
-    def __init__(self, path: Path, kind: str, entries: Mapping[str, Entry], metadata: Mapping[str, Any]) -> None:
+    def __init__(self, path: Path, kind: str, entries: Mapping[str, StoredTensor], metadata: Mapping[str, Any]) -> None:
         self.path, self.kind = path, kind
         self.metadata = dict(metadata)
         self._entries = dict(entries)
 
-    def __getitem__(self, name: str) -> Entry:
+    def __getitem__(self, name: str) -> StoredTensor:
         return self._entries[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -120,13 +120,13 @@ class Source(Mapping[str, Entry]):
         return f"<{self.kind} {shown(str(self.path))}, {len(self)} tensor{'s' * (len(self) != 1)}>"
 
 
-class Planned(NamedTuple):
+class PlannedTensor(NamedTuple):
     """A tensor to be written: a row-major array of ``shape``, and the record that tells what it holds."""
 
     name: str
     element: Element
     shape: tuple[int, ...]
-    record: Record | None = None
+    record: LayoutRecord | None = None
 
 
 class Checksum(NamedTuple):
@@ -141,8 +141,8 @@ class Checksum(NamedTuple):
 class Destination(NamedTuple):
     """What is to be written, all known in advance: each file's full size, and its bytes that are no tensor's.
 
-    ``entries`` are the places of the tensors. ``checksums`` are those that only the finished data tell: ``seal`` puts
-    them in.
+    ``entries`` are the places of the tensors. ``checksums`` are those that only the finished data tell;
+    ``write_checksums`` puts them in.
     """
 
     files: dict[Path, tuple[int, dict[int, bytes]]]
@@ -150,12 +150,12 @@ class Destination(NamedTuple):
     checksums: tuple[Checksum, ...] = ()
 
 
-def bytes_of(element: Element, shape: tuple[int, ...]) -> int:
+def nbytes(element: Element, shape: tuple[int, ...]) -> int:
     """The bytes of a packed array."""
     return -(-reduce(mul, shape, 1) * element.bits // 8)
 
 
-def of_tensor(error: LayoutError, tensor: str) -> LayoutError:
+def with_tensor(error: LayoutError, tensor: str) -> LayoutError:
     """The error with the name of its tensor, and the way to do without it."""
     if error.operands.get("tensor") is not None:
         return error
@@ -163,7 +163,7 @@ def of_tensor(error: LayoutError, tensor: str) -> LayoutError:
     return type(error)(f"tensor {tensor!r}: {error.message}", hint=hint, **{**error.operands, "tensor": tensor})
 
 
-def bad(file: Path | None, what: str, hint: str, tensor: str | None = None) -> BadFile:
+def bad_file(file: Path | None, what: str, hint: str, tensor: str | None = None) -> BadFile:
     """The error that names a file, a tensor in it, what is wrong and the way out."""
     where = f"{file}: " + ("" if tensor is None else f"tensor {shown(tensor)}: ")
     return BadFile(f"{where}{what}", hint=hint, file=file, tensor=tensor)

@@ -1,4 +1,4 @@
-"""The memory that a thread may hold while it repacks files, and that it uses again and again."""
+"""The memory that a thread may use while it repacks files, and the buffers that it uses again and again."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class Room(NamedTuple):
+class MemoryBudget(NamedTuple):
     """How many bytes of a source and of a target a thread may hold."""
 
     source: int
     target: int
 
     @classmethod
-    def of(cls, max_memory: int, jobs: int) -> Room:
-        """The room of each of so many threads."""
+    def of(cls, max_memory: int, jobs: int) -> MemoryBudget:
+        """The budget of each of so many threads."""
         own, least = tuning.ACTIVE.process_bytes, tuning.ACTIVE.min_thread_bytes
         each = (max_memory - own) // jobs
         if each < 2 * least:
@@ -34,15 +34,15 @@ class Room(NamedTuple):
         return cls(each // 2, each - each // 2)
 
 
-class Buffers(local):
+class ThreadBuffers(local):
     """Memory that a thread uses again and again, by name."""
 
     def __init__(self) -> None:
-        self._held: dict[str, NDArray[np.uint8]] = {}
+        self._by_name: dict[str, NDArray[np.uint8]] = {}
 
     def get(self, name: str, size: int) -> NDArray[np.uint8]:
         """Bytes that hold anything; those got by this name before are overwritten."""
-        if name not in self._held or self._held[name].size < size:
-            self._held.pop(name, None)
-            self._held[name] = fresh_bytes(size, zeroed=False)
-        return self._held[name][:size]
+        if name not in self._by_name or self._by_name[name].size < size:
+            self._by_name.pop(name, None)
+            self._by_name[name] = fresh_bytes(size, zeroed=False)
+        return self._by_name[name][:size]

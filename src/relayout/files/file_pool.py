@@ -1,4 +1,4 @@
-"""Bytes of tensors in files: ranges read and written in place, without mapping the file into memory."""
+"""A pool of open files: ranges of tensors read and written in place, without mapping a file into memory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import BadFile
 from . import tuning
-from .entry import Segment
+from .contents import Segment
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 UNSUPPORTED = (errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS)
-"""What file systems answer that cannot set room aside."""
+"""What file systems answer that cannot allocate blocks ahead."""
 
 SYNC_FILE_RANGE_WRITE = 2
 """Begins to write, and does not wait."""
@@ -41,8 +41,8 @@ class Descriptor:
             os.close(self.number)
 
 
-class Files:
-    """Open files by their path, for many threads; those used last stay open, and all are closed together."""
+class FilePool:
+    """Files by their path, for many threads; those used last stay open, others are evicted and opened again."""
 
     def __init__(self, flags: int = os.O_RDONLY) -> None:
         self._flags = flags
@@ -50,13 +50,13 @@ class Files:
         self._written: set[Path] = set()
         self._lock, self._writing = Lock(), Lock()
 
-    def __enter__(self) -> Files:
+    def __enter__(self) -> FilePool:
         return self
 
     def __exit__(self, *_: object) -> None:
         self._open.clear()
 
-    def opened(self, path: Path, written: bool = False) -> Descriptor:
+    def descriptor(self, path: Path, written: bool = False) -> Descriptor:
         """A file, open for as long as the result is kept."""
         with self._lock:
             file = self._open.pop(path, None) or Descriptor(path, self._flags)
@@ -88,11 +88,11 @@ class Files:
         """
         with self._writing:
             for _, file, place, view in self._parts(segments, starts, data.data, written=True):
-                _put(file.number, place, view)
+                _write_fully(file.number, place, view)
 
-    def put(self, path: Path, start: int, data: bytes) -> None:
+    def write_at(self, path: Path, start: int, data: bytes) -> None:
         """Write bytes at a place of a file."""
-        _put(self.opened(path, written=True).number, start, memoryview(data))
+        _write_fully(self.descriptor(path, written=True).number, start, memoryview(data))
 
     def _parts(
         self, segments: Sequence[Segment], starts: Sequence[int], data: memoryview, written: bool = False
@@ -102,17 +102,17 @@ class Files:
         runs = ((start, data[k * length : (k + 1) * length]) for k, start in enumerate(starts))
         if len(segments) == 1:
             path, place, _ = segments[0]
-            file = self.opened(path, written)
+            file = self.descriptor(path, written)
             for start, run in runs:
                 yield path, file, place + start, run
             return
         for start, run in runs:
-            for path, place, first, last in spans(segments, start, start + length):
-                yield path, self.opened(path, written), place, run[first:last]
+            for path, place, first, last in file_ranges(segments, start, start + length):
+                yield path, self.descriptor(path, written), place, run[first:last]
 
-    def make(self, path: Path, size: int) -> None:
-        """A file of that size, for which there is room on the disk."""
-        file = self.opened(path, written=True)
+    def allocate(self, path: Path, size: int) -> None:
+        """Create a file of that size, with its blocks on the disk where the system can allocate them ahead."""
+        file = self.descriptor(path, written=True)
         os.ftruncate(file.number, size)
         if size and hasattr(os, "posix_fallocate"):
             try:
@@ -123,7 +123,7 @@ class Files:
 
     def begin_sync(self) -> None:
         """Let what was written go to the disk meanwhile, where the system can be told to."""
-        start = _start_writing()
+        start = _sync_file_range()
         if start is not None:
             with self._lock:
                 files = list(self._open.values())
@@ -135,29 +135,29 @@ class Files:
         with self._lock:
             written, self._written = self._written, set()
         for path in written:
-            getattr(os, "fdatasync", os.fsync)(self.opened(path).number)
+            getattr(os, "fdatasync", os.fsync)(self.descriptor(path).number)
 
 
-def _put(number: int, start: int, view: memoryview) -> None:
+def _write_fully(number: int, start: int, view: memoryview) -> None:
     while view:
         count = os.pwrite(number, view[: tuning.ACTIVE.max_write_bytes], start)
         start, view = start + count, view[count:]
 
 
 @cache
-def _start_writing() -> Callable[[int, int, int, int], int] | None:
+def _sync_file_range() -> Callable[[int, int, int, int], int] | None:
     """Linux's ``sync_file_range``; of the whole file if the length is 0."""
     if not sys.platform.startswith("linux"):
         return None
     import ctypes
 
-    found = getattr(ctypes.CDLL(None), "sync_file_range", None)
-    if found is not None:
-        found.argtypes = ctypes.c_int, ctypes.c_int64, ctypes.c_int64, ctypes.c_uint
-    return found
+    function = getattr(ctypes.CDLL(None), "sync_file_range", None)
+    if function is not None:
+        function.argtypes = ctypes.c_int, ctypes.c_int64, ctypes.c_int64, ctypes.c_uint
+    return function
 
 
-def spans(segments: Sequence[Segment], low: int, high: int) -> Iterator[tuple[Path, int, int, int]]:
+def file_ranges(segments: Sequence[Segment], low: int, high: int) -> Iterator[tuple[Path, int, int, int]]:
     """Where the bytes ``low`` to ``high`` of a tensor are: file, place, and which of them."""
     start = 0
     for path, place, size in segments:

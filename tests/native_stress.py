@@ -17,8 +17,8 @@ import numpy as np
 from relayout import Format, Layout, Plain, ScaleOffset
 from relayout.elements.types import element, storage_dtype
 from relayout.engine.conversion import conversion
-from relayout.engine.dims import dims
 from relayout.engine.general import General
+from relayout.engine.program import core_nest
 from relayout.native import native
 
 KINDS = ["uint8", "uint16", "uint32", "uint64", "complex128"]
@@ -119,7 +119,7 @@ def copied(rng: random.Random) -> None:
     width, dtype, threads = kind.bytes, storage_dtype(kind), rng.choice([1, 3])
     source, target = pair(rng, width)
     fill = rng.choice([None, rng.randbytes(width)])
-    found = dims(source, target, fill is not None)
+    found = core_nest(source, target, fill is not None)
     written = target if fill is None else target.box
     x = memory(rng, (source.max_offset + 1) * width, width)
     out = memory(rng, (written.max_offset + 1) * width, width)
@@ -141,7 +141,7 @@ def converted(rng: random.Random) -> None:
     means, to = rng.choice(CONVERSIONS)
     width, made = means.element.bytes, to.element.bytes
     source, target = pair(rng, max(width, made))
-    found, described = dims(source, target, False), conversion(means, to)
+    found, described = core_nest(source, target, False), conversion(means, to)
     if found is None:
         return
     x = memory(rng, (source.max_offset + 1) * width, width)

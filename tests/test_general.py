@@ -20,7 +20,7 @@ from relayout import Layout, Swizzle
 from relayout.elements.subbyte import pack
 from relayout.engine import general as general_module
 from relayout.engine.general import General
-from relayout.engine.loops import dimensions
+from relayout.engine.nest import make_nest
 from relayout.native import native
 from relayout.tensors.block_table import BlockTable
 from support import SWIZZLES, coordinates, leaves, value
@@ -202,7 +202,7 @@ def test_layouts_of_many_windows_are_copied() -> None:
         layouts.append(Layout(shape, rebuilt(shape, strides), extents=extents, origin=(1,) * 5))
     x = np.random.default_rng(2).integers(0, 256, 1 << 20, np.uint8)
     out = np.zeros_like(x)
-    boxes = [len(dim) for dim in dimensions(*layouts)[2]]
+    boxes = [len(dim) for dim in make_nest(*layouts).dims]
     assert np.prod(boxes) > general_module.MAX_BOXES
     General(*layouts, 8)([x], [out])
     assert (out[layouts[1].offsets()] == x[layouts[0].offsets()]).all()
@@ -212,7 +212,7 @@ def test_layouts_of_many_windows_are_copied() -> None:
 def test_tables_are_as_short_as_the_blocks() -> None:
     source = Layout(((3, 1 << 40),), ((1, 4),))
     target = Layout(((4, 3 << 38),), ((1, 5),))
-    (boxes,) = dimensions(source, target)[2]
+    (boxes,) = make_nest(source, target).dims
     assert [len(box.table.source) for box in boxes if box.table] == [12]
     assert [box.loops for box in boxes] == [((1 << 38, 16, 15),)]
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import relayout as rl
 from relayout import Layout
-from relayout.engine.loops import nest
+from relayout.engine.nest import make_nest
 from support import SIGNED, coordinates, like, value
 from test_format import formats
 
@@ -19,7 +19,7 @@ from test_format import formats
 def walked(source: Layout, target: Layout) -> list[tuple[int, int]]:
     """All pairs of offsets that the nest visits."""
     pairs = []
-    for piece in nest(source, target):
+    for piece in make_nest(source, target).pieces():
         for steps in cartesian(*[range(loop.steps) for loop in piece.loops]):
             a = piece.source + sum(k * loop.source for k, loop in zip(steps, piece.loops, strict=True))
             b = piece.target + sum(k * loop.target for k, loop in zip(steps, piece.loops, strict=True))
@@ -77,13 +77,14 @@ def test_formats_from_row_major_need_no_tables(fmt: rl.Format, data: Any) -> Non
     packed = fmt.layout(shape, left_pad=left)
     flat = Layout.row_major(tuple(shape))
     for pair in ((flat, packed), (packed, flat)):
-        assert not any(piece.tables for piece in nest(*pair))
+        assert not any(piece.tables for piece in make_nest(*pair).pieces())
         assert walked(*pair) == expected(*pair)
 
 
 def test_a_crouton_is_few_pieces_at_any_size() -> None:
     shape = (128, 217, 221, 50)
-    found = nest(Layout.row_major(shape), rl.catalog.get("htp:R4Crouton").layout(shape))  # type: ignore[union-attr]
+    target = rl.catalog.get("htp:R4Crouton").layout(shape)  # type: ignore[union-attr]
+    found = list(make_nest(Layout.row_major(shape), target).pieces())
     assert len(found) == 8
     assert sum(piece.size for piece in found) == 128 * 217 * 221 * 50
     assert max(len(piece.loops) for piece in found) <= 7
@@ -92,12 +93,12 @@ def test_a_crouton_is_few_pieces_at_any_size() -> None:
 def test_blocks_that_do_not_divide_each_other_take_a_short_table_at_any_size() -> None:
     n = 12 << 40
     source, target = Layout(((3, n // 3),), ((n // 3, 1),)), Layout(((4, n // 4),), ((n // 4, 1),))
-    (piece,) = nest(source, target)
+    (piece,) = make_nest(source, target).pieces()
     assert (piece.lookups, piece.size) == (12, n)
     assert f": {n} elements" in rl.plan(source, target, "uint8").explain()
 
 
 def test_shapes_must_agree() -> None:
     with pytest.raises(rl.ShapeError, match="extents"):
-        nest(Layout((2, 3)), Layout((3, 2)))
-    assert nest(Layout((0, 3)), Layout((0, 3))) == ()
+        make_nest(Layout((2, 3)), Layout((3, 2)))
+    assert not list(make_nest(Layout((0, 3)), Layout((0, 3))).pieces())

@@ -14,7 +14,7 @@ from ..layout.layout import Layout
 from ..layout.ranges import effective_swizzle
 from ..native import native
 from ..tensors.block_table import BlockTable
-from .loops import dimensions, looked_up
+from .nest import looked_up, make_nest
 
 MAX_BOXES = 1 << 8
 """Into how many combinations of boxes a pair of layouts may fall; small dimensions become tables instead."""
@@ -41,16 +41,24 @@ class General:
             raise NotExpressible(
                 "the compiled core is not there.", hint="copy by offsets: out[target.offsets()] = x[source.offsets()]"
             )
-        first, second, dims = dimensions(source, target)
+        nest = make_nest(source, target)
+        dims = list(nest.dims)
         while prod([len(boxes) for boxes in dims]) > MAX_BOXES:
             cut = [d for d, boxes in enumerate(dims) if len(boxes) > 1]
             smallest = min(cut, key=lambda d: source.extents[d])
-            dims[smallest] = [looked_up(source, target, smallest)]
+            dims[smallest] = (looked_up(source, target, smallest),)
         swizzles = [effective_swizzle(layout) if layout.size else None for layout in (source, target)]
         moves = [None if swizzle is None else swizzle.parameters for swizzle in swizzles]
         try:
             self._copy = native.GeneralProgram(
-                bits, first, second, tuple(map(tuple, dims)), moves[0], moves[1], source_block, target_block
+                bits,
+                nest.source,
+                nest.target,
+                tuple([tuple([box[:4] for box in dim]) for dim in dims]),
+                moves[0],
+                moves[1],
+                source_block,
+                target_block,
             )
         except ValueError as error:
             raise LimitExceeded(

@@ -23,7 +23,7 @@ from .buffers import check_tensor, flat_memory, for_library_of, needs_table
 from .callable import NativeCallable
 from .copying import as_tensor, check_apart, check_memory, copied_at_once, copy_blocks, copy_flat, fill_range
 from .gpu import on_device
-from .loops import check_extents
+from .nest import check_extents
 from .places import box_range, check_in_memory, prove_places
 from .program import carrier, compiled
 

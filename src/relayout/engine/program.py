@@ -12,7 +12,7 @@ from ..elements.types import Element, storage_dtype
 from ..layout.layout import Layout
 from ..native import native
 from .conversion import conversion
-from .dims import dims
+from .nest import loop_nest
 from .places import reach
 
 if TYPE_CHECKING:
@@ -43,15 +43,24 @@ def compiled(
         options["target_formats"] = buffer_formats(other)
         if options["convert"] is None or fill is not None:
             return None
-    found = dims(source, target, fill is not None)
-    if found is None:
+    nest = core_nest(source, target, fill is not None)
+    if nest is None:
         return None
     try:
-        return native.TiledProgram(
-            kind.bits // 8, found.source, found.target, found.boxes, fill, buffer_formats(kind), **options
-        )
+        return native.TiledProgram(kind.bits // 8, *nest, fill, buffer_formats(kind), **options)
     except ValueError:
         return None
+
+
+def core_nest(source: Layout, target: Layout, padded: bool) -> tuple[int, int, list[list[Any]]] | None:
+    """The loops of two layouts as a program takes them: where both start, and the boxes of every dimension.
+
+    A box says whether it holds data, the offsets that it adds to source and target, and its loops.
+    """
+    nest = loop_nest(source, target, padded)
+    if nest is None:
+        return None
+    return nest.source, nest.target, [[(box.data, *box[:3]) for box in dim] for dim in nest.dims]
 
 
 @cache

@@ -11,7 +11,7 @@ from ..elements.subbyte import get, put
 from ..elements.types import Element
 from ..errors import LimitExceeded
 from ..layout.layout import Layout
-from .loops import Piece, nest
+from .nest import Piece, make_nest
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -39,7 +39,7 @@ def common_loops(source: Layout, target: Layout) -> tuple[Piece, ...] | None:
     if source.swizzle is not None or target.swizzle is not None:
         return None
     try:
-        pieces = nest(source, target)
+        pieces = tuple(make_nest(source, target).pieces())
     except LimitExceeded:
         return None
     return pieces if sum([piece.lookups for piece in pieces if piece.tables]) <= MAX_LOOKUPS else None

@@ -9,12 +9,12 @@ from ...errors import NotExpressible
 from ...layout.ranges import effective_swizzle
 from ..places import box_range, element_range, prove_places
 from .convert import conversion_text
-from .digits import Work, byte_swizzle, common_axes, simplify, widen
 from .element import element_kernel, fill_kernel
 from .frame import Memory
 from .kernel import Kernel, kernel
 from .prelude import DEVICE
 from .tiles import tile
+from .work import Work, byte_swizzle, common_axes, simplify, widen
 
 if TYPE_CHECKING:
     from ..plan import Plan

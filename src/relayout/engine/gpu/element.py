@@ -6,9 +6,9 @@ from math import prod
 
 from ...layout.layout import Layout
 from ...layout.modes import Mode
-from .digits import Work
 from .frame import Memory
 from .kernel import Kernel
+from .work import Work
 
 THREADS = 256
 EACH = 4

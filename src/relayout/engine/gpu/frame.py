@@ -5,9 +5,9 @@ from __future__ import annotations
 from math import prod
 from typing import NamedTuple
 
-from .digits import Axis
 from .shared_memory import Part
 from .tiles import SOURCE, TARGET, Tile
+from .work import Axis
 
 MAX_UNROLLED = 16
 """Longer loops stay loops."""
@@ -64,8 +64,8 @@ class Frame:
         found = []
         for axis, size in zip(self.work.axes, sizes):
             *lower, top = axis.digits
-            place = prod([d.size for d in lower])
-            found.append(axis._replace(digits=(*lower, top._replace(size=max(size // place, 1)))))
+            place = prod([d.steps for d in lower])
+            found.append(axis._replace(digits=(*lower, top._replace(steps=max(size // place, 1)))))
         return found
 
     def block(self) -> list[str]:
@@ -88,7 +88,7 @@ class Frame:
 
     @property
     def position(self) -> str:
-        sizes = [prod([d.size for d in axis.digits]) for axis in self.axes]
+        sizes = [prod([d.steps for d in axis.digits]) for axis in self.axes]
         return "int" if max(sizes, default=1) < 1 << 31 else "i64"
 
     @staticmethod

@@ -10,7 +10,7 @@ from itertools import product as cartesian
 from math import gcd
 from typing import NamedTuple
 
-from .digits import Axis, Work
+from .work import Axis, Work
 
 VECTOR = 16
 LINE = 128

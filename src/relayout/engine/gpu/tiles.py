@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from math import gcd, prod
 from typing import NamedTuple
 
-from .digits import Work, moved_from
 from .shared_memory import LINE, VECTOR, Image, Part, made_image
+from .work import Work, moved_from
 
 SOURCE, TARGET = 0, 1
 
@@ -78,7 +78,7 @@ class _Planner:
         self.starts = work.source, work.target
         self.swizzles = work.source_swizzle, work.target_swizzle
         self.digits = {Key(i, k): d for i, axis in enumerate(work.axes) for k, d in enumerate(axis.digits)}
-        steps = [[abs(d[1 + side]) for d in self.digits.values() if d.size > 1 and d[1 + side]] for side in (0, 1)]
+        steps = [[abs(d[1 + side]) for d in self.digits.values() if d.steps > 1 and d[1 + side]] for side in (0, 1)]
         self.units = [min(s, default=1) for s in steps]
 
     def planned(self) -> Tile | None:
@@ -142,12 +142,12 @@ class _Planner:
         swizzle = self.swizzles[SOURCE]
         if swizzle is None:
             return True
-        inner = {key: d.size for key, d in self.digits.items() if abs(d.source) * self.bytes[SOURCE] < VECTOR}
+        inner = {key: d.steps for key, d in self.digits.items() if abs(d.source) * self.bytes[SOURCE] < VECTOR}
         return self.granularity(SOURCE, inner) == VECTOR and moved_from(swizzle) >= VECTOR
 
     def common_run(self) -> int:
         """The bytes that stay together."""
-        return max([d.size for d in self.digits.values() if d[1:] == (1, 1)], default=1) * self.bytes[SOURCE]
+        return max([d.steps for d in self.digits.values() if d[1:] == (1, 1)], default=1) * self.bytes[SOURCE]
 
     def few_elements(self) -> dict[Key, list[int]]:
         """A micro tile of elements that are near each other on both sides."""
@@ -155,7 +155,7 @@ class _Planner:
         for side in (TARGET, SOURCE):
             key = self.next_in_run(side, self.units[side], set())
             if key is not None and key not in micro:
-                size = self.digits[key].size
+                size = self.digits[key].steps
                 few = 4 if self.is_top(key) and size > 16 else gcd(size, 4)
                 micro |= {key: [few]} if few > 1 else {}
         return micro
@@ -169,7 +169,7 @@ class _Planner:
     def next_in_run(self, side: int, run: int, seen: set[Key]) -> Key | None:
         """The digit that continues a run of so many elements."""
         for key, digit in self.digits.items():
-            if key not in seen and digit.size > 1 and abs(self.stride(key, side)) == run:
+            if key not in seen and digit.steps > 1 and abs(self.stride(key, side)) == run:
                 return key
         return None
 
@@ -178,7 +178,7 @@ class _Planner:
         steps = [self.starts[side]]
         for key, digit in self.digits.items():
             taken = vector.get(key, 1)
-            if digit.size > taken:
+            if digit.steps > taken:
                 steps.append(self.stride(key, side) * taken)
         swizzle = self.swizzles[side]
         whole = [] if swizzle is None else [moved_from(swizzle)]
@@ -191,7 +191,7 @@ class _Planner:
             key = self.next_in_run(side, run, set(found))
             if key is None or self.stride(key, side) < 0:
                 break
-            size = self.digits[key].size
+            size = self.digits[key].steps
             rest = self.is_top(key) and size >= most // run
             taken = most // run if rest else gcd(size, most // run)
             if taken == 1:
@@ -215,8 +215,8 @@ class _Planner:
             return {}
         have = vector.get(key, 1)
         more = 4 // size // have
-        left = self.digits[key].size // have
-        if more <= 1 or self.digits[key].size % have:
+        left = self.digits[key].steps // have
+        if more <= 1 or self.digits[key].steps % have:
             return {}
         if left % more == 0 or (self.is_top(key) and left > 8 * more):
             return {key: more} if self.granularity(side, {key: have * more}) >= 4 else {}
@@ -230,7 +230,7 @@ class _Planner:
         extents = {key: micro.get(key, 1) for key in self.digits}
         for side in (SOURCE, TARGET):
             self.grow(side, extents, micro, -(-wanted[side] // self.bytes[side]))
-        left = [key for key in self.digits if extents[key] < self.digits[key].size]
+        left = [key for key in self.digits if extents[key] < self.digits[key].steps]
         together = self.grow(SOURCE, extents, micro, 0) == prod(extents.values())
         enough = SMALL_TILE_BYTES if together and not self.converts else room
         while left and prod(extents.values()) * max(self.bytes) * 4 <= enough * 3:
@@ -240,7 +240,7 @@ class _Planner:
             if prod(extents.values()) * max(self.bytes) * 2 > room * 3:
                 extents[key] = before
                 left.remove(key)
-            elif extents[key] >= self.digits[key].size:
+            elif extents[key] >= self.digits[key].steps:
                 left.remove(key)
         return extents
 
@@ -261,12 +261,12 @@ class _Planner:
                 extents[key] = self.pick(key, need, micro.get(key, 1))
             axis, taken = self.work.axes[key.axis], extents[key]
             run = self.parts(key, [taken])[0].behind(side, axis) // self.bytes[side]
-            if taken < self.digits[key].size:
+            if taken < self.digits[key].steps:
                 return run
 
     def pick(self, key: Key, wanted: int, unit: int) -> int:
         """About so many steps of a digit, a multiple of ``unit``: all, a divisor, or a part that leaves a rest."""
-        size = self.digits[key].size
+        size = self.digits[key].steps
         if size <= wanted or (size <= 1.5 * wanted and size % unit == 0):
             return -(-size // unit) * unit
         options = range(-(-wanted // unit) * unit, max(2 * wanted, wanted + unit), unit)
@@ -281,7 +281,7 @@ class _Planner:
 
     def parts(self, key: Key, sizes: list[int]) -> list[Part]:
         """Consecutive ranges of one digit."""
-        place = prod([d.size for d in self.work.axes[key.axis].digits[: key.digit]])
+        place = prod([d.steps for d in self.work.axes[key.axis].digits[: key.digit]])
         step, found = 1, []
         _, s, t = self.digits[key]
         for size in sizes:
@@ -301,7 +301,7 @@ class _Planner:
         for key, digit in self.digits.items():
             sizes = micro.get(key, [])
             inner = extents[key] // prod(sizes)
-            *own, lane, block = self.parts(key, [*sizes, inner, -(-digit.size // extents[key])])
+            *own, lane, block = self.parts(key, [*sizes, inner, -(-digit.steps // extents[key])])
             small += own
             lanes += [lane] * (lane.size > 1)
             grid += [block] * (block.size > 1)

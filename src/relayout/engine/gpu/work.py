@@ -5,30 +5,18 @@ An axis counts positions. Some of them hold data and some are written; where bot
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import pairwise
 from math import prod
 from typing import NamedTuple
 
 from ...layout.layout import Layout
-from ...layout.modes import simplify_mode
 from ...layout.swizzle import Swizzle
-from ..dims import digits_of
-from ..loops import places_of, stride_at
-
-
-class Digit(NamedTuple):
-    """So many ``size`` values; each step moves this many units in the source and in the target."""
-
-    size: int
-    source: int
-    target: int
+from ..nest import Loop, common_digits, merge_loops, merged_mode
 
 
 class Axis(NamedTuple):
     """Digits, fastest first; positions from ``low`` to ``high`` hold data, and ``first`` to ``last`` are written."""
 
-    digits: tuple[Digit, ...]
+    digits: tuple[Loop, ...]
     low: int
     high: int
     first: int
@@ -36,7 +24,7 @@ class Axis(NamedTuple):
 
     @property
     def masked(self) -> bool:
-        return (self.low, self.first) != (0, 0) or not self.high == self.last == prod([d.size for d in self.digits])
+        return (self.low, self.first) != (0, 0) or not self.high == self.last == prod([d.steps for d in self.digits])
 
 
 class Work(NamedTuple):
@@ -59,55 +47,19 @@ def common_axes(source: Layout, target: Layout, padded: bool) -> tuple[int, int,
     starts = [source.offset, target.offset]
     axes = []
     for d, n in enumerate(target.extents):
-        a, s, o = digits_of(source, d)
-        b, t, p = digits_of(target, d)
-        if len(a) < 2:
-            step = s[0] if a else 0
-            starts[0] += (o - p) * step
-            sizes, first, second, at = list(b), _multiples(b, step), list(t), p
-        elif len(b) < 2:
-            if padded and b and b[0] != n:
+        dim = common_digits(source, target, d)
+        if dim is None:
+            return None
+        starts[0] += dim.source
+        starts[1] += dim.target
+        digits, written = dim.loops, (dim.low, dim.high)
+        if padded and n != (whole := target.padded_shape[d]):
+            if len(merged_mode(source, d).sizes) > 1:
                 return None
-            step = t[0] if b else 0
-            starts[1] += (p - o) * step
-            sizes, first, second, at = list(a), list(s), _multiples(a, step), o
-        else:
-            found = _refined(source, target, d)
-            if found is None or (padded and n != prod(b)):
-                return None
-            (one, other), (sizes, first, second, at) = found
-            starts[0] += one
-            starts[1] += other
-        low, high = (at, at + n) if sizes else (0, 1)
-        whole = prod(sizes)
-        if not padded and sizes:
-            place = prod(sizes[:-1])
-            sizes[-1] = -(-high // place)
-        written = (0, whole) if padded and len(a) < 2 else (low, high)
-        digits = [Digit(*x) for x in zip(sizes, first, second)] or [Digit(1, 0, 0)]
-        axes.append(Axis(tuple(digits), low, high, *written))
+            *lower, top = digits
+            digits, written = (*lower, top._replace(steps=whole // prod([loop.steps for loop in lower]))), (0, whole)
+        axes.append(Axis(digits, dim.low, dim.high, *written))
     return starts[0], starts[1], axes
-
-
-def _multiples(sizes: Sequence[int], step: int) -> list[int]:
-    return [step * prod(sizes[:k]) for k in range(len(sizes))]
-
-
-def _refined(
-    source: Layout, target: Layout, d: int
-) -> tuple[tuple[int, int], tuple[list[int], list[int], list[int], int]] | None:
-    """The digits of a dimension that has several on both sides, and what is constant."""
-    (one, a), (other, b) = simplify_mode(source._mode(d)), simplify_mode(target._mode(d))
-    if not a.sizes or not b.sizes:
-        return (one, other), ([], [], [], 0)
-    if a.origin != b.origin:
-        return None
-    places = sorted({*places_of(a), *places_of(b)})
-    if any(high % low for low, high in pairwise(places)):
-        return None
-    sizes = [high // low for low, high in pairwise(places)]
-    sizes.append(-(-(a.origin + a.extent) // places[-1]))
-    return (one, other), (sizes, [stride_at(a, p) for p in places], [stride_at(b, p) for p in places], a.origin)
 
 
 def simplify(work: Work, kept: set[int]) -> tuple[Work, dict[int, int]]:
@@ -116,43 +68,22 @@ def simplify(work: Work, kept: set[int]) -> tuple[Work, dict[int, int]]:
     Digits of other axes without a mask become axes of their own, along which the target goes up.
     """
     source, target = work.source, work.target
-    free: list[Digit] = []
+    free: list[Loop] = []
     masked: list[Axis] = []
     places: dict[int, int] = {}
     for k, axis in enumerate(work.axes):
         if axis.masked or k in kept:
             places[k] = len(masked)
-            masked.append(axis._replace(digits=_merged(axis.digits)))
+            masked.append(axis._replace(digits=tuple(merge_loops(axis.digits)) or axis.digits[:1]))
             continue
         for n, s, t in axis.digits:
             if n > 1 and t < 0:
                 source, target, s, t = source + (n - 1) * s, target + (n - 1) * t, -s, -t
-            free += [Digit(n, s, t)] * (n > 1)
-    while True:
-        ordered = sorted(free, key=lambda digit: (digit.target, abs(digit.source)))
-        pairs = ((a, b) for a in ordered for b in ordered if a is not b and _follows(a, b))
-        found = next(pairs, None)
-        if found is None:
-            break
-        a, b = found
-        free = [digit for digit in free if digit is not a and digit is not b] + [Digit(a.size * b.size, a[1], a[2])]
-    axes = [Axis((digit,), 0, digit.size, 0, digit.size) for digit in ordered]
+            free += [Loop(n, s, t)] * (n > 1)
+    ordered = merge_loops(sorted(free, key=lambda loop: (loop.target, abs(loop.source))))
+    axes = [Axis((digit,), 0, digit.steps, 0, digit.steps) for digit in ordered]
     moved = {k: len(axes) + place for k, place in places.items()}
     return work._replace(source=source, target=target, axes=(*axes, *masked)), moved
-
-
-def _follows(a: Digit, b: Digit) -> bool:
-    return b.source == a.source * a.size and b.target == a.target * a.size
-
-
-def _merged(digits: tuple[Digit, ...]) -> tuple[Digit, ...]:
-    out: list[Digit] = []
-    for digit in digits:
-        if out and _follows(out[-1], digit):
-            out[-1] = out[-1]._replace(size=out[-1].size * digit.size)
-        elif digit.size > 1 or not out:
-            out.append(digit)
-    return tuple(out)
 
 
 def widen(work: Work, most: int) -> Work:
@@ -178,17 +109,17 @@ def _doubled(work: Work) -> Work | None:
     doubled = False
     for axis in work.axes:
         first, *rest = axis.digits
-        if not doubled and first[1:] == (1, 1) and not any(x % 2 for x in (first.size, *axis[1:])):
+        if not doubled and first[1:] == (1, 1) and not any(x % 2 for x in (first.steps, *axis[1:])):
             doubled = True
-            half = [Digit(first.size // 2, 1, 1)] if first.size > 2 or not rest else []
-            digits = [*half, *[Digit(d.size, d.source // 2, d.target // 2) for d in rest]]
+            half = [Loop(first.steps // 2, 1, 1)] if first.steps > 2 or not rest else []
+            digits = [*half, *[Loop(d.steps, d.source // 2, d.target // 2) for d in rest]]
             if any(d.source % 2 or d.target % 2 for d in rest):
                 return None
             axes.append(Axis(tuple(digits), *[x // 2 for x in axis[1:]]))
             continue
         if any(d.source % 2 or d.target % 2 for d in axis.digits):
             return None
-        axes.append(axis._replace(digits=tuple([Digit(d.size, d.source // 2, d.target // 2) for d in axis.digits])))
+        axes.append(axis._replace(digits=tuple([Loop(d.steps, d.source // 2, d.target // 2) for d in axis.digits])))
     if not doubled:
         return None
     return work._replace(

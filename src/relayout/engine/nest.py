@@ -1,0 +1,289 @@
+"""Two layouts over the same coordinates as one loop nest: a step of a loop moves both by a constant.
+
+A dimension is cut where either layout carries. Where the cuts of both divide each other, its digits are common to both;
+a window is cut further, into full boxes of those digits. Dimensions whose cuts do not divide each other, or that start
+at different places of their blocks, become tables of offsets, one entry per coordinate: at most as many as the cuts
+need to meet again, since from there on both layouts repeat.
+
+Nothing is multiplied out unless :meth:`Nest.pieces` is asked for: the whole is every combination of one box per
+dimension. The compiled core, the general copy, numpy's copy and the kernels of a device all run through this nest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from itertools import product as cartesian
+from math import lcm, prod
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..errors import LimitExceeded, ShapeError
+from ..layout.layout import Layout
+from ..layout.modes import Mode, boxes, coalesced, digit_sum, simplify_mode, span
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+MAX_TABLE = 1 << 26
+"""The longest dimension that may become a table: 1 GiB of offsets for both sides."""
+
+MAX_OFFSET = 1 << 55
+"""No table has larger numbers, so that sums of a few fit into 64 bits, in bytes too."""
+
+
+class Loop(NamedTuple):
+    """So many ``steps``; each moves ``source`` elements in the one layout and ``target`` in the other."""
+
+    steps: int
+    source: int
+    target: int
+
+
+class Table(NamedTuple):
+    """A dimension whose offsets follow no common digits: they are looked up."""
+
+    source: NDArray[np.int64]
+    target: NDArray[np.int64]
+
+
+class Box(NamedTuple):
+    """A part of one dimension: from these offsets on, all combinations of the loops and of the entries of a table.
+
+    One without ``data`` is padding of the target.
+    """
+
+    source: int
+    target: int
+    loops: tuple[Loop, ...]
+    table: Table | None = None
+    data: bool = True
+
+
+class Piece(NamedTuple):
+    """A part of the whole: from these offsets on, all combinations of loops, the slowest first, and tables' entries."""
+
+    source: int
+    target: int
+    loops: tuple[Loop, ...]
+    tables: tuple[Table, ...] = ()
+
+    @property
+    def lookups(self) -> int:
+        """The combinations of the tables' entries."""
+        return prod([len(table.source) for table in self.tables])
+
+    @property
+    def size(self) -> int:
+        return prod([loop.steps for loop in self.loops]) * self.lookups
+
+
+class Nest(NamedTuple):
+    """Where both layouts start, without their swizzles, and the boxes of every dimension."""
+
+    source: int
+    target: int
+    dims: tuple[tuple[Box, ...], ...]
+
+    def pieces(self) -> Iterator[Piece]:
+        """One piece for every combination of the dimensions' boxes, its loops in the order of the target and merged."""
+        for combination in cartesian(*self.dims):
+            loops = [loop for box in combination for loop in box.loops]
+            ordered = sorted(loops, key=lambda loop: (abs(loop.target), abs(loop.source)))
+            yield Piece(
+                self.source + sum([box.source for box in combination]),
+                self.target + sum([box.target for box in combination]),
+                tuple(merge_loops(ordered)[::-1]),
+                tuple([box.table for box in combination if box.table is not None]),
+            )
+
+
+class Dimension(NamedTuple):
+    """A dimension whose digits are common to both layouts.
+
+    Positions count through the loops, the fastest first; ``low`` to ``high`` are the window. Position 0 adds the
+    offsets ``source`` and ``target``.
+    """
+
+    source: int
+    target: int
+    loops: tuple[Loop, ...]
+    low: int
+    high: int
+
+    def boxes(self, low: int, high: int, data: bool = True) -> Iterator[Box]:
+        """A range of positions cut into full boxes of digits; loops of one step are gone."""
+        sizes, source, target = zip(*self.loops) if self.loops else ((), (), ())
+        for start, base, counts, strides in boxes(Mode(sizes, source, low, high - low)):
+            loops = [Loop(*loop) for loop in zip(counts, strides, target) if loop[0] > 1]
+            other = digit_sum(sizes, target, start) if start else 0
+            yield Box(self.source + base, self.target + other, tuple(loops), None, data)
+
+
+class _Steps(NamedTuple):
+    """The strides of both layouts as one stride."""
+
+    source: int
+    target: int
+
+    def __mul__(self, n: Any) -> _Steps:
+        return _Steps(self.source * n, self.target * n)
+
+
+def merge_loops(loops: Sequence[Loop]) -> list[Loop]:
+    """The fewest loops that run through the same offsets in the same order, the fastest first."""
+    sizes, strides = coalesced([loop.steps for loop in loops], [_Steps(*loop[1:]) for loop in loops])
+    return [Loop(n, *steps) for n, steps in zip(sizes, strides)]
+
+
+def make_nest(source: Layout, target: Layout) -> Nest:
+    """Both layouts, without their swizzles, as loops and tables; every coordinate is in exactly one piece."""
+    check_extents(source, target)
+    dims = []
+    for d, n in enumerate(target.extents):
+        dim = common_digits(source, target, d) if n else None
+        dims.append(tuple(dim.boxes(dim.low, dim.high)) if dim else tuple(_periods(source, target, d)) if n else ())
+    return Nest(source.offset, target.offset, tuple(dims))
+
+
+def loop_nest(source: Layout, target: Layout, padded: bool) -> Nest | None:
+    """Both layouts, of one shape that is not empty, as loops alone; ``padded`` runs through the target's padding too.
+
+    None where some dimension has no digits that are common to both.
+    """
+    dims = []
+    for d in range(target.rank):
+        dim = common_digits(source, target, d)
+        if dim is None:
+            return None
+        found = list(dim.boxes(dim.low, dim.high))
+        if padded:
+            found += padding(target, d)
+        dims.append(tuple(found))
+    return Nest(source.offset, target.offset, tuple(dims))
+
+
+def padding(target: Layout, d: int) -> Iterator[Box]:
+    """The positions of the target's dimension before and behind its window."""
+    sizes, strides, origin, extent = merged_mode(target, d)
+    whole = Dimension(0, 0, tuple([Loop(n, 0, stride) for n, stride in zip(sizes, strides)]), 0, prod(sizes))
+    for low, high in ((0, origin), (origin + extent, whole.high)):
+        yield from whole.boxes(low, high, data=False)
+
+
+def merged_mode(layout: Layout, d: int) -> Mode:
+    """A dimension with as few digits as can be."""
+    mode = layout._mode(d)
+    if len(mode.sizes) < 2:
+        return mode
+    sizes, strides = coalesced(mode.sizes, mode.strides)
+    return mode._replace(sizes=tuple(sizes), strides=tuple(strides))
+
+
+def common_digits(source: Layout, target: Layout, d: int) -> Dimension | None:
+    """Dimension ``d``, which is not empty, by digits that both layouts have; None where there are none.
+
+    A layout with one digit there has whatever digits the other one has.
+    """
+    a, b = merged_mode(source, d), merged_mode(target, d)
+    start = end = 0
+    if len(a.sizes) > 1 and len(b.sizes) > 1:
+        (start, a), (end, b) = simplify_mode(a), simplify_mode(b)
+    straight = len(a.sizes) < 2, len(b.sizes) < 2
+    if not any(straight) and a.origin != b.origin:
+        return None
+    low = b.origin if straight[0] else a.origin
+    places = sorted({1, *_places(a), *_places(b)})
+    if any(high % low for low, high in pairwise(places)):
+        return None
+    sizes = [above // place for place, above in pairwise(places)]
+    sizes.append(-(-(low + a.extent) // places[-1]))
+    loops = [Loop(n, _stride_at(a, place), _stride_at(b, place)) for n, place in zip(sizes, places)]
+    if straight[0] and a.sizes:
+        start += (a.origin - low) * a.strides[0]
+    if straight[1] and b.sizes:
+        end += (b.origin - low) * b.strides[0]
+    return Dimension(start, end, tuple(loops), low, low + a.extent)
+
+
+def check_extents(source: Layout, target: Layout) -> None:
+    """Refuse layouts of different shapes."""
+    if source.extents != target.extents:
+        raise ShapeError(
+            f"the layouts have the extents {source.extents} and {target.extents}.",
+            hint="repack between layouts of one shape",
+            source=source,
+            target=target,
+        )
+
+
+def _places(mode: Mode) -> Iterator[int]:
+    """Where the digits of a mode begin."""
+    place = 1
+    for n in mode.sizes:
+        yield place
+        place *= n
+
+
+def _stride_at(mode: Mode, place: int) -> int:
+    """How far a step of ``place`` coordinates moves, as long as it carries into no further digit."""
+    weight = 1
+    for k, (n, stride) in enumerate(zip(mode.sizes, mode.strides)):
+        if place < weight * n or k == len(mode.sizes) - 1:
+            return int(stride * (place // weight))
+        weight *= n
+    return 0
+
+
+# ---- tables ----------------------------------------------------------------------------------------------
+
+
+def looked_up(source: Layout, target: Layout, d: int) -> Box:
+    """Dimension ``d`` as one table."""
+    (start, a), (end, b) = simplify_mode(source._mode(d)), simplify_mode(target._mode(d))
+    return Box(start, end, (), _table(a, b))
+
+
+def _periods(source: Layout, target: Layout, d: int) -> Iterator[Box]:
+    """The dimension as a table that repeats, and a table of what is left."""
+    (start, a), (end, b) = simplify_mode(source._mode(d)), simplify_mode(target._mode(d))
+    weights = prod(a.sizes[:-1]), prod(b.sizes[:-1])
+    period = lcm(*weights)
+    count, rest = divmod(a.extent, period)
+    steps = [period // weight * m.strides[-1] for weight, m in zip(weights, (a, b))]
+    if count:
+        loops = (Loop(count, steps[0], steps[1]),) if count > 1 else ()
+        yield Box(start, end, loops, _table(a._replace(extent=period), b._replace(extent=period)))
+    if rest:
+        table = _table(a._replace(extent=rest), b._replace(extent=rest))
+        yield Box(start + count * steps[0], end + count * steps[1], (), table)
+
+
+def _table(a: Mode, b: Mode) -> Table:
+    if a.extent > MAX_TABLE:
+        raise LimitExceeded(
+            f"a dimension of {a.extent}, whose blocks do not divide each other, is over the limit of {MAX_TABLE}.",
+            hint="repack it in parts (narrow)",
+            limit=MAX_TABLE,
+        )
+    return Table(_offsets(a), _offsets(b))
+
+
+def _offsets(mode: Mode) -> NDArray[np.int64]:
+    """The value of a mode at each coordinate of its window."""
+    import numpy as np
+
+    low, high = span(mode)
+    if max(-low, high, mode.origin + mode.extent, *map(abs, mode.strides)) > MAX_OFFSET:
+        raise LimitExceeded(
+            f"a dimension whose offsets go from {low} to {high} fits into no memory.",
+            hint="repack it in parts (narrow)",
+            limit=MAX_OFFSET,
+        )
+    total: NDArray[np.int64] = np.zeros(mode.extent, np.int64)
+    rest = np.arange(mode.origin, mode.origin + mode.extent)
+    for n, stride in zip(mode.sizes[:-1], mode.strides):
+        rest, digit = np.divmod(rest, n)
+        total += digit * stride
+    total += rest * mode.strides[-1]
+    return total

@@ -9,6 +9,7 @@ import sys
 import time
 from itertools import pairwise
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -76,16 +77,33 @@ def test_help_names_the_commands() -> None:
     assert python("-m", "relayout", "--version").stdout.strip().endswith(relayout.__version__)
 
 
-def test_the_error_page_is_generated_from_the_classes() -> None:
-    spec = importlib.util.spec_from_file_location("make_errors", ROOT / "docs" / "make_errors.py")
+def script(name: str) -> ModuleType:
+    """A script of the docs, as a module."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
+    return module
+
+
+def test_the_error_page_is_generated_from_the_classes() -> None:
+    module = script("make_errors")
     text = module.PAGE.read_text()
     assert module.page(text) == text
     codes = [cls.code for cls in relayout.errors.error_classes()]
     assert len(set(codes)) == len(codes)
+
+
+def test_the_api_page_is_generated_from_the_docstrings() -> None:
+    module = script("make_api")
+    assert module.PAGE.read_text() == module.page(), "run python docs/make_api.py"
+
+
+def test_every_public_name_is_in_one_group() -> None:
+    grouped = [name for group in script("make_api").groups() for name in group.names]
+    assert grouped == relayout.__all__
+    assert len(set(grouped)) == len(grouped)
 
 
 def test_the_pure_path_passes_the_same_tests() -> None:

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from .inference.pairs import Pair
-    from .inference.relations import Open
+    from .inference.pairs import EncodedPair
+    from .inference.relations import OpenLines
 
 OFFSET_LIMIT = 1 << 55
 """Offsets of a table stay below this, so that sums of one difference per dimension are exact in int64."""
@@ -96,9 +96,9 @@ def infer(x: Any = None, dump: Any = None, *, offsets: Any = None) -> Inference:
 
 
 def _inference(layout: Layout, exact: bool = False, seen: int | None = None, **words: Any) -> Inference:
-    from .inference.boxes import names
+    from .inference.boxes import catalog_names
 
-    named, fmt = names(layout, exact)
+    named, fmt = catalog_names(layout, exact)
     return Inference(layout, fmt, named, layout.size, layout.size if seen is None else seen, **words)
 
 
@@ -107,17 +107,17 @@ def _inference(layout: Layout, exact: bool = False, seen: int | None = None, **w
 
 def _from_table(offsets: Any) -> Inference:
     from .inference.fit import fit, fit_lines
-    from .inference.relations import Open
+    from .inference.relations import OpenLines
 
     table, known = _checked_table(offsets)
     if table.size == 0:
         return _inference(_empty(table.shape))
     found = fit(table, known)
-    if isinstance(found, Open):
-        lines = found.continued()
+    if isinstance(found, OpenLines):
+        lines = found.continuation()
         simple = None if lines is None else fit_lines(lines, table, known)
         raise Undetermined(
-            f"{_open_places(found)}: {int(known.sum())} of {table.size} offsets are known.",
+            f"{_which_are_open(found)}: {int(known.sum())} of {table.size} offsets are known.",
             hint="give the offsets at `missing`, or those of any coordinates that connect them to the known ones",
             missing=found.missing,
             candidates=() if simple is None else (simple.layout(),),
@@ -183,36 +183,36 @@ def _empty(shape: tuple[int, ...]) -> Layout:
 
 
 def _from_pair(reference: Any, dump: Any) -> Inference:
-    from .inference.boxes import explained
+    from .inference.boxes import box_for_length
     from .inference.fit import fit, fit_lines
     from .inference.live import is_array
-    from .inference.pairs import paired
-    from .inference.relations import Open
+    from .inference.pairs import encode_pair
+    from .inference.relations import OpenLines
 
     several = isinstance(reference, list | tuple) and len(reference) > 0 and all(map(is_array, reference))
     if several and not isinstance(dump, list | tuple):
         raise ShapeError(
             "several references came with one dump.", hint="give a list with one dump each", got=type(dump)
         )
-    pair = paired(reference, dump) if several else paired([reference], [dump])
+    pair = encode_pair(reference, dump) if several else encode_pair([reference], [dump])
     length = pair.memory.size
     if pair.elements.size == 0:
         empty = _empty(pair.elements.shape)
         used = pair.memory != pair.memory
         return _inference(empty, padding=length, fill=pair.fill(used))
-    table, known = pair.located()
+    table, known = pair.positions()
     seen = int(known.sum())
     found = fit(table, known)
-    if isinstance(found, Open):
-        lines = found.continued()
+    if isinstance(found, OpenLines):
+        lines = found.continuation()
         simple = None if lines is None else fit_lines(lines, table, known)
-        raise _unproven(found, pair, seen, () if simple is None else (simple.layout(),))
-    layout = explained(found, length)
+        raise _not_located(found, pair, seen, () if simple is None else (simple.layout(),))
+    layout = box_for_length(found, length)
     used = pair.check(layout)
     return _inference(layout, True, seen=seen, padding=length - int(used.sum()), fill=pair.fill(used))
 
 
-def _unproven(found: Open, pair: Pair, seen: int, simple: tuple[Layout, ...]) -> Undetermined:
+def _not_located(found: OpenLines, pair: EncodedPair, seen: int, simple: tuple[Layout, ...]) -> Undetermined:
     """The error for elements that their values do not locate, with what the data allow."""
     from .inference.guesses import guesses
 
@@ -228,7 +228,7 @@ def _unproven(found: Open, pair: Pair, seen: int, simple: tuple[Layout, ...]) ->
     else:
         why = f"No named format and no order of dimensions has {pair.memory.size} elements."
     return Undetermined(
-        f"{_open_places(found)}: {seen} of {pair.elements.size} elements have a value that occurs once in the "
+        f"{_which_are_open(found)}: {seen} of {pair.elements.size} elements have a value that occurs once in the "
         f"reference and once in the dump. {why}",
         hint=f"infer from the dumps of rl.probes({shape}, '{pair.dumps[0].dtype}'), which tell all elements apart; "
         "where the type is wide enough, one reference will do that repeats neither itself nor the padding",
@@ -239,6 +239,6 @@ def _unproven(found: Open, pair: Pair, seen: int, simple: tuple[Layout, ...]) ->
     )
 
 
-def _open_places(found: Open) -> str:
+def _which_are_open(found: OpenLines) -> str:
     first = ", ".join(map(str, found.missing[:4])) + ", ..." * (len(found.missing) > 4)
     return f"the data do not say where {first} {'lies' if len(found.missing) == 1 else 'lie'}"

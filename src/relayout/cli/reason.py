@@ -13,7 +13,7 @@ from ..ask.comparing import compare as compare_texts
 from ..ask.explain import explain as explained
 from ..ask.infer import Inference
 from ..ask.infer import infer as from_data
-from ..ask.inference.boxes import names as names_of
+from ..ask.inference.boxes import catalog_names
 from ..dialects import registry as dialects
 from ..errors import LayoutError, ShapeError, error_classes
 from ..format.format import Format
@@ -176,7 +176,7 @@ def infer(
         found = from_data(offsets=tensor(files[0], shape, dtype).stored())
     else:
         layout = tensor(files[0], shape, dtype).layout
-        names, fmt = names_of(layout, True)
+        names, fmt = catalog_names(layout, True)
         found = Inference(layout, fmt, names, layout.size, layout.size)
     return Answer(_inference(found), [Fields(_pairs(str(found)))])
 

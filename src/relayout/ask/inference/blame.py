@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .lines import mode_of, nearest
-from .relations import Lines
+from .lines import mode_of, nearest_line
+from .relations import LineSum
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,21 +18,21 @@ VOTERS = 1 << 14
 """How many entries vote on its offset."""
 
 
-def nearest_lines(table: NDArray[np.int64], known: NDArray[np.bool_]) -> Lines:
+def nearest_lines(table: NDArray[np.int64], known: NDArray[np.bool_]) -> LineSum:
     """Lines of modes that add up to most of a table, as far as a few votes tell.
 
     They step along each dimension as most of the table does, so a few wrong entries stand out wherever they are.
     """
     lines = []
     for d in range(table.ndim):
-        line = _usual_line(table, known, d)
-        lines.append(line if mode_of(line) is not None else nearest(line))
-    rests = (table - Lines(0, tuple(lines)).table())[known]
-    first, usual = int(rests[0]), _usual(rests)
-    return Lines(usual if (rests == usual).sum() > (rests == first).sum() else first, tuple(lines))
+        line = _median_line(table, known, d)
+        lines.append(line if mode_of(line) is not None else nearest_line(line))
+    rests = (table - LineSum(0, tuple(lines)).table())[known]
+    first, usual = int(rests[0]), _most_frequent(rests)
+    return LineSum(usual if (rests == usual).sum() > (rests == first).sum() else first, tuple(lines))
 
 
-def _usual_line(table: NDArray[np.int64], known: NDArray[np.bool_], d: int) -> NDArray[np.int64]:
+def _median_line(table: NDArray[np.int64], known: NDArray[np.bool_], d: int) -> NDArray[np.int64]:
     """The line along ``d`` whose every step is the one that the middle of all known pairs makes."""
     import numpy as np
 
@@ -43,10 +43,10 @@ def _usual_line(table: NDArray[np.int64], known: NDArray[np.bool_], d: int) -> N
         values, seen = values[:, some], seen[:, some]
     pairs = seen[1:] & seen[:-1]
     steps = np.where(pairs, np.diff(values, axis=0), np.iinfo(np.int64).max)
-    return np.concatenate([[0], np.cumsum(_middle(steps, pairs.sum(axis=1)))]).astype(np.int64)
+    return np.concatenate([[0], np.cumsum(_lower_medians(steps, pairs.sum(axis=1)))]).astype(np.int64)
 
 
-def _middle(rows: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
+def _lower_medians(rows: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
     """The lower median of the first ``counts`` entries, in order, of every row; 0 where there are none."""
     import numpy as np
 
@@ -55,7 +55,7 @@ def _middle(rows: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.in
     return np.where(counts > 0, picked, 0)
 
 
-def _usual(values: NDArray[np.int64]) -> int:
+def _most_frequent(values: NDArray[np.int64]) -> int:
     """The most frequent of the values, as far as some of them tell."""
     import numpy as np
 

@@ -12,14 +12,14 @@ from ...format.format import Format, format_of
 from ...integers.nested import product
 from ...layout.layout import Layout
 from ...layout.modes import Mode, coalesced
-from .fit import Fit, assembled
+from .fit import Fit, layout_of_modes
 from .lines import readings
 
 READINGS = 1 << 12
 """How many ways to read the blocks of a window are tried, per dimension and in all."""
 
 
-def explained(fit: Fit, length: int) -> Layout:
+def box_for_length(fit: Fit, length: int) -> Layout:
     """The layout of ``fit`` in a box that fills ``length`` elements exactly, if there is one.
 
     Preferred are, in this order: no padding beyond the window; a named format; the elements at an offset; any box whose
@@ -28,15 +28,15 @@ def explained(fit: Fit, length: int) -> Layout:
     least = fit.layout()
     if fit.swizzle is not None or (least.offset == 0 and least.storage_size == length):
         return least
-    for _, _, layout in _named(least):
+    for _, _, layout in _formats_alike(least):
         if layout.storage_size == length:
-            return lean(layout)
+            return coalesce_digits(layout)
     if least.storage_size == length:
         return least
-    return next((box for box in _filled(fit, length) if box.equivalent(least)), least)
+    return next((box for box in _hole_free_boxes(fit, length) if box.equivalent(least)), least)
 
 
-def names(layout: Layout, exact: bool) -> tuple[tuple[str, ...], Format | None]:
+def catalog_names(layout: Layout, exact: bool) -> tuple[tuple[str, ...], Format | None]:
     """The catalog's names for a layout, and the plainest format that gives it; ``exact`` demands the same storage.
 
     Where there are no names, those it has apart from its offset; then those it has with more padding behind. The format
@@ -46,22 +46,22 @@ def names(layout: Layout, exact: bool) -> tuple[tuple[str, ...], Format | None]:
     for same in dict.fromkeys((layout, bare)):
         found = catalog.find(same)
         if found:
-            given = [fmt for name, fmt, _ in _named(same) if name in found]
-            return tuple(found), _plainest(given or [fmt for _, fmt in _with_more_behind(same)])
+            given = [fmt for name, fmt, _ in _formats_alike(same) if name in found]
+            return tuple(found), _plainest(given or [fmt for _, fmt in _formats_with_padding_behind(same)])
         if not exact:
-            same_function = [(name, fmt) for name, fmt, _ in _named(same)]
+            same_function = [(name, fmt) for name, fmt, _ in _formats_alike(same)]
             if same_function:
-                return _split(same_function)
-    padded = list(_with_more_behind(bare)) if exact else []
+                return _names_and_plainest(same_function)
+    padded = list(_formats_with_padding_behind(bare)) if exact else []
     if padded:
-        return _split(padded)
+        return _names_and_plainest(padded)
     try:
         return (), format_of(layout)
     except LayoutError:
         return (), None
 
 
-def _split(found: list[tuple[str, Format]]) -> tuple[tuple[str, ...], Format | None]:
+def _names_and_plainest(found: list[tuple[str, Format]]) -> tuple[tuple[str, ...], Format | None]:
     return tuple(dict.fromkeys([name for name, _ in found])), _plainest([fmt for _, fmt in found])
 
 
@@ -70,16 +70,16 @@ def _plainest(found: list[Format]) -> Format | None:
     return None if plainest is None else Format(plainest.rank, plainest.pairs, align=plainest.align)
 
 
-def _with_more_behind(layout: Layout) -> Iterator[tuple[str, Format]]:
+def _formats_with_padding_behind(layout: Layout) -> Iterator[tuple[str, Format]]:
     """Named formats that give the layout with its window where it is in its box."""
     behind = [b - o - n for b, o, n in zip(layout.padded_shape, layout.origin, layout.extents)]
-    for name, fmt in formats(layout.rank):
+    for name, fmt in named_formats(layout.rank):
         same = fmt.layout(layout.extents, left_pad=layout.origin, right_pad=behind)
         if same.storage_size == layout.storage_size and same.equivalent(layout):
             yield name, fmt
 
 
-def formats(rank: int) -> Iterator[tuple[str, Format]]:
+def named_formats(rank: int) -> Iterator[tuple[str, Format]]:
     """The named formats of that rank, for each width of the elements where it matters."""
     for entry in catalog.ENTRIES.values():
         for form in entry.forms.values():
@@ -87,12 +87,12 @@ def formats(rank: int) -> Iterator[tuple[str, Format]]:
                 yield entry.name, form
 
 
-def _named(layout: Layout) -> Iterator[tuple[str, Format, Layout]]:
+def _formats_alike(layout: Layout) -> Iterator[tuple[str, Format, Layout]]:
     """Named formats with the same function; the first element may lie anywhere inside the first block."""
     if not layout.size or layout.min_offset < 0:
         return
     start = layout(0)
-    for name, fmt in formats(layout.rank):
+    for name, fmt in named_formats(layout.rank):
         inner = [0] * fmt.rank
         running = 1
         for f in reversed(fmt.blocks):
@@ -103,31 +103,31 @@ def _named(layout: Layout) -> Iterator[tuple[str, Format, Layout]]:
             yield name, fmt, same
 
 
-def lean(layout: Layout) -> Layout:
-    """The same box without digits of size 1, neighbours that step as one merged."""
+def coalesce_digits(layout: Layout) -> Layout:
+    """The layout in the same box, without digits of size 1, and with digits merged that step as one."""
     modes = []
     for d in range(layout.rank):
         mode = layout._mode(d)
         sizes, strides = coalesced(mode.sizes, mode.strides)
         modes.append(Mode(tuple(sizes), tuple(strides), mode.origin, mode.extent))
-    return assembled(tuple(modes), layout.offset)
+    return layout_of_modes(tuple(modes), layout.offset)
 
 
-def _filled(fit: Fit, length: int) -> Iterator[Layout]:
+def _hole_free_boxes(fit: Fit, length: int) -> Iterator[Layout]:
     """Layouts of ``fit`` whose box has no holes and ends at ``length``; then those that start after a header."""
     ways = list(islice(cartesian(*[list(readings(m, READINGS)) for m in fit.modes]), READINGS))
     for header in (False, True):
         for modes in ways:
             before = Fit(fit.start, modes).layout().offset if header else 0
-            sizes = _hole_free(modes, length - before)
+            sizes = _hole_free_sizes(modes, length - before)
             if sizes is None or before < 0:
                 continue
-            placed = _placed(modes, sizes, fit.start - before)
+            placed = _place_window(modes, sizes, fit.start - before)
             if placed is not None:
-                yield assembled(placed, before)
+                yield layout_of_modes(placed, before)
 
 
-def _hole_free(modes: tuple[Mode, ...], length: int) -> list[list[int]] | None:
+def _hole_free_sizes(modes: tuple[Mode, ...], length: int) -> list[list[int]] | None:
     """The sizes of all digits such that each stride is where the digit below ends, the last ends at ``length``.
 
     Only the top digit of a mode may grow.
@@ -146,7 +146,7 @@ def _hole_free(modes: tuple[Mode, ...], length: int) -> list[list[int]] | None:
     return sizes if digits and reach == length else None
 
 
-def _placed(modes: tuple[Mode, ...], sizes: list[list[int]], start: int) -> tuple[Mode, ...] | None:
+def _place_window(modes: tuple[Mode, ...], sizes: list[list[int]], start: int) -> tuple[Mode, ...] | None:
     """The modes in a box of these sizes, the window where the address ``start`` lies; None if they differ there."""
     placed = []
     for m, box in zip(modes, sizes):

@@ -10,7 +10,7 @@ from ...layout.modes import Mode, digit_sum
 from ...layout.swizzle import Swizzle
 from .blame import nearest_lines
 from .lines import mode_of
-from .relations import Lines, Open, solve
+from .relations import LineSum, OpenLines, solve
 from .swizzles import Sample
 
 if TYPE_CHECKING:
@@ -30,10 +30,10 @@ class Fit(NamedTuple):
 
     def layout(self) -> Layout:
         offset = self.start - sum(digit_sum(m.sizes, m.strides, m.origin) for m in self.modes)
-        return assembled(self.modes, offset, self.swizzle)
+        return layout_of_modes(self.modes, offset, self.swizzle)
 
 
-def assembled(modes: tuple[Mode, ...], offset: int, swizzle: Swizzle | None = None) -> Layout:
+def layout_of_modes(modes: tuple[Mode, ...], offset: int, swizzle: Swizzle | None = None) -> Layout:
     """The layout of these modes; one dimension without blocks has an integer for its shape."""
     shapes: list[Any] = []
     strides: list[Any] = []
@@ -52,21 +52,21 @@ def assembled(modes: tuple[Mode, ...], offset: int, swizzle: Swizzle | None = No
     )
 
 
-def fit(table: NDArray[np.int64], known: NDArray[np.bool_]) -> Fit | Open:
+def fit(table: NDArray[np.int64], known: NDArray[np.bool_]) -> Fit | OpenLines:
     """The layout that has every known entry, or what is missing; refused when there is no such layout."""
     found = solve(table, known)
-    if isinstance(found, Open):
+    if isinstance(found, OpenLines):
         return found
     plain = fit_lines(found, table, known)
-    return plain if plain is not None and _holds(plain, table, known) else _swizzled(table, known)
+    return plain if plain is not None and _agrees(plain, table, known) else _fit_swizzled(table, known)
 
 
-def _holds(found: Fit, table: NDArray[np.int64], known: NDArray[np.bool_]) -> bool:
+def _agrees(found: Fit, table: NDArray[np.int64], known: NDArray[np.bool_]) -> bool:
     """Whether the layout itself has every known entry."""
     return bool((found.layout().offsets() == table)[known].all())
 
 
-def fit_lines(found: Lines, table: NDArray[np.int64], known: NDArray[np.bool_]) -> Fit | None:
+def fit_lines(found: LineSum, table: NDArray[np.int64], known: NDArray[np.bool_]) -> Fit | None:
     """One mode per line, if they add up to every known entry."""
     if found.wrong(table, known):
         return None
@@ -79,11 +79,11 @@ def fit_lines(found: Lines, table: NDArray[np.int64], known: NDArray[np.bool_]) 
     return Fit(found.start, tuple(modes))
 
 
-def _swizzled(table: NDArray[np.int64], known: NDArray[np.bool_]) -> Fit:
-    """The same under the first swizzle that makes the table a sum of modes: a swizzle is its own inverse."""
+def _fit_swizzled(table: NDArray[np.int64], known: NDArray[np.bool_]) -> Fit:
+    """The fit under the first swizzle without which the table is a sum of modes: a swizzle is its own inverse."""
     sample = Sample(table, known)
     work = 0
-    for swizzle in sample.possible():
+    for swizzle in sample.candidates():
         work += table.size
         if work > WORK_LIMIT:
             raise LimitExceeded(
@@ -93,10 +93,10 @@ def _swizzled(table: NDArray[np.int64], known: NDArray[np.bool_]) -> Fit:
             )
         inner = swizzle(table)
         found = solve(inner, known)
-        plain = fit_lines(found, inner, known) if isinstance(found, Lines) else None
+        plain = fit_lines(found, inner, known) if isinstance(found, LineSum) else None
         if plain is not None:
             swizzled = Fit(plain.start, plain.modes, swizzle)
-            if _holds(swizzled, table, known):
+            if _agrees(swizzled, table, known):
                 return swizzled
     raise _no_layout(table, known, sample.nearest)
 

@@ -20,7 +20,7 @@ def mode_of(line: NDArray[np.int64]) -> Mode | None:
     """The smallest mode with these values relative to the first; None when no mode has them."""
     import numpy as np
 
-    found = _ruler(np.diff(line)) if line.size > 1 else (0, [])
+    found = _fit_levels(np.diff(line)) if line.size > 1 else (0, [])
     if found is None:
         return None
     origin, levels = found
@@ -30,10 +30,10 @@ def mode_of(line: NDArray[np.int64]) -> Mode | None:
         strides.append(step + span)
         span += (s - 1) * strides[-1]
     mode = Mode(tuple([s for s, _ in levels]), tuple(strides), origin, line.size)
-    return _tight(simplify_mode(mode)[1]) if len(levels) > 1 else mode
+    return _shrink_blocks(simplify_mode(mode)[1]) if len(levels) > 1 else mode
 
 
-def _ruler(steps: NDArray[np.int64]) -> tuple[int, list[tuple[int, int]]] | None:
+def _fit_levels(steps: NDArray[np.int64]) -> tuple[int, list[tuple[int, int]]] | None:
     """An origin, and for each level its size and the step that a carry to it makes: ``modes.fitted`` for long arrays.
 
     The lowest level's step is one of the first two, and all other steps lie in one residue class.
@@ -50,19 +50,19 @@ def _ruler(steps: NDArray[np.int64]) -> tuple[int, list[tuple[int, int]]] | None
         period = int(np.gcd.reduce(distances)) or steps.size + 1
         if period > 1:
             first = int(others[0] - 1) % period + 1
-            above = _ruler(steps[first - 1 :: period])
+            above = _fit_levels(steps[first - 1 :: period])
             if above is not None:
                 return -first % period + period * above[0], [(period, lowest), *above[1]]
     return None
 
 
-def _tight(mode: Mode) -> Mode:
+def _shrink_blocks(mode: Mode) -> Mode:
     """The mode with the smallest blocks: a window that enters the next block only once leaves their size open."""
     while (free := _free_block(mode)) is not None:
         size, least = free
         if size == least:
             break
-        sizes, strides, origin, extent = resized(mode, least)
+        sizes, strides, origin, extent = resize_block(mode, least)
         shorter = coalesced(sizes, strides)
         mode = Mode(tuple(shorter[0]), tuple(shorter[1]), origin, extent)
     return mode
@@ -82,8 +82,8 @@ def _crossing(mode: Mode) -> tuple[int, int]:
     return below, below * mode.sizes[-2] - mode.origin
 
 
-def resized(mode: Mode, size: int) -> Mode:
-    """The same values with blocks of another size; the window crosses their boundary once."""
+def resize_block(mode: Mode, size: int) -> Mode:
+    """A mode with these values and blocks of another size, whose boundary the window crosses once."""
     below, crossing = _crossing(mode)
     top = mode.strides[-1] + (size - mode.sizes[-2]) * mode.strides[-2]
     return Mode((*mode.sizes[:-2], size, 2), (*mode.strides[:-1], top), below * size - crossing, mode.extent)
@@ -98,10 +98,10 @@ def readings(mode: Mode, limit: int) -> Iterator[Mode]:
     size, _ = free
     rest, remainder = divmod(mode.strides[-1] - size * mode.strides[-2], mode.strides[-2])
     if remainder == 0:
-        yield from (resized(mode, p) for p in range(size + 1, min(abs(rest), size + limit) + 1) if rest % p == 0)
+        yield from (resize_block(mode, p) for p in range(size + 1, min(abs(rest), size + limit) + 1) if rest % p == 0)
 
 
-def extended(mode: Mode, first: int, count: int) -> NDArray[np.int64]:
+def extrapolate(mode: Mode, first: int, count: int) -> NDArray[np.int64]:
     """The values at ``count`` places from ``first`` on, relative to place 0: the top digit runs on both ways."""
     import numpy as np
 
@@ -113,7 +113,7 @@ def extended(mode: Mode, first: int, count: int) -> NDArray[np.int64]:
     return total + places * (mode.strides[-1] if mode.strides else 0)
 
 
-def broken_at(line: NDArray[np.int64]) -> int:
+def fitting_prefix(line: NDArray[np.int64]) -> int:
     """The length of the longest beginning that a mode has; the line as a whole has none."""
     good, bad = 1, line.size
     while bad - good > 1:
@@ -122,18 +122,18 @@ def broken_at(line: NDArray[np.int64]) -> int:
     return good
 
 
-def nearest(line: NDArray[np.int64]) -> NDArray[np.int64]:
+def nearest_line(line: NDArray[np.int64]) -> NDArray[np.int64]:
     """The values of a mode that differs in few places from a line without one.
 
     It continues the beginning of the line: up to the shortest prefix that no mode has, or a little less, since the
     wrong value may be the one that made the prefix look like a block.
     """
-    good = broken_at(line)
+    good = fitting_prefix(line)
     best = line[:1].repeat(line.size)
     for end in range(max(1, good - 3), good + 1):
         mode = mode_of(line[:end])
         if mode is not None:
-            guess = line[0] + extended(mode, 0, line.size)
+            guess = line[0] + extrapolate(mode, 0, line.size)
             if (guess != line).sum() < (best != line).sum():
                 best = guess
     return best

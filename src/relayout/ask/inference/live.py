@@ -20,15 +20,19 @@ def array_layout(x: Any) -> Layout:
     if _is_torch(x):
         return _torch_layout(x)
     if isinstance(x, np.ndarray):
-        return _by_bytes(x.shape, x.strides, x.itemsize)
+        return _layout_of_byte_strides(x.shape, x.strides, x.itemsize)
     for name in ("__cuda_array_interface__", "__array_interface__"):
         interface = getattr(x, name, None)
         if isinstance(interface, dict):
             item = np.dtype(interface["typestr"]).itemsize
             shape, strides = interface["shape"], interface.get("strides")
-            return Layout.row_major(_one(shape)) if strides is None else _by_bytes(shape, strides, item)
+            return (
+                Layout.row_major(_int_or_tuple(shape))
+                if strides is None
+                else _layout_of_byte_strides(shape, strides, item)
+            )
     if hasattr(x, "__dlpack__"):
-        return _placed(*_dlpack(x))
+        return _layout_from_lowest(*_dlpack(x))
     try:
         view = memoryview(x)
     except TypeError:
@@ -39,7 +43,7 @@ def array_layout(x: Any) -> Layout:
         ) from None
     if any(s >= 0 for s in view.suboffsets or ()):
         raise NotExpressible("a buffer of pointers has no strides.", hint="copy it into one array", got=type(x))
-    return _by_bytes(view.shape or (), view.strides or (), view.itemsize)
+    return _layout_of_byte_strides(view.shape or (), view.strides or (), view.itemsize)
 
 
 def is_array(x: Any) -> bool:
@@ -79,7 +83,7 @@ def _torch_layout(x: Any) -> Layout:
     if x.layout != sys.modules["torch"].strided:
         raise NotExpressible(f"a {x.layout} tensor has no strides.", hint="make it dense: x.to_dense()", got=x.layout)
     shape, strides = tuple(map(int, x.shape)), tuple(map(int, x.stride()))
-    return Layout(_one(shape), _one(strides), offset=int(x.storage_offset()))
+    return Layout(_int_or_tuple(shape), _int_or_tuple(strides), offset=int(x.storage_offset()))
 
 
 def _torch_values(x: Any) -> NDArray[Any]:
@@ -94,7 +98,7 @@ def _torch_values(x: Any) -> NDArray[Any]:
         return values.view(same_width).numpy()  # type: ignore[no-any-return]
 
 
-def _by_bytes(shape: Sequence[int], strides: Sequence[int], item: int) -> Layout:
+def _layout_of_byte_strides(shape: Sequence[int], strides: Sequence[int], item: int) -> Layout:
     """The layout of byte strides, which must be whole elements wherever they matter."""
     steps = []
     for d, (n, s) in enumerate(zip(shape, strides)):
@@ -110,16 +114,16 @@ def _by_bytes(shape: Sequence[int], strides: Sequence[int], item: int) -> Layout
                 stride=s,
                 itemsize=item,
             )
-    return _placed(shape, steps)
+    return _layout_from_lowest(shape, steps)
 
 
-def _placed(shape: Sequence[int], strides: Sequence[int]) -> Layout:
+def _layout_from_lowest(shape: Sequence[int], strides: Sequence[int]) -> Layout:
     """The layout whose lowest offset is 0."""
     reach = 0 if 0 in shape else sum((n - 1) * s for n, s in zip(shape, strides) if s < 0)
-    return Layout(_one(shape), _one(strides), offset=-reach)
+    return Layout(_int_or_tuple(shape), _int_or_tuple(strides), offset=-reach)
 
 
-def _one(entries: Sequence[int]) -> Any:
+def _int_or_tuple(entries: Sequence[int]) -> Any:
     """One integer for one dimension, else a tuple."""
     return int(entries[0]) if len(entries) == 1 else tuple([int(e) for e in entries])
 

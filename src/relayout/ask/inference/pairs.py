@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class Pair(NamedTuple):
+class EncodedPair(NamedTuple):
     """Elements and dump as codes, equal exactly for equal values; ``dumps`` are the values themselves."""
 
     elements: NDArray[np.int64]
     memory: NDArray[np.int64]
     dumps: tuple[NDArray[Any], ...]
 
-    def located(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    def positions(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """The position of every element, and whether its value occurs once here and once there."""
         import numpy as np
 
@@ -85,7 +85,7 @@ class Pair(NamedTuple):
         return found[0].item() if all(v.tobytes() == found[0].tobytes() for v in found) else None
 
 
-def paired(references: Sequence[Any], dumps: Sequence[Any]) -> Pair:
+def encode_pair(references: Sequence[Any], dumps: Sequence[Any]) -> EncodedPair:
     """References and dumps, one or several each, as codes."""
     if len(references) != len(dumps) or not references:
         raise ShapeError(
@@ -108,7 +108,7 @@ def paired(references: Sequence[Any], dumps: Sequence[Any]) -> Pair:
             )
     pieces = [piece for r, d in both for piece in zip(_bits(r), _bits(d))]
     elements, memory = _codes(pieces)
-    return Pair(elements.reshape(both[0][0].shape), memory, tuple([d for _, d in both]))
+    return EncodedPair(elements.reshape(both[0][0].shape), memory, tuple([d for _, d in both]))
 
 
 def _same_type(reference: NDArray[Any], dump: Any) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -165,12 +165,12 @@ def _codes(pieces: Sequence[tuple[NDArray[Any], NDArray[Any]]]) -> tuple[NDArray
     split = pieces[0][0].size
     codes = np.zeros(split + pieces[0][1].size, np.int64)
     for r, d in pieces:
-        column, values = _dense(np.concatenate([r, d]))
-        codes, _ = _dense(codes * values + column)
+        column, values = _compact_codes(np.concatenate([r, d]))
+        codes, _ = _compact_codes(codes * values + column)
     return codes[:split], codes[split:]
 
 
-def _dense(values: NDArray[Any]) -> tuple[NDArray[np.int64], int]:
+def _compact_codes(values: NDArray[Any]) -> tuple[NDArray[np.int64], int]:
     """Different small integers for different values, and a bound above them."""
     import numpy as np
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .lines import extended, mode_of
+from .lines import extrapolate, mode_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,7 +19,7 @@ SHOWN = 64
 """How many missing coordinates are named at most."""
 
 
-class Lines(NamedTuple):
+class LineSum(NamedTuple):
     """The table ``start + sum(lines[d][c_d])``; every line begins with 0."""
 
     start: int
@@ -30,7 +30,7 @@ class Lines(NamedTuple):
 
         total = np.full((1,) * len(self.lines), self.start, np.int64)
         for d, line in enumerate(self.lines):
-            total = total + along(line, d, len(self.lines))
+            total = total + broadcast_along(line, d, len(self.lines))
         return total
 
     def wrong(self, table: NDArray[np.int64], known: NDArray[np.bool_]) -> bool:
@@ -38,7 +38,7 @@ class Lines(NamedTuple):
         return bool(((self.table() != table) & known).any())
 
 
-class Open(NamedTuple):
+class OpenLines(NamedTuple):
     """What the known entries leave open: lines around ``base``, each valid where it is ``settled``.
 
     The entries at ``missing``, one for each part that is not connected to the rest, would settle everything.
@@ -50,7 +50,7 @@ class Open(NamedTuple):
     settled: tuple[NDArray[np.bool_], ...]
     missing: tuple[tuple[int, ...], ...]
 
-    def continued(self) -> Lines | None:
+    def continuation(self) -> LineSum | None:
         """Every line continued from its longest settled run, if the other settled places agree."""
         if self.base in self.missing:
             return None
@@ -61,15 +61,15 @@ class Open(NamedTuple):
             mode = mode_of(line[first:end])
             if mode is None or end - first < min(2, line.size):
                 return None
-            guess = line[first] + extended(mode, -first, line.size)
+            guess = line[first] + extrapolate(mode, -first, line.size)
             if (guess != line)[settled].any():
                 return None
             start += int(guess[0] - guess[at])
             full.append(guess - guess[0])
-        return Lines(start, tuple(full))
+        return LineSum(start, tuple(full))
 
 
-def along(line: NDArray[Any], d: int, rank: int) -> NDArray[Any]:
+def broadcast_along(line: NDArray[Any], d: int, rank: int) -> NDArray[Any]:
     """A line as an array that broadcasts along dimension ``d``."""
     return line.reshape([-1 if k == d else 1 for k in range(rank)])
 
@@ -90,120 +90,138 @@ def line_through(table: NDArray[Any], c: Sequence[int], d: int) -> NDArray[Any]:
     return table[tuple([slice(None) if k == d else x for k, x in enumerate(c)])]
 
 
-def solve(table: NDArray[np.int64], known: NDArray[np.bool_]) -> Lines | Open:
+def solve(table: NDArray[np.int64], known: NDArray[np.bool_]) -> LineSum | OpenLines:
     """The lines that the known entries give if the table is a sum of lines at all; the caller checks that it is."""
     centre = hub(known)
     if centre is None:
-        return _connected(table, known)
+        return _solve_by_components(table, known)
     lines = [line_through(table, centre, d) - table[centre] for d in range(table.ndim)]
     start = int(table[centre]) + sum(int(line[0]) for line in lines)
-    return Lines(start, tuple([line - line[0] for line in lines]))
+    return LineSum(start, tuple([line - line[0] for line in lines]))
 
 
-class _Places:
-    """The places along one dimension, in groups; ``height`` is a place's value above its group's first one."""
+class _Components:
+    """The connected components of the places along one dimension.
+
+    ``label`` is the number of a place's component, ``height`` the place's value above its component's first place.
+    """
 
     def __init__(self, n: int) -> None:
         import numpy as np
 
-        self.group = np.arange(n)
+        self.label = np.arange(n)
         self.height = np.zeros(n, np.int64)
         self.count = n
 
-    def merge(self, group: NDArray[np.int64], height: NDArray[np.int64]) -> None:
-        """Every old group becomes part of ``group`` at ``height`` above that one's first place."""
-        self.height = self.height + height[self.group]
-        self.group = group[self.group]
-        self.count = int(group.max()) + 1
+    def merge(self, label: NDArray[np.int64], height: NDArray[np.int64]) -> None:
+        """Component ``k`` becomes part of ``label[k]``, its first place ``height[k]`` above that one's first."""
+        self.height = self.height + height[self.label]
+        self.label = label[self.label]
+        self.count = int(label.max()) + 1
 
 
-def _connected(table: NDArray[np.int64], known: NDArray[np.bool_]) -> Lines | Open:
-    """Groups of places merged, dimension after dimension, until nothing more follows."""
+def _solve_by_components(table: NDArray[np.int64], known: NDArray[np.bool_]) -> LineSum | OpenLines:
+    """Components of places merged, dimension after dimension, until nothing more follows.
+
+    An entry is known by the components that its places are in, one label for each dimension, and by its value where all
+    of them begin; so every merge makes entries alike, and one of each kind is kept.
+    """
     import numpy as np
 
     labels = list(np.nonzero(known)) if known.ndim else []
     values = table[known]
-    places = [_Places(n) for n in table.shape]
-    merged = True
-    while merged:
-        merged = False
-        for d, here in enumerate(places):
-            found = _merged(labels, values, d, here.count)
-            if found is None:
+    dims = [_Components(n) for n in table.shape]
+    merging = True
+    while merging:
+        merging = False
+        for d, here in enumerate(dims):
+            links = _links(labels, values, d, here.count) if here.count > 1 else None
+            if not links:
                 continue
-            merged = True
-            group, height = found
-            here.merge(group, height)
+            merging = True
+            label, height = _label_components(links, here.count)
+            here.merge(label, height)
             values = values - height[labels[d]]
-            labels[d] = group[labels[d]]
-            _, first = np.unique(np.ravel_multi_index(labels, [p.count for p in places]), return_index=True)
+            labels[d] = label[labels[d]]
+            _, first = np.unique(np.ravel_multi_index(labels, [c.count for c in dims]), return_index=True)
             labels, values = [x[first] for x in labels], values[first]
-    if values.size and all(p.count == 1 for p in places):
-        start = int(values[0]) + sum(int(p.height[0]) for p in places)
-        return Lines(start, tuple([p.height - p.height[0] for p in places]))
-    return _open(places, labels, values)
+    if values.size and all(c.count == 1 for c in dims):
+        start = int(values[0]) + sum(int(c.height[0]) for c in dims)
+        return LineSum(start, tuple([c.height - c.height[0] for c in dims]))
+    return _open_lines(dims, labels, values)
 
 
-def _merged(
-    labels: list[NDArray[np.int64]], values: NDArray[np.int64], d: int, count: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
-    """New groups for the ``count`` groups along ``d``, from entries that differ only there; None if none merge."""
+Links = dict[int, list[tuple[int, int]]]
+"""A graph of components: for each its neighbours, and how much higher a neighbour's first place is."""
+
+
+def _links(labels: list[NDArray[np.int64]], values: NDArray[np.int64], d: int, count: int) -> Links:
+    """The links between the ``count`` components along ``d``, one for each pair that two known entries connect.
+
+    Two entries connect their components along ``d`` if all other labels agree. Entries that do stand together once they
+    are sorted, by ``d`` last, and it is enough to compare neighbours.
+    """
     import numpy as np
 
-    if count == 1 or values.size < 2:
-        return None
-    order = np.lexsort([labels[d], *[x for k, x in enumerate(labels) if k != d]])
-    same = np.ones(order.size - 1, bool)
-    for k, x in enumerate(labels):
-        if k != d:
-            same &= x[order[1:]] == x[order[:-1]]
-    a, b = labels[d][order[:-1]][same], labels[d][order[1:]][same]
-    rise = (values[order[1:]] - values[order[:-1]])[same]
-    _, first = np.unique(a * count + b, return_index=True)
-    if first.size == 0:
-        return None
-    links: dict[int, list[tuple[int, int]]] = {}
-    for x, y, up in zip(a[first].tolist(), b[first].tolist(), rise[first].tolist()):
-        links.setdefault(x, []).append((y, up))
-        links.setdefault(y, []).append((x, -up))
-    group = np.full(count, -1)
+    others = [x for k, x in enumerate(labels) if k != d]
+    order = np.lexsort([labels[d], *others])
+    low, high = order[:-1], order[1:]
+    alike = np.ones(low.size, bool)
+    for x in others:
+        alike &= x[low] == x[high]
+    low, high = low[alike], high[alike]
+    lower, upper, rise = labels[d][low], labels[d][high], values[high] - values[low]
+    _, first = np.unique(lower * count + upper, return_index=True)
+    links: Links = {}
+    for a, b, up in zip(lower[first].tolist(), upper[first].tolist(), rise[first].tolist()):
+        links.setdefault(a, []).append((b, up))
+        links.setdefault(b, []).append((a, -up))
+    return links
+
+
+def _label_components(links: Links, count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The connected component of each of ``count`` nodes, and the node's height above the first of its component."""
+    import numpy as np
+
+    label = np.full(count, -1)
     height = np.zeros(count, np.int64)
-    groups = 0
+    components = 0
     for root in range(count):
-        if group[root] >= 0:
+        if label[root] >= 0:
             continue
-        group[root] = groups
-        ahead = [root]
-        while ahead:
-            here = ahead.pop()
-            for place, up in links.get(here, ()):
-                if group[place] < 0:
-                    group[place], height[place] = groups, height[here] + up
-                    ahead.append(place)
-        groups += 1
-    return group, height
+        label[root] = components
+        stack = [root]
+        while stack:
+            here = stack.pop()
+            for node, up in links.get(here, ()):
+                if label[node] < 0:
+                    label[node], height[node] = components, height[here] + up
+                    stack.append(node)
+        components += 1
+    return label, height
 
 
-def _open(places: list[_Places], labels: list[NDArray[np.int64]], values: NDArray[np.int64]) -> Open:
+def _open_lines(dims: list[_Components], labels: list[NDArray[np.int64]], values: NDArray[np.int64]) -> OpenLines:
+    """What the entries that are left say: the lines around the one that the most places are connected to."""
     import numpy as np
 
-    where, value = [0] * len(places), 0
+    where, value = [0] * len(dims), 0
     if values.size:
         weight = np.ones(values.size)
-        for p, x in zip(places, labels):
-            weight *= np.bincount(p.group, minlength=p.count)[x]
+        for c, x in zip(dims, labels):
+            weight *= np.bincount(c.label, minlength=c.count)[x]
         heaviest = int(np.argmax(weight))
         where, value = [int(x[heaviest]) for x in labels], int(values[heaviest])
-    settled = [p.group == g for p, g in zip(places, where)]
+    settled = [c.label == g for c, g in zip(dims, where)]
     base = tuple([int(np.argmax(s)) for s in settled])
-    value += sum(int(p.height[x]) for p, x in zip(places, base))
+    value += sum(int(c.height[x]) for c, x in zip(dims, base))
     missing = [] if values.size else [base]
-    for d, p in enumerate(places):
-        firsts = np.unique(p.group, return_index=True)[1]
-        others = firsts[p.group[firsts] != where[d]][:SHOWN]
+    for d, c in enumerate(dims):
+        firsts = np.unique(c.label, return_index=True)[1]
+        others = firsts[c.label[firsts] != where[d]][:SHOWN]
         missing += [(*base[:d], int(x), *base[d + 1 :]) for x in others]
-    lines = [p.height - p.height[x] for p, x in zip(places, base)]
-    return Open(base, value, tuple(lines), tuple(settled), tuple(missing[:SHOWN]))
+    lines = [c.height - c.height[x] for c, x in zip(dims, base)]
+    return OpenLines(base, value, tuple(lines), tuple(settled), tuple(missing[:SHOWN]))
 
 
 def _longest_run(settled: NDArray[np.bool_]) -> tuple[int, int]:

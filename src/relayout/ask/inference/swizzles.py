@@ -10,16 +10,21 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...layout.swizzle import Swizzle
-from .lines import broken_at, mode_of
-from .relations import Lines, hub, line_through
+from .lines import fitting_prefix, mode_of
+from .relations import LineSum, hub, line_through
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
 RECTANGLES = 1 << 11
+"""How many rectangles are looked at. More rule out more swizzles before the whole table is, and cost every swizzle."""
+
 STARS = 1 << 8
+"""How many entries are compared with the lines through the centre; what more of them trade is said above."""
+
 STRETCHES = (32, 256, 2048, 16384)
+"""The lengths of the stretches: short ones are tried first, since most swizzles break even those."""
 
 
 class Sample:
@@ -37,20 +42,24 @@ class Sample:
         self.stretches = [] if centre is None else _stretches(table, centre)
         self.nearest: Swizzle | None = None
 
-    def possible(self) -> Iterator[Swizzle]:
+    def candidates(self) -> Iterator[Swizzle]:
         """The swizzles that nothing in the sample speaks against, fewest bits first.
 
         Once all are tried, ``nearest`` is the one that fewest rectangles speak against; None if that is no swizzle.
         """
-        fewest = self._broken(None)
+        fewest = self._broken_rectangles(None)
         for swizzle in _swizzles(self.bits):
-            broken = self._broken(swizzle)
+            broken = self._broken_rectangles(swizzle)
             if broken < fewest:
                 fewest, self.nearest = broken, swizzle
-            if not broken and self._straight(swizzle) and all(mode_of(swizzle(s)) is not None for s in self.stretches):
+            if (
+                not broken
+                and self._stars_agree(swizzle)
+                and all(mode_of(swizzle(s)) is not None for s in self.stretches)
+            ):
                 yield swizzle
 
-    def _straight(self, swizzle: Swizzle) -> bool:
+    def _stars_agree(self, swizzle: Swizzle) -> bool:
         """Whether the entries that were no sums of their lines are sums without the swizzle."""
         if self.stars is None:
             return True
@@ -58,7 +67,7 @@ class Sample:
         centre, entries, lines = values[0], values[1], values[2:]
         return bool((entries - centre == (lines - centre).sum(axis=0)).all())
 
-    def _broken(self, swizzle: Swizzle | None) -> int:
+    def _broken_rectangles(self, swizzle: Swizzle | None) -> int:
         a, b, c, d = self.corners if swizzle is None else swizzle(self.corners)
         return int((a - b != c - d).sum())
 
@@ -97,7 +106,7 @@ def _stars(table: NDArray[np.int64], known: NDArray[np.bool_], centre: tuple[int
     import numpy as np
 
     lines = [line_through(table, centre, d) for d in range(table.ndim)]
-    expected = Lines(int(table[centre]), tuple([line - table[centre] for line in lines])).table()
+    expected = LineSum(int(table[centre]), tuple([line - table[centre] for line in lines])).table()
     wrong = np.flatnonzero((expected != table) & known)
     where = np.unravel_index(wrong[:: max(1, wrong.size // STARS)], table.shape)
     entries = table[where]
@@ -109,7 +118,7 @@ def _stretches(table: NDArray[np.int64], centre: tuple[int, ...]) -> list[NDArra
     found = []
     for d in range(table.ndim):
         line = line_through(table, centre, d)
-        broken = broken_at(line) if mode_of(line) is None else 0
+        broken = fitting_prefix(line) if mode_of(line) is None else 0
         for reach in STRETCHES:
             found += [line[:reach], line[max(0, broken - reach) : broken + reach]]
     return sorted([s for s in found if s.size > 2], key=len)

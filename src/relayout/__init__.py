@@ -2,29 +2,6 @@
 
 from . import catalog, coreai
 from ._version import __version__ as __version__
-from .algebra.algebra import (
-    blocked_product,
-    coalesce,
-    complement,
-    filter,
-    filter_zeros,
-    flat_divide,
-    flat_product,
-    left_inverse,
-    logical_divide,
-    logical_product,
-    make_layout_tv,
-    max_common_layout,
-    max_common_vector,
-    nullspace,
-    raked_product,
-    right_inverse,
-    tile_to_shape,
-    tiled_divide,
-    tiled_product,
-    zipped_divide,
-    zipped_product,
-)
 from .algebra.building import (
     append,
     dice,
@@ -41,10 +18,26 @@ from .algebra.building import (
     with_shape,
     zip_modes,
 )
+from .algebra.coalescing import coalesce, filter, filter_zeros, nullspace
 from .algebra.composed import ComposedLayout
 from .algebra.composition import composition
+from .algebra.inverses import complement, left_inverse, max_common_layout, max_common_vector, right_inverse
 from .algebra.linear import LinearLayout
 from .algebra.recast import downcast, recast_layout, upcast
+from .algebra.tiling import (
+    blocked_product,
+    flat_divide,
+    flat_product,
+    logical_divide,
+    logical_product,
+    make_layout_tv,
+    raked_product,
+    tile_to_shape,
+    tiled_divide,
+    tiled_product,
+    zipped_divide,
+    zipped_product,
+)
 from .ask.comparing import compare
 from .ask.explain import explain
 from .ask.guards import check, expects

@@ -9,7 +9,7 @@ from ..errors import OutOfBounds, ShapeError, shown
 from ..integers.inttuple import as_int
 
 
-class Dims(tuple[tuple[str, int], ...]):
+class BitDims(tuple[tuple[str, int], ...]):
     """Names with their numbers of bits. A *flat* value holds a coordinate of all of them, the first in its low bits."""
 
     __slots__ = ()
@@ -37,11 +37,11 @@ class Dims(tuple[tuple[str, int], ...]):
             flat = flat >> bits
         return tuple(coordinate)
 
-    def named(self, flat: int) -> dict[str, int]:
+    def by_name(self, flat: int) -> dict[str, int]:
         """The coordinate of a flat value, by name."""
         return dict(zip(self.names, self.split(flat)))
 
-    def packed(self, coordinate: Mapping[str, int]) -> int:
+    def pack(self, coordinate: Mapping[str, int]) -> int:
         """The flat value of a coordinate; names that it leaves out are 0, names that are not here are dropped."""
         flat = position = 0
         for name, bits in self:
@@ -49,7 +49,7 @@ class Dims(tuple[tuple[str, int], ...]):
             position += bits
         return flat
 
-    def pick(self, names: Iterable[str], what: str) -> Dims:
+    def pick(self, names: Iterable[str], what: str) -> BitDims:
         """The dimensions of these names, in their order; refused unless each exists and is named once."""
         if not isinstance(names, Iterable):
             raise ShapeError(f"{what} takes names, got {shown(names)}.", hint="give a list of names", got=names)
@@ -64,9 +64,9 @@ class Dims(tuple[tuple[str, int], ...]):
                     got=names,
                     dims=self.sizes,
                 )
-        return Dims((name, bits[name]) for name in names)
+        return BitDims((name, bits[name]) for name in names)
 
-    def permuted(self, names: Iterable[str], what: str) -> Dims:
+    def permute(self, names: Iterable[str], what: str) -> BitDims:
         """The dimensions in the order of ``names``, which must be all of them."""
         picked = self.pick(names, what)
         if len(picked) != len(self):
@@ -79,7 +79,7 @@ class Dims(tuple[tuple[str, int], ...]):
             )
         return picked
 
-    def recut(self, sizes: Any, operation: str) -> Dims:
+    def recut(self, sizes: Any, operation: str) -> BitDims:
         """Other dimensions with as many bits in all."""
         dims = sized_dims(sizes, operation)
         if dims.bits != self.bits:
@@ -91,9 +91,9 @@ class Dims(tuple[tuple[str, int], ...]):
             )
         return dims
 
-    def flattened(self) -> Dims:
+    def flatten(self) -> BitDims:
         """One dimension of all bits, with the name of the first; none stay none."""
-        return Dims([(self.names[0], self.bits)] if self else [])
+        return BitDims([(self.names[0], self.bits)] if self else [])
 
     def check_vector(self, name: str, vector: tuple[int, ...]) -> None:
         """Raise unless ``vector``, a basis of ``name``, has one coordinate inside each dimension."""
@@ -133,9 +133,9 @@ def named_pairs(entries: Any, what: str) -> list[tuple[str, Any]]:
     return [(name, entry) for name, entry in items]
 
 
-def sized_dims(entries: Any, what: str) -> Dims:
+def sized_dims(entries: Any, what: str) -> BitDims:
     """Dimensions from their sizes, each a power of two."""
-    return Dims((name, size_bits(size, name)) for name, size in named_pairs(entries, what))
+    return BitDims((name, size_bits(size, name)) for name, size in named_pairs(entries, what))
 
 
 def size_bits(size: Any, what: str) -> int:
@@ -148,7 +148,7 @@ def size_bits(size: Any, what: str) -> int:
     return n.bit_length() - 1
 
 
-def united(a: Dims, b: Dims, what: str) -> Dims:
+def unite(a: BitDims, b: BitDims, what: str) -> BitDims:
     """All dimensions of both, bits added up, in an order that keeps both; where either may come first, ``a`` does."""
     first, second = a.names, b.names
     names: list[str] = []
@@ -168,10 +168,10 @@ def united(a: Dims, b: Dims, what: str) -> Dims:
                 b=b.sizes,
             )
     bits = dict(b)
-    return Dims((name, dict(a).get(name, 0) + bits.get(name, 0)) for name in names)
+    return BitDims((name, dict(a).get(name, 0) + bits.get(name, 0)) for name in names)
 
 
-def check_fit(inner: Dims, outer: Dims, what: str) -> None:
+def check_fit(inner: BitDims, outer: BitDims, what: str) -> None:
     """Raise unless both have the same names, in any order, and ``outer`` is at least as large in each."""
     room = dict(outer)
     if set(inner.names) != set(room) or any(bits > room[name] for name, bits in inner):

@@ -108,13 +108,13 @@ def zip_modes(a: Layout, b: Layout) -> Layout:
 def slice_layout(coord: Any, layout: Layout) -> Layout:
     """The modes where ``coord`` has None, at the place that the integers of ``coord`` fix."""
     plain(layout, "slice_layout", swizzle=True)
-    shapes, strides, offset = _sliced(coord, layout.shape, layout.stride, coord)
+    shapes, strides, offset = _slice(coord, layout.shape, layout.stride, coord)
     if coord is None:
         return layout
     return Layout._make(tuple(shapes), tuple(strides), layout.offset + offset, swizzle=layout.swizzle)
 
 
-def _sliced(coord: Any, shape: Any, stride: Any, whole: Any) -> tuple[list[Any], list[Any], Any]:
+def _slice(coord: Any, shape: Any, stride: Any, whole: Any) -> tuple[list[Any], list[Any], Any]:
     if coord is None:
         return [shape], [stride], 0
     if not isinstance(coord, tuple | list):
@@ -124,7 +124,7 @@ def _sliced(coord: Any, shape: Any, stride: Any, whole: Any) -> tuple[list[Any],
     strides: list[Any] = []
     offset: Any = 0
     for c, s, d in zip(coord, shape, stride, strict=True):
-        kept_shapes, kept_strides, moved = _sliced(c, s, d, whole)
+        kept_shapes, kept_strides, moved = _slice(c, s, d, whole)
         shapes += kept_shapes
         strides += kept_strides
         offset += moved
@@ -134,20 +134,20 @@ def _sliced(coord: Any, shape: Any, stride: Any, whole: Any) -> tuple[list[Any],
 def dice(coord: Any, layout: Layout) -> Layout:
     """The modes where ``coord`` has an integer: what :func:`slice_layout` takes away."""
     plain(layout, "dice", swizzle=True)
-    modes = _diced(coord, layout.shape, layout.stride, coord)
+    modes = _dice(coord, layout.shape, layout.stride, coord)
     return Layout._make(
         tuple([s for s, _ in modes]), tuple([d for _, d in modes]), layout.offset, swizzle=layout.swizzle
     )
 
 
-def _diced(coord: Any, shape: Any, stride: Any, whole: Any) -> list[tuple[Any, Any]]:
+def _dice(coord: Any, shape: Any, stride: Any, whole: Any) -> list[tuple[Any, Any]]:
     if coord is None:
         return []
     if not isinstance(coord, tuple | list):
         value_at(coord, shape, stride)
         return [(shape, stride)]
     _check_same_rank(coord, shape, whole)
-    return [mode for c, s, d in zip(coord, shape, stride, strict=True) for mode in _diced(c, s, d, whole)]
+    return [mode for c, s, d in zip(coord, shape, stride, strict=True) for mode in _dice(c, s, d, whole)]
 
 
 def _check_same_rank(coord: Any, shape: Any, whole: Any) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..errors import LimitExceeded, NotExpressible, OutOfBounds, ShapeError, shown
@@ -27,7 +27,7 @@ def composition(a: Any, b: Any) -> Layout:
             raise ShapeError(
                 f"a swizzle composes with a layout, got {shown(b)}.", hint="wrap it: Layout(shape, stride)", got=b
             )
-        return b._swizzled(a)
+        return b._apply_swizzle(a)
     plain(a, "composition", swizzle=True)
     if b.__class__ is not Layout:
         if b is None:
@@ -134,6 +134,15 @@ def check_tiler(tiler: Any, layout: Layout) -> None:
             tiler=tiler,
             layout=layout,
         )
+
+
+def map_modes(layout: Layout, tiler: tuple[Any, ...], operation: Callable[[Layout, Any], Layout]) -> Layout:
+    """``operation`` on each mode that ``tiler`` has an entry for; the other modes are kept."""
+    check_tiler(tiler, layout)
+    modes = list(layout)
+    for k, entry in enumerate(tiler):
+        modes[k] = operation(modes[k], entry)
+    return join_modes(modes, layout.offset, layout.swizzle)
 
 
 def join_modes(modes: Iterable[Layout], offset: Any = 0, swizzle: Swizzle | None = None) -> Layout:

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import LimitExceeded, NotExpressible, ShapeError, shown
 from ..immutable import Immutable
-from ..integers.gf2 import Span, combined
+from ..integers.gf2 import ColumnSpan, multiply, multiply_array
 from ..integers.inttuple import as_int
 from ..layout.bit_layouts import linear_columns, linear_layout
 from ..layout.layout import Layout, as_layout
-from .bit_dims import Dims, check_fit, named_pairs, size_bits, sized_dims, united
+from .bit_dims import BitDims, check_fit, named_pairs, size_bits, sized_dims, unite
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,8 +39,8 @@ class LinearLayout(Immutable):
     """
 
     __slots__ = ("_columns", "_ins", "_outs")
-    _ins: Dims
-    _outs: Dims
+    _ins: BitDims
+    _outs: BitDims
     _columns: tuple[int, ...]
 
     def __new__(
@@ -54,24 +54,24 @@ class LinearLayout(Immutable):
         if inferred:
             outs = sized_dims([(name, 1) for name in out_dims], "out_dims")
             largest = [max((v[k] for v in vectors if k < len(v)), default=0) for k in range(len(outs))]
-            outs = Dims(zip(outs.names, [x.bit_length() for x in largest]))
+            outs = BitDims(zip(outs.names, [x.bit_length() for x in largest]))
         else:
             outs = sized_dims(out_dims, "out_dims")
         for name, group in groups:
             for v in group:
                 outs.check_vector(name, v)
-        ins = Dims((name, len(group)) for name, group in groups)
-        self = cls._make(ins, outs, [outs.packed(dict(zip(outs.names, v))) for v in vectors])
+        ins = BitDims((name, len(group)) for name, group in groups)
+        self = cls._make(ins, outs, [outs.pack(dict(zip(outs.names, v))) for v in vectors])
         if inferred and not self.is_surjective():
             raise ShapeError(
-                f"sizes cannot be told from bases that miss outputs, such as {self._unreached()}.",
+                f"sizes cannot be told from bases that miss outputs, such as {self._first_unreached()}.",
                 hint="give the sizes of the outputs: {name: size, ...}",
                 bases=self.bases,
             )
         return self
 
     @classmethod
-    def _make(cls, ins: Dims, outs: Dims, columns: Iterable[int]) -> LinearLayout:
+    def _make(cls, ins: BitDims, outs: BitDims, columns: Iterable[int]) -> LinearLayout:
         """A layout from dimensions and one flat output per input bit, known to fit together."""
         self = super().__new__(cls)
         for name, value in (("_ins", ins), ("_outs", outs), ("_columns", tuple(columns))):
@@ -100,7 +100,7 @@ class LinearLayout(Immutable):
 
     @classmethod
     def from_layout(cls, layout: Layout, dims: Sequence[str] | None = None) -> LinearLayout:
-        """The same function, from one input dimension per mode (``dim0``, ``dim1``, ... by default) to ``offset``.
+        """The function of ``layout``, from one input dimension per mode (``dim0``, ``dim1``, ...) to ``offset``.
 
         A swizzle is part of the function. Refused, with the reason and a counterexample, unless sizes are powers of
         two, the first offset is 0 and no two strides share a bit, so that adding them up never carries.
@@ -113,7 +113,7 @@ class LinearLayout(Immutable):
             )
         columns = linear_columns(layout)
         ins = sized_dims(list(zip(names, layout.extents)), "dims")
-        return cls._make(ins, Dims([("offset", max((c.bit_length() for c in columns), default=0))]), columns)
+        return cls._make(ins, BitDims([("offset", max((c.bit_length() for c in columns), default=0))]), columns)
 
     def to_layout(self) -> Layout:
         """The simplest layout, one mode per input dimension, that is this function; it needs one output dimension.
@@ -167,7 +167,7 @@ class LinearLayout(Immutable):
         """The value of every output dimension, at one integer or one integer array per input dimension."""
         given = named_pairs({} if coordinate is None else coordinate, "the coordinate")
         entries = dict(named_pairs([*given, *named.items()], "the coordinate"))
-        self._ins.permuted(entries, "the coordinate")
+        self._ins.permute(entries, "the coordinate")
         return dict(zip(self._outs.names, self._values([entries[name] for name in self._ins.names])))
 
     def __call__(self, *coordinate: Any, **named: Any) -> Any:
@@ -188,7 +188,7 @@ class LinearLayout(Immutable):
         elif isinstance(c, tuple | list):
             values = self._values(c)
         else:
-            values = self._make(Dims([("the coordinate", self._ins.bits)]), self._outs, self._columns)._values((c,))
+            values = self._make(BitDims([("the coordinate", self._ins.bits)]), self._outs, self._columns)._values((c,))
         return values[0] if len(values) == 1 else values
 
     def _values(self, entries: Sequence[Any]) -> tuple[Any, ...]:
@@ -196,15 +196,15 @@ class LinearLayout(Immutable):
         total: Any = 0
         for (name, group), x in zip(self._groups().items(), entries, strict=True):
             if hasattr(x, "dtype") and x.ndim:
-                total = total ^ self._looked_up(name, group, x)
+                total = total ^ self._look_up(name, group, x)
             else:
                 x = as_int(x, name)
                 self._ins.check_range(name, x, x)
-                total = total ^ combined(group, x)
+                total = total ^ multiply(group, x)
         return self._outs.split(total)
 
-    def _looked_up(self, name: str, columns: tuple[int, ...], x: Any) -> Any:
-        """The flat outputs of an array of inputs, eight bits at a time."""
+    def _look_up(self, name: str, columns: tuple[int, ...], x: Any) -> Any:
+        """The flat outputs of an array of inputs."""
         import numpy as np
 
         x = np.asarray(x)
@@ -218,46 +218,39 @@ class LinearLayout(Immutable):
             )
         if x.size:
             self._ins.check_range(name, int(x.min()), int(x.max()))
-        x = x.astype(np.uint64)
-        out = np.zeros(x.shape, np.int64)
-        for low in range(0, min(len(columns), 64), 8):
-            table = np.zeros(1, np.int64)
-            for column in columns[low : low + 8]:
-                table = np.concatenate([table, table ^ column])
-            out ^= table[x >> low & 255]
-        return out
+        return multiply_array(columns, x)
 
     # ---- what holds --------------------------------------------------------------------------------------
 
     def is_surjective(self) -> bool:
         """Whether every output is reached."""
-        return Span(self._columns).rank == self._outs.bits
+        return ColumnSpan(self._columns).rank == self._outs.bits
 
     def is_injective(self) -> bool:
         """Whether no two inputs share an output."""
-        return Span(self._columns).relation is None
+        return ColumnSpan(self._columns).relation is None
 
     def is_invertible(self) -> bool:
         """Whether inputs and outputs correspond one to one."""
         return self._ins.bits == self._outs.bits and self.is_surjective()
 
-    def _unreached(self) -> dict[str, int]:
+    def _first_unreached(self) -> dict[str, int]:
         """The first output with one bit set that no input reaches."""
-        span = Span(self._columns)
+        span = ColumnSpan(self._columns)
         bit = next(b for b in range(self._outs.bits) if span.choice(1 << b) is None)
-        return self._outs.named(1 << bit)
+        return self._outs.by_name(1 << bit)
 
     # ---- dimensions --------------------------------------------------------------------------------------
 
     def transpose_ins(self, names: Sequence[str]) -> LinearLayout:
-        """The same function with its input dimensions in another order."""
-        ins, groups = self._ins.permuted(names, "transpose_ins"), self._groups()
+        """This function with its input dimensions in another order."""
+        ins, groups = self._ins.permute(names, "transpose_ins"), self._groups()
         return self._make(ins, self._outs, [c for name in ins.names for c in groups[name]])
 
     def transpose_outs(self, names: Sequence[str]) -> LinearLayout:
-        """The same function with its output dimensions in another order."""
-        outs = self._outs.permuted(names, "transpose_outs")
-        return self._make(self._ins, outs, [outs.packed(self._outs.named(c)) for c in self._columns])
+        """This function with its output dimensions in another order."""
+        outs = self._outs.permute(names, "transpose_outs")
+        return self._make(self._ins, outs, [outs.pack(self._outs.by_name(c)) for c in self._columns])
 
     def reshape_ins(self, dims: Mapping[str, int] | Sequence[tuple[str, int]]) -> LinearLayout:
         """The input bits, in order, cut into other dimensions."""
@@ -269,18 +262,18 @@ class LinearLayout(Immutable):
 
     def flatten_ins(self) -> LinearLayout:
         """All input dimensions as one, with the name of the first."""
-        return self._make(self._ins.flattened(), self._outs, self._columns)
+        return self._make(self._ins.flatten(), self._outs, self._columns)
 
     def flatten_outs(self) -> LinearLayout:
         """All output dimensions as one, with the name of the first."""
-        return self._make(self._ins, self._outs.flattened(), self._columns)
+        return self._make(self._ins, self._outs.flatten(), self._columns)
 
     def sublayout(self, in_names: Sequence[str], out_names: Sequence[str]) -> LinearLayout:
         """The function of some inputs, the others 0, to some outputs; sizes and order stay as they are."""
         picked = self._ins.pick(in_names, "the inputs"), self._outs.pick(out_names, "the outputs")
-        ins, outs = (Dims(dim for dim in dims if dim in kept) for dims, kept in zip((self._ins, self._outs), picked))
+        ins, outs = (BitDims(dim for dim in dims if dim in kept) for dims, kept in zip((self._ins, self._outs), picked))
         groups = self._groups()
-        return self._make(ins, outs, [outs.packed(self._outs.named(c)) for name in ins.names for c in groups[name]])
+        return self._make(ins, outs, [outs.pack(self._outs.by_name(c)) for name in ins.names for c in groups[name]])
 
     # ---- combining ---------------------------------------------------------------------------------------
 
@@ -291,27 +284,27 @@ class LinearLayout(Immutable):
         """
         if not isinstance(other, LinearLayout):
             return NotImplemented
-        ins, outs = united(self._ins, other._ins, "input"), united(self._outs, other._outs, "output")
+        ins, outs = unite(self._ins, other._ins, "input"), unite(self._outs, other._outs, "output")
         low, high, taken = self._groups(), other._groups(), dict(self._outs)
         columns: list[int] = []
         for name in ins.names:
-            columns += [outs.packed(self._outs.named(c)) for c in low.get(name, ())]
+            columns += [outs.pack(self._outs.by_name(c)) for c in low.get(name, ())]
             for c in high.get(name, ()):
-                columns.append(outs.packed({n: x << taken.get(n, 0) for n, x in other._outs.named(c).items()}))
+                columns.append(outs.pack({n: x << taken.get(n, 0) for n, x in other._outs.by_name(c).items()}))
         return self._make(ins, outs, columns)
 
     def compose(self, outer: LinearLayout) -> LinearLayout:
         """First this layout, then ``outer``, whose inputs are these outputs, in any order and at least as large."""
-        check_fit(self._outs, _checked(outer, "compose")._ins, "the inputs of the outer layout")
+        check_fit(self._outs, _as_linear(outer, "compose")._ins, "the inputs of the outer layout")
         inputs = outer._groups()
         columns = [c for name, bits in self._outs for c in inputs[name][:bits]]
-        return self._make(self._ins, outer._outs, [combined(columns, c) for c in self._columns])
+        return self._make(self._ins, outer._outs, [multiply(columns, c) for c in self._columns])
 
     def invert(self) -> LinearLayout:
         """The inverse function, refused with a counterexample unless inputs and outputs correspond one to one."""
-        relation = Span(self._columns).relation
+        relation = ColumnSpan(self._columns).relation
         if relation is not None:
-            two = self._ins.named(0), self._ins.named(relation)
+            two = self._ins.by_name(0), self._ins.by_name(relation)
             raise NotExpressible(
                 f"the inputs {two[0]} and {two[1]} share an output, so there is no inverse.",
                 hint="pseudo_invert() takes the smallest input of every output",
@@ -332,21 +325,21 @@ class LinearLayout(Immutable):
         Where ``outer`` leaves a choice, an input dimension that has the same bases in both, in output bits of its own,
         maps to itself; everything else takes the smallest input, counted through the dimensions of ``outer``.
         """
-        outs = _checked(outer, "invert_and_compose")._outs
+        outs = _as_linear(outer, "invert_and_compose")._outs
         check_fit(self._outs, outs, "the outputs of the outer layout")
-        wanted = {name: tuple([outs.packed(self._outs.named(c)) for c in g]) for name, g in self._groups().items()}
+        wanted = {name: tuple([outs.pack(self._outs.by_name(c)) for c in g]) for name, g in self._groups().items()}
         given = outer._groups()
         kept = [n for n in wanted if wanted[n] == given.get(n) and _stands_alone(n, wanted) and _stands_alone(n, given)]
-        span = Span([0 if name in kept else c for name, group in given.items() for c in group])
+        span = ColumnSpan([0 if name in kept else c for name, group in given.items() for c in group])
         columns: list[int] = []
         for name, group in wanted.items():
             for k, c in enumerate(group):
-                choice = outer._ins.packed({name: 1 << k}) if name in kept else span.choice(c)
+                choice = outer._ins.pack({name: 1 << k}) if name in kept else span.choice(c)
                 if choice is None:
                     raise NotExpressible(
-                        f"the layout to invert never gives {outs.named(c)}, the value wanted at {name} = {1 << k}.",
+                        f"the layout to invert never gives {outs.by_name(c)}, the value wanted at {name} = {1 << k}.",
                         hint="invert a layout that reaches every output: is_surjective()",
-                        counterexample=outs.named(c),
+                        counterexample=outs.by_name(c),
                         outer=outer,
                     )
                 columns.append(choice)
@@ -397,7 +390,7 @@ def _checked_vectors(name: str, entries: Any) -> list[tuple[int, ...]]:
     return [tuple([as_int(x, f"a basis of {name}") for x in v]) for v in entries]
 
 
-def _checked(x: Any, operation: str) -> LinearLayout:
+def _as_linear(x: Any, operation: str) -> LinearLayout:
     if isinstance(x, LinearLayout):
         return x
     raise ShapeError(

@@ -1,4 +1,4 @@
-"""The same memory in other units: wider or narrower elements."""
+"""One memory in other units: layouts of wider or narrower elements."""
 
 from __future__ import annotations
 

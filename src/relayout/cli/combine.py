@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from ..algebra import algebra
+from ..algebra import coalescing, inverses, tiling
 from ..algebra.composition import composition
 from ..dialects.tilers import parse_integers, parse_layout, parse_tiler
 from ..layout.layout import Layout
@@ -48,7 +48,7 @@ def divide(a: str, b: str, form: str, shape: Any, dialect: str | None) -> Answer
 
     B is a layout, or a tiler that cuts mode by mode: 4,8 or <4:1, 8:2>, where _ leaves a mode alone.
     """
-    return _answer(getattr(algebra, f"{form}_divide")(layout(a, shape), parse_tiler(b)), dialect)
+    return _answer(getattr(tiling, f"{form}_divide")(layout(a, shape), parse_tiler(b)), dialect)
 
 
 @click.command(cls=Command)
@@ -65,7 +65,7 @@ def divide(a: str, b: str, form: str, shape: Any, dialect: str | None) -> Answer
 def product(a: str, b: str, form: str, shape: Any, dialect: str | None) -> Answer:
     """The block A repeated by B as (block, grid)."""
     other = parse_layout(b) if form in ("blocked", "raked") else parse_tiler(b)
-    return _answer(getattr(algebra, f"{form}_product")(layout(a, shape), other), dialect)
+    return _answer(getattr(tiling, f"{form}_product")(layout(a, shape), other), dialect)
 
 
 @click.command(cls=Command)
@@ -80,7 +80,7 @@ def product(a: str, b: str, form: str, shape: Any, dialect: str | None) -> Answe
 @to_option()
 def invert(text: str, side: str, shape: Any, dialect: str | None) -> Answer:
     """The inverse of a layout: from offsets back to the numbers of its elements."""
-    inverse = algebra.right_inverse if side == "right" else algebra.left_inverse
+    inverse = inverses.right_inverse if side == "right" else inverses.left_inverse
     return _answer(inverse(layout(text, shape)), dialect)
 
 
@@ -96,7 +96,7 @@ def invert(text: str, side: str, shape: Any, dialect: str | None) -> Answer:
 @to_option()
 def complement(text: str, size: Any, shape: Any, dialect: str | None) -> Answer:
     """What a layout leaves out: offsets that, added to those of the layout, repeat none of them."""
-    return _answer(algebra.complement(layout(text, shape), size), dialect)
+    return _answer(inverses.complement(layout(text, shape), size), dialect)
 
 
 @click.command(cls=Command)
@@ -107,4 +107,4 @@ def complement(text: str, size: Any, shape: Any, dialect: str | None) -> Answer:
 def coalesce(text: str, profile: str | None, shape: Any, dialect: str | None) -> Answer:
     """The shortest flat layout with the same values at the same integers."""
     modes = None if profile is None else parse_integers(profile, "a profile")
-    return _answer(algebra.coalesce(layout(text, shape), modes), dialect)
+    return _answer(coalescing.coalesce(layout(text, shape), modes), dialect)

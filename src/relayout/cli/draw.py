@@ -11,7 +11,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from ..algebra import algebra
+from ..algebra import tiling
 from ..algebra.composition import composition
 from ..ask.comparing import compare
 from ..dialects.tilers import parse_integers, parse_layout, parse_tiler
@@ -28,13 +28,13 @@ from .arguments import as_sizes, axes_option, dtype_option, layout, shape_option
 
 OPERATIONS = {
     "compose": composition,
-    "divide": algebra.logical_divide,
-    "zipped_divide": algebra.zipped_divide,
-    "tiled_divide": algebra.tiled_divide,
-    "flat_divide": algebra.flat_divide,
-    "product": algebra.logical_product,
-    "blocked": algebra.blocked_product,
-    "raked": algebra.raked_product,
+    "divide": tiling.logical_divide,
+    "zipped_divide": tiling.zipped_divide,
+    "tiled_divide": tiling.tiled_divide,
+    "flat_divide": tiling.flat_divide,
+    "product": tiling.logical_product,
+    "blocked": tiling.blocked_product,
+    "raked": tiling.raked_product,
 }
 """The operations that ``--op`` names; TEXT and OTHER are their operands."""
 

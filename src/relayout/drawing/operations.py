@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..algebra import algebra
+from ..algebra import tiling
 from ..algebra.composed import ComposedLayout
 from ..algebra.composition import composition
 from ..errors import LimitExceeded, NotExpressible, ShapeError, shown
@@ -16,14 +16,14 @@ from .panes import Cell, Logical, Look, Subject, Tint
 from .scene import CATEGORIES, HTML_CELLS, PLAIN, Meaning, Pane, Scale, Scene
 from .words import titled
 
-DIVIDES = (algebra.logical_divide, algebra.zipped_divide, algebra.tiled_divide, algebra.flat_divide)
+DIVIDES = (tiling.logical_divide, tiling.zipped_divide, tiling.tiled_divide, tiling.flat_divide)
 PRODUCTS = (
-    algebra.logical_product,
-    algebra.zipped_product,
-    algebra.tiled_product,
-    algebra.flat_product,
-    algebra.blocked_product,
-    algebra.raked_product,
+    tiling.logical_product,
+    tiling.zipped_product,
+    tiling.tiled_product,
+    tiling.flat_product,
+    tiling.blocked_product,
+    tiling.raked_product,
 )
 
 
@@ -49,7 +49,7 @@ def operation_scene(operation: Callable[..., Any], operands: Sequence[Any], limi
 
 def _divide(operation: Callable[..., Any], a: Layout, tiler: Any, limit: int) -> Scene:
     result = operation(a, tiler)
-    tiles = algebra.zipped_divide(a, tiler)
+    tiles = tiling.zipped_divide(a, tiler)
     one = tiler if isinstance(tiler, Layout) else tiles[0]
     shown_as = _Parts(tiles, limit)
     panes = [
@@ -69,7 +69,7 @@ def _tiler(tiler: Any) -> str:
 
 def _product(operation: Callable[..., Any], a: Layout, b: Any, limit: int) -> Scene:
     result = operation(a, b)
-    shown_as = _Parts(algebra.zipped_product(a, b), limit)
+    shown_as = _Parts(tiling.zipped_product(a, b), limit)
     panes = [shown_as.pane(f"A = {a}", a)]
     if isinstance(b, Layout):
         panes.append(shown_as.numbers(f"B = {b}", b, "\u00d7"))

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
-def combined(columns: Iterable[int], x: int) -> int:
+def multiply(columns: Iterable[int], x: int) -> int:
     """The matrix times the vector ``x``: the XOR of the columns at its set bits."""
     total = 0
     for column in columns:
@@ -15,7 +20,21 @@ def combined(columns: Iterable[int], x: int) -> int:
     return total
 
 
-class Span:
+def multiply_array(columns: Sequence[int], x: NDArray[Any]) -> NDArray[np.int64]:
+    """The matrix times every entry of an array of integers >= 0, eight bits at a time; its columns fit into int64."""
+    import numpy as np
+
+    vectors = x.astype(np.uint64)
+    out = np.zeros(vectors.shape, np.int64)
+    for low in range(0, min(len(columns), 64), 8):
+        table = np.zeros(1, np.int64)
+        for column in columns[low : low + 8]:
+            table = np.concatenate([table, table ^ column])
+        out ^= table[vectors >> low & 255]
+    return out
+
+
+class ColumnSpan:
     """All that columns add up to. A column that is a sum of earlier ones is never used to make a vector."""
 
     __slots__ = ("_by_leading_bit", "relation")
@@ -26,7 +45,7 @@ class Span:
         self._by_leading_bit: dict[int, tuple[int, int]] = {}
         self.relation = None
         for k, column in enumerate(columns):
-            rest, used = self._reduced(column)
+            rest, used = self._reduce(column)
             used ^= 1 << k
             if rest:
                 self._by_leading_bit[rest.bit_length()] = rest, used
@@ -39,10 +58,10 @@ class Span:
 
     def choice(self, vector: int) -> int | None:
         """The smallest number whose set bits choose columns that add up to ``vector``; None when none do."""
-        rest, used = self._reduced(vector)
+        rest, used = self._reduce(vector)
         return None if rest else used
 
-    def _reduced(self, vector: int) -> tuple[int, int]:
+    def _reduce(self, vector: int) -> tuple[int, int]:
         """What no column explains, and the columns that explain the rest."""
         used = 0
         while vector:

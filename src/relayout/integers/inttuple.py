@@ -38,7 +38,7 @@ def as_ints(x: Any, what: str = "an IntTuple") -> Ints:
     """``x`` as nested plain tuples of Python integers; lists count as tuples."""
     if x.__class__ is int or _is_plain(x, 0):
         return x  # type: ignore[no-any-return]
-    return _converted(within_depth(x, what), what)
+    return _convert(within_depth(x, what), what)
 
 
 def as_shape(x: Any, what: str = "shape") -> Ints:
@@ -54,9 +54,9 @@ def as_shape(x: Any, what: str = "shape") -> Ints:
     return shape
 
 
-def _converted(x: Any, what: str) -> Ints:
+def _convert(x: Any, what: str) -> Ints:
     if isinstance(x, tuple | list):
-        return tuple([_converted(e, what) for e in x])
+        return tuple([_convert(e, what) for e in x])
     return as_int(x, what)
 
 
@@ -131,21 +131,21 @@ def shape_div(a: Any, b: Any) -> Ints:
 
     Holds when at every leaf one of the two divides the other, and is refused otherwise.
     """
-    return _divided(as_ints(a), as_ints(b))
+    return _divide(as_ints(a), as_ints(b))
 
 
-def _divided(a: Ints, b: Ints) -> Ints:
+def _divide(a: Ints, b: Ints) -> Ints:
     if isinstance(a, tuple):
         if isinstance(b, tuple):
             if len(a) != len(b):
                 raise ShapeError(
                     f"shape_div needs tuples of one rank, got {a} and {b}.", hint="divide mode by mode", a=a, b=b
                 )
-            return tuple([_divided(x, y) for x, y in zip(a, b)])
+            return tuple([_divide(x, y) for x, y in zip(a, b)])
         result = []
         for x in a:
-            result.append(_divided(x, b))
-            b = _divided(b, nested.product(x))
+            result.append(_divide(x, b))
+            b = _divide(b, nested.product(x))
         return tuple(result)
     divisor = nested.product(b)
     if a == 0 or divisor == 0 or (a % divisor and divisor % a):
@@ -169,11 +169,11 @@ def crd2idx(coord: Any, shape: Any, stride: Any = None) -> Any:
 
 
 def value_at(coord: Any, shape: Any, stride: Any) -> Any:
-    """The same for a shape and a stride known to fit together."""
+    """The index of a coordinate, for a shape and a stride known to fit together."""
     try:
         return coord_value(coord, shape, stride)
     except BadCoordinate as bad:
-        raise bad.explained(coord, shape) from None
+        raise bad.as_error(coord, shape) from None
 
 
 def _as_pair(shape: Any, stride: Any) -> tuple[Any, Any]:
@@ -192,7 +192,7 @@ def _as_pair(shape: Any, stride: Any) -> tuple[Any, Any]:
 class BadCoordinate(Exception):
     """A coordinate that does not fit; the caller, who knows all of it, turns this into an error to read."""
 
-    def explained(self, coord: Any, shape: Any) -> ShapeError | OutOfBounds:
+    def as_error(self, coord: Any, shape: Any) -> ShapeError | OutOfBounds:
         return rank_error(coord, shape) if self.args else coord_error(coord, shape)
 
 
@@ -220,7 +220,7 @@ def coord_value(coord: Any, shape: Any, stride: Any) -> Any:
 
 
 def _integer_value(coord: int, shape: Any, stride: Any) -> Any:
-    """The same for an integer, which is split colexicographically over the shape."""
+    """The sum of digits times strides of an integer, which is split colexicographically over the shape."""
     if shape.__class__ is int:
         if not 0 <= coord < shape:
             raise BadCoordinate
@@ -326,10 +326,10 @@ def crd2crd(coord: Any, dst_shape: Any, src_shape: Any = None) -> Any:
     """
     if src_shape is not None:
         return idx2crd(crd2idx(coord, src_shape), dst_shape)
-    return _recounted(as_ints(coord, "a coordinate"), as_shape(dst_shape, "dst_shape"))
+    return _recount(as_ints(coord, "a coordinate"), as_shape(dst_shape, "dst_shape"))
 
 
-def _recounted(coord: Ints, target: Ints) -> Any:
+def _recount(coord: Ints, target: Ints) -> Any:
     if not isinstance(coord, tuple):
         return idx2crd(coord, target)
     if not isinstance(target, tuple) or len(coord) != len(target):
@@ -339,7 +339,7 @@ def _recounted(coord: Ints, target: Ints) -> Any:
             coord=coord,
             shape=target,
         )
-    return tuple([_recounted(c, t) for c, t in zip(coord, target)])
+    return tuple([_recount(c, t) for c, t in zip(coord, target)])
 
 
 def compact_order(shape: Any, order: Any) -> Any:
@@ -356,7 +356,7 @@ def compact_order(shape: Any, order: Any) -> Any:
             shape=shape,
             order=order,
         )
-    ranks = nested.flatten(_spread(order, shape))
+    ranks = nested.flatten(_repeat_leaves(order, shape))
     sizes = nested.flatten(shape)
     strides = [0] * len(sizes)
     running = 1
@@ -366,9 +366,9 @@ def compact_order(shape: Any, order: Any) -> Any:
     return nested.unflatten(iter(strides), shape)
 
 
-def _spread(a: Any, profile: Any) -> Any:
+def _repeat_leaves(a: Any, profile: Any) -> Any:
     """``a`` with each integer repeated over the tuple that ``profile`` has there."""
     if isinstance(profile, tuple):
         entries = a if isinstance(a, tuple) else (a,) * len(profile)
-        return tuple([_spread(x, p) for x, p in zip(entries, profile, strict=True)])
+        return tuple([_repeat_leaves(x, p) for x, p in zip(entries, profile, strict=True)])
     return a

@@ -106,7 +106,7 @@ def E(*path: int) -> Basis:
     return Basis([(steps, 1)])
 
 
-def settled(offset: Any, strides: Iterable[Any]) -> Any:
+def drop_zero_terms(offset: Any, strides: Iterable[Any]) -> Any:
     """``offset`` without the zero terms of axes that ``strides`` name anyway; 0 when nothing is left."""
     if not isinstance(offset, Basis):
         return offset
@@ -121,12 +121,12 @@ def as_coordinate(vector: Basis | int, strides: Iterable[Basis | int]) -> Any:
     for stride in strides:
         if isinstance(stride, Basis):
             for path, _ in stride.terms:
-                _plant(tree, path)
+                _add_axis(tree, path)
     values = dict(vector.terms) if isinstance(vector, Basis) else {}
-    return _read(tree, (), values)
+    return _read_tree(tree, (), values)
 
 
-def _plant(tree: dict[int, Any], path: tuple[int, ...]) -> None:
+def _add_axis(tree: dict[int, Any], path: tuple[int, ...]) -> None:
     for k, step in enumerate(path):
         last = k == len(path) - 1
         known = tree.get(step)
@@ -137,7 +137,7 @@ def _plant(tree: dict[int, Any], path: tuple[int, ...]) -> None:
         tree = tree.setdefault(step, {})
 
 
-def _read(tree: dict[int, Any], path: tuple[int, ...], values: dict[tuple[int, ...], int]) -> Any:
+def _read_tree(tree: dict[int, Any], path: tuple[int, ...], values: dict[tuple[int, ...], int]) -> Any:
     if not tree:
         return values.get(path, 0)
-    return tuple([_read(tree.get(k, {}), (*path, k), values) for k in range(max(tree) + 1)])
+    return tuple([_read_tree(tree.get(k, {}), (*path, k), values) for k in range(max(tree) + 1)])

@@ -52,7 +52,7 @@ def linear_layout(groups: Sequence[Sequence[int]]) -> Layout:
     with the shortest shift. Refused when none serves: then no layout without a window is this function.
     """
     rows = _rows([c for group in groups for c in group])
-    found = [_assembled(groups, swizzle) for swizzle in _swizzles(rows)]
+    found = [_assemble(groups, swizzle) for swizzle in _swizzles(rows)]
     if found:
         return min(found, key=_complexity)
     bit = next(j for j, row in enumerate(rows) if row & (row - 1))
@@ -94,7 +94,7 @@ def _swizzles(rows: Sequence[int]) -> Iterator[Swizzle | None]:
                     yield Swizzle(bits, base, shift)
 
 
-def _assembled(groups: Sequence[Sequence[int]], swizzle: Swizzle | None) -> Layout:
+def _assemble(groups: Sequence[Sequence[int]], swizzle: Swizzle | None) -> Layout:
     """The layout of these columns, which share no bits under the swizzle, with as few leaves as possible."""
     shapes: list[Any] = []
     strides: list[Any] = []

@@ -10,7 +10,7 @@ from ..immutable import Immutable
 from ..integers.inttuple import BadCoordinate, as_int, as_shape, coord_error, coord_value, rank_error, split
 from ..integers.nested import depth as nested_depth
 from ..integers.nested import flatten, is_plain_pair, product, running_products, unflatten
-from .basis import Basis, as_coordinate, settled
+from .basis import Basis, as_coordinate, drop_zero_terms
 from .checks import checked_offset, checked_stride, checked_swizzle, checked_window, compact
 from .modes import Mode, digit_sum
 from .queries import Queries
@@ -64,7 +64,7 @@ class Layout(Views, Queries, Immutable):
         if offset.__class__ is int and not offset and extents is origin is swizzle is None:
             _set_rest(self, PLAIN)
             return self
-        start = settled(checked_offset(offset, stride), flatten(stride))
+        start = drop_zero_terms(checked_offset(offset, stride), flatten(stride))
         window = (None, None) if extents is origin is None else checked_window(shape, extents, origin)
         _set_rest(self, _shared_rest(start, *window, None if swizzle is None else checked_swizzle(swizzle, stride)))
         return self
@@ -83,7 +83,7 @@ class Layout(Views, Queries, Immutable):
         _set_shape(self, shape)
         _set_stride(self, stride)
         if offset.__class__ is not int:
-            offset = settled(offset, flatten(stride))
+            offset = drop_zero_terms(offset, flatten(stride))
         _set_rest(self, _shared_rest(offset, origin, extents, swizzle))
         return self
 
@@ -259,7 +259,7 @@ class Layout(Views, Queries, Immutable):
         checked = None if swizzle is None else checked_swizzle(swizzle, self.stride)
         return Layout._make(self.shape, self.stride, self.offset, self._origin, self._extents, checked)
 
-    def _swizzled(self, swizzle: Swizzle) -> Layout:
+    def _apply_swizzle(self, swizzle: Swizzle) -> Layout:
         """This layout with its offsets swizzled; one that has a swizzle is refused, for two are no layout."""
         if self.swizzle is not None:
             raise NotExpressible(
@@ -284,7 +284,7 @@ class Layout(Views, Queries, Immutable):
             try:
                 total = offset + coord_value(c, self.shape, self.stride)
             except BadCoordinate as bad:
-                raise bad.explained(c, self.shape) from None
+                raise bad.as_error(c, self.shape) from None
         else:
             total = offset
             for k, x in enumerate(self._mode_coordinate(c)):
@@ -314,7 +314,7 @@ class Layout(Views, Queries, Immutable):
         try:
             folded = tuple([_fold_coordinate(c, s) for c, s in zip(coord, shapes)])
         except BadCoordinate as bad:
-            raise bad.explained(coord, self.shape) from None
+            raise bad.as_error(coord, self.shape) from None
         for x, n in zip(folded, extents, strict=True):
             if not 0 <= x < n:
                 raise coord_error(coord, extents)

@@ -58,7 +58,7 @@ def open_sum(sizes: Sequence[int], strides: Sequence[Any], x: int) -> Any:
     return total + x * strides[len(sizes)]
 
 
-class Box(NamedTuple):
+class DigitBox(NamedTuple):
     """A full box of digits from ``start`` on: the values ``base + sum(k[i] * strides[i])`` for ``k[i] < sizes[i]``."""
 
     start: int
@@ -67,24 +67,24 @@ class Box(NamedTuple):
     strides: tuple[Any, ...]
 
 
-def boxes(mode: Mode) -> list[Box]:
+def boxes(mode: Mode) -> list[DigitBox]:
     """The window cut into full boxes, in order: at most two per level."""
     sizes, strides, low, _ = mode
     high = low + mode.extent
     if low >= high:
         return []
     if not mode.windowed:
-        return [Box(0, 0, sizes, strides)]
+        return [DigitBox(0, 0, sizes, strides)]
     weights = [1]
     for s in sizes[:-1]:
         weights.append(weights[-1] * s)
-    cut: list[Box] = []
+    cut: list[DigitBox] = []
 
     def take(level: int, limit: int) -> None:
         nonlocal low
         count = (limit - low) // weights[level]
         if count > 0:
-            cut.append(Box(low, digit_sum(sizes, strides, low), (*sizes[:level], count), strides[: level + 1]))
+            cut.append(DigitBox(low, digit_sum(sizes, strides, low), (*sizes[:level], count), strides[: level + 1]))
             low += count * weights[level]
 
     top = len(weights) - 1

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import LimitExceeded, NotExpressible, OutOfBounds, Overlap
 from ..integers.lattice import solutions
 from ..integers.nested import flatten
-from .modes import Box, Mode, boxes, digit_sum, span
+from .modes import DigitBox, Mode, boxes, digit_sum, span
 from .offset_table import offset_table
 
 if TYPE_CHECKING:
@@ -79,12 +79,12 @@ def offset_range(layout: Layout) -> tuple[int, int]:
     # A swizzle permutes each aligned run of `period` addresses, so only the lowest and the highest run matter.
     first_end = (low // period + 1) * period
     last_start = high // period * period
-    lowest = min(swizzle(low + k) for k in _bits(_reached(layout, 1, first_end - low)))
-    highest = max(swizzle(high - k) for k in _bits(_reached(layout, -1, high - last_start + 1)))
+    lowest = min(swizzle(low + k) for k in _set_bits(_reach_bits(layout, 1, first_end - low)))
+    highest = max(swizzle(high - k) for k in _set_bits(_reach_bits(layout, -1, high - last_start + 1)))
     return lowest, highest
 
 
-def _reached(layout: Layout, direction: int, count: int) -> int:
+def _reach_bits(layout: Layout, direction: int, count: int) -> int:
     """A bit set: bit k is set if the value k steps from the low (direction 1) or high (-1) end is taken."""
     reached = 1
     keep = (1 << count) - 1
@@ -99,13 +99,13 @@ def _reached(layout: Layout, direction: int, count: int) -> int:
             if distance < count:
                 part = reached << distance & keep
                 for n, d in zip(box.sizes, box.strides, strict=True):
-                    part = _repeated(part, n, abs(d), keep)
+                    part = _repeat_bits(part, n, abs(d), keep)
                 union |= part
         reached = union
     return reached
 
 
-def _repeated(bits: int, n: int, step: int, keep: int) -> int:
+def _repeat_bits(bits: int, n: int, step: int, keep: int) -> int:
     """The union of ``bits`` shifted by 0, step, ..., (n - 1) * step, by doubling."""
     if step == 0 or bits == 0:
         return bits
@@ -118,7 +118,7 @@ def _repeated(bits: int, n: int, step: int, keep: int) -> int:
     return bits
 
 
-def _bits(bits: int) -> list[int]:
+def _set_bits(bits: int) -> list[int]:
     text = bin(bits)[:1:-1]
     return [k for k, bit in enumerate(text) if bit == "1"]
 
@@ -176,12 +176,12 @@ def offsets(layout: Layout) -> NDArray[np.int64]:
             start += first
             dims.append(_window_table(mode, first))
         else:
-            dims.extend((n, _wrapped(d)) for n, d in zip(mode.sizes[::-1], mode.strides[::-1]) if n > 1)
-    table = offset_table(dims, _wrapped(start), swizzle.parameters if swizzle is not None else None)
-    return _shaped(table, extents)
+            dims.extend((n, _wrap(d)) for n, d in zip(mode.sizes[::-1], mode.strides[::-1]) if n > 1)
+    table = offset_table(dims, _wrap(start), swizzle.parameters if swizzle is not None else None)
+    return _reshape(table, extents)
 
 
-def _shaped(table: NDArray[np.int64], extents: tuple[int, ...]) -> NDArray[np.int64]:
+def _reshape(table: NDArray[np.int64], extents: tuple[int, ...]) -> NDArray[np.int64]:
     try:
         return table.reshape(extents)
     except ValueError:
@@ -190,7 +190,7 @@ def _shaped(table: NDArray[np.int64], extents: tuple[int, ...]) -> NDArray[np.in
         ) from None
 
 
-def _wrapped(x: int) -> int:
+def _wrap(x: int) -> int:
     """``x`` modulo 2^64, as an int64: sums that end inside int64 may pass through any numbers."""
     return (x + (1 << 63)) % (1 << 64) - (1 << 63)
 
@@ -201,14 +201,14 @@ def _window_table(mode: Mode, first: int) -> NDArray[np.int64]:
 
     parts = []
     for box in boxes(mode):
-        part = np.array([_wrapped(box.base - first)], np.int64)
+        part = np.array([_wrap(box.base - first)], np.int64)
         for n, d in zip(box.sizes, box.strides):
-            part = (np.arange(n, dtype=np.int64)[:, None] * np.int64(_wrapped(d)) + part).reshape(-1)
+            part = (np.arange(n, dtype=np.int64)[:, None] * np.int64(_wrap(d)) + part).reshape(-1)
         parts.append(part)
     return np.concatenate(parts)
 
 
-def _all_boxes(layout: Layout) -> list[tuple[Box, ...]]:
+def _all_boxes(layout: Layout) -> list[tuple[DigitBox, ...]]:
     """The domain cut into boxes: one entry per combination of the boxes of each mode."""
     per_mode = [boxes(m) for m in numeric_modes(layout)]
     count = 1
@@ -221,14 +221,14 @@ def _all_boxes(layout: Layout) -> list[tuple[Box, ...]]:
     return list(cartesian(*per_mode))
 
 
-def _joined(combination: tuple[Box, ...]) -> tuple[int, list[int], list[int]]:
+def _join_boxes(combination: tuple[DigitBox, ...]) -> tuple[int, list[int], list[int]]:
     """The base value, sizes and strides of a box of the whole domain."""
     sizes = [n for box in combination for n in box.sizes]
     strides = [d for box in combination for d in box.strides]
     return sum(box.base for box in combination), sizes, strides
 
 
-def _coordinate(layout: Layout, combination: tuple[Box, ...], digits: Sequence[int]) -> tuple[int, ...]:
+def _coordinate(layout: Layout, combination: tuple[DigitBox, ...], digits: Sequence[int]) -> tuple[int, ...]:
     """The logical coordinate, one integer per mode, of some digits of a box of the domain."""
     rest = iter(digits)
     coordinate = []
@@ -246,7 +246,7 @@ def preimages(layout: Layout, i: int, at_most: int | None = None) -> list[tuple[
     target = i if layout.swizzle is None else layout.swizzle(i)
     found = []
     for combination in _all_boxes(layout):
-        base, sizes, strides = _joined(combination)
+        base, sizes, strides = _join_boxes(combination)
         question = f"which coordinates map to {i}"
         for digits in solutions(sizes, strides, target - layout.offset - base, question=question):
             found.append(_coordinate(layout, combination, digits))
@@ -302,7 +302,7 @@ def collision(layout: Layout) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
         return None
     combinations = _all_boxes(layout) if layout.size else []
     for k, combination in enumerate(combinations):
-        base, sizes, strides = _joined(combination)
+        base, sizes, strides = _join_boxes(combination)
         # Two digits of one place differ by -(n - 1) .. n - 1: no difference but 0 everywhere may add up to 0.
         spread = [2 * n - 1 for n in sizes]
         centre = sum((n - 1) * d for n, d in zip(sizes, strides, strict=True))
@@ -312,7 +312,7 @@ def collision(layout: Layout) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
                 ends = [max(x, 0) for x in difference], [max(-x, 0) for x in difference]
                 return _coordinate(layout, combination, ends[0]), _coordinate(layout, combination, ends[1])
         for other in combinations[:k]:
-            other_base, other_sizes, other_strides = _joined(other)
+            other_base, other_sizes, other_strides = _join_boxes(other)
             away = [-d for d in other_strides]
             for found in solutions(sizes + other_sizes, strides + away, other_base - base, question=question):
                 here, there = list(found[: len(sizes)]), list(found[len(sizes) :])

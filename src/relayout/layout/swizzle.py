@@ -78,8 +78,8 @@ class Swizzle(Immutable):
     @overload
     def __call__(self, x: Any) -> Any: ...
     def __call__(self, x: Any) -> Any:
-        if hasattr(x, "_swizzled"):
-            return x._swizzled(self)
+        if hasattr(x, "_apply_swizzle"):
+            return x._apply_swizzle(self)
         if hasattr(x, "dtype") and x.ndim:
             return self._on_array(x)
         return self._on_integer(x if x.__class__ is int else as_int(x, "an address"))

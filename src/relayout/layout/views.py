@@ -71,7 +71,7 @@ class Views:
             )
         moved = digit_sum(mode.sizes, mode.strides, mode.origin + index % mode.extent)
         parts = self._parts()
-        return self._rebuilt(parts[:dim] + parts[dim + 1 :], moved)
+        return self._rebuild(parts[:dim] + parts[dim + 1 :], moved)
 
     def slice(self: Layout, *items: Any) -> Layout:
         """Basic indexing as in numpy: integers, slices with any step, ``...`` and None; short form ``L.view[...]``."""
@@ -85,7 +85,7 @@ class Views:
             elif isinstance(key, slice):
                 start, stop, step = slice_ends(key, layout.extents[dim])
                 count = max(0, (stop - start + step - (1 if step > 0 else -1)) // step)
-                layout = layout._stepped(dim, start, step, count)
+                layout = layout._step(dim, start, step, count)
                 dim += 1
             else:
                 layout = layout.pick(dim, as_int(key, "an index"))
@@ -96,7 +96,7 @@ class Views:
         """Indexing as in numpy: ``L.view[1:, ::-2, None, ..., 0]``."""
         return Indexer(self)
 
-    def _stepped(self: Layout, dim: int, start: int, step: int, count: int) -> Layout:
+    def _step(self: Layout, dim: int, start: int, step: int, count: int) -> Layout:
         """Every ``step``-th element along ``dim``; negative steps count down."""
         if step == 1 or count == 0:
             return self.narrow(dim, start if count else 0, count)
@@ -105,7 +105,7 @@ class Views:
             return self._with_part(dim, (count, stride * step, 0, count), (origin + start) * stride)
         if step < 0:
             last = start + (count - 1) * step
-            return self._stepped(dim, last, -step, count).flip(dim)
+            return self._step(dim, last, -step, count).flip(dim)
         mode = self._mode(dim)._replace(origin=origin + start)
         constant, (part,) = step_mode(mode, [(count, step)], self)
         return self._with_part(dim, part, constant)
@@ -114,10 +114,10 @@ class Views:
         """The order along each of ``dims`` (all by default) reversed."""
         layout: Layout = self
         for dim in dims if dims else range(self.rank):
-            layout = layout._flipped(layout._dim(dim))
+            layout = layout._flip_dim(layout._dim(dim))
         return layout
 
-    def _flipped(self: Layout, dim: int) -> Layout:
+    def _flip_dim(self: Layout, dim: int) -> Layout:
         shape, stride, origin, extent = self._parts()[dim]
         if extent == 0:
             return self
@@ -126,7 +126,7 @@ class Views:
         mode = self._mode(dim)
         box = product(mode.sizes)
         last = digit_sum(mode.sizes, mode.strides, box - 1)
-        return self._with_part(dim, (shape, _negated(stride), box - origin - extent, extent), last)
+        return self._with_part(dim, (shape, _negate(stride), box - origin - extent, extent), last)
 
     def permute(self: Layout, *dims: Any) -> Layout:
         """The dimensions in another order."""
@@ -147,7 +147,7 @@ class Views:
                 rank=self.rank,
             )
         parts = self._parts()
-        return self._rebuilt([parts[k] for k in places])
+        return self._rebuild([parts[k] for k in places])
 
     def transpose(self: Layout, a: int, b: int) -> Layout:
         """Two dimensions exchanged."""
@@ -179,7 +179,7 @@ class Views:
                 extents=self.extents,
                 shape=target,
             )
-        return self._rebuilt(parts, moved)
+        return self._rebuild(parts, moved)
 
     def squeeze(self: Layout, dim: int | None = None) -> Layout:
         """Without dimension ``dim`` if its size is 1, else unchanged; without all such dimensions by default."""
@@ -205,16 +205,16 @@ class Views:
         parts = self._parts()
         after = flatten(parts[at][1]) if at < self.rank else ()
         stride = after[0] if after else 0 if self.has_basis else 1
-        return self._rebuilt([*parts[:at], (1, stride, 0, 1), *parts[at:]])
+        return self._rebuild([*parts[:at], (1, stride, 0, 1), *parts[at:]])
 
     def reshape(self: Layout, *shape: Any) -> Layout:
         """The elements in row-major order under another shape (one size may be -1), as a view.
 
         Dimensions merge and split wherever strides, blocks and windows allow it; else ``NotExpressible``.
         """
-        target = _inferred(_sizes(shape, allow_missing=True), self.size, self.extents)
+        target = _infer_size(_sizes(shape, allow_missing=True), self.size, self.extents)
         if self.size == 0:
-            return self._rebuilt([(n, 0, 0, n) for n in target])
+            return self._rebuild([(n, 0, 0, n) for n in target])
         if target == self.extents:
             return self
         moved: Any = 0
@@ -229,7 +229,7 @@ class Views:
             constant, modes_of_run = regroup_modes(old, new, self)
             moved += constant
             parts += modes_of_run
-        return self._rebuilt(with_units(parts, target, 0 if self.has_basis else 1), moved)
+        return self._rebuild(with_units(parts, target, 0 if self.has_basis else 1), moved)
 
     def flatten(self: Layout, start: int = 0, end: int = -1) -> Layout:
         """The dimensions ``start`` to ``end``, both included, merged into one."""
@@ -293,7 +293,7 @@ class Views:
             outer, inner = (count, stride * step, 0, count), (size, stride, 0, size)
         parts = self._parts()
         parts[dim] = outer
-        return self._rebuilt([*parts, inner], moved)
+        return self._rebuild([*parts, inner], moved)
 
     def tile(self: Layout, sizes: Any, at: Any = None) -> Layout:
         """The layout cut into tiles of ``sizes``, one per dimension.
@@ -353,9 +353,9 @@ class Views:
     def _with_part(self: Layout, dim: int, part: Part, moved: Any = 0) -> Layout:
         parts = self._parts()
         parts[dim] = part
-        return self._rebuilt(parts, moved)
+        return self._rebuild(parts, moved)
 
-    def _rebuilt(self: Layout, parts: Sequence[Part], moved: Any = 0) -> Layout:
+    def _rebuild(self: Layout, parts: Sequence[Part], moved: Any = 0) -> Layout:
         """A layout of these modes, ``moved`` further; a single flat mode stays an integer if it was one."""
         offset = self.offset + moved
         windowed = any(origin or extent != product(shape) for shape, _, origin, extent in parts)
@@ -391,7 +391,7 @@ def _sizes(shape: tuple[Any, ...], allow_missing: bool = False) -> tuple[int, ..
     return flat  # type: ignore[return-value]
 
 
-def _inferred(target: tuple[int, ...], size: int, extents: tuple[int, ...]) -> tuple[int, ...]:
+def _infer_size(target: tuple[int, ...], size: int, extents: tuple[int, ...]) -> tuple[int, ...]:
     """``target`` with its -1 replaced by what is left of ``size``."""
     known = product(tuple([n for n in target if n != -1]))
     missing = target.count(-1)
@@ -407,5 +407,5 @@ def _inferred(target: tuple[int, ...], size: int, extents: tuple[int, ...]) -> t
     return target
 
 
-def _negated(stride: Any) -> Any:
-    return tuple([_negated(d) for d in stride]) if isinstance(stride, tuple) else -stride
+def _negate(stride: Any) -> Any:
+    return tuple([_negate(d) for d in stride]) if isinstance(stride, tuple) else -stride

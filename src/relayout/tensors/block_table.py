@@ -196,7 +196,7 @@ def trimmed(layout: Layout, table: BlockTable) -> tuple[Layout, BlockTable]:
     for (sizes, steps, origin, extent), nested in zip(modes, layout._parts()):
         flat = not isinstance(nested[0], tuple)
         parts.append((sizes[0] if flat else tuple(sizes), steps[0] if flat else tuple(steps), origin, extent))
-    return layout.with_offset(place)._rebuilt(parts), table.entries(numbers.reshape(-1))
+    return layout.with_offset(place)._rebuild(parts), table.entries(numbers.reshape(-1))
 
 
 def _from_first_to_last(layout: Layout, table: BlockTable) -> tuple[Layout, BlockTable]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from ..algebra.coalescing import coalesce
 from ..algebra.composition import composition
 from ..elements.interface import Interface, ScaleOffset
 from ..errors import LimitExceeded, NotExpressible, OutOfBounds, ShapeError
@@ -164,8 +165,6 @@ class TensorViews:
 
     def coalesce(self: Tensor) -> Tensor:
         """The same elements under the simplest layout with the same integer coordinates."""
-        from ..algebra.algebra import coalesce
-
         if self.interface.axis is not None:
             raise _no_channels("coalescing")
         return self._like(coalesce(self.layout), self.interface, None)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from ..algebra import algebra
+from ..algebra import coalescing, inverses, tiling
 from ..algebra.composition import composition
 from ..ask.comparing import aligned
 from ..ask.comparing import compare as compare_any
@@ -32,17 +32,17 @@ DIMENSIONS = 32
 
 BINARY: dict[str, Callable[..., Layout]] = {
     "composition": composition,
-    "logical_divide": algebra.logical_divide,
-    "zipped_divide": algebra.zipped_divide,
-    "logical_product": algebra.logical_product,
-    "blocked_product": algebra.blocked_product,
-    "raked_product": algebra.raked_product,
+    "logical_divide": tiling.logical_divide,
+    "zipped_divide": tiling.zipped_divide,
+    "logical_product": tiling.logical_product,
+    "blocked_product": tiling.blocked_product,
+    "raked_product": tiling.raked_product,
 }
 UNARY: dict[str, Callable[..., Layout]] = {
-    "complement": algebra.complement,
-    "coalesce": algebra.coalesce,
-    "right_inverse": algebra.right_inverse,
-    "left_inverse": algebra.left_inverse,
+    "complement": inverses.complement,
+    "coalesce": coalescing.coalesce,
+    "right_inverse": inverses.right_inverse,
+    "left_inverse": inverses.left_inverse,
 }
 LOOKS = ("", "look", "beside", "compare")
 """What draws layouts as the fields say, slices and all."""

@@ -1,0 +1,179 @@
+"""What undoes a layout and what it leaves out: inverses, the complement, and the run that two layouts share.
+
+Every function states the law that its result obeys and refuses, with the reason, where no layout obeys it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..errors import LimitExceeded, NotExpressible
+from ..integers.inttuple import as_shape
+from ..integers.nested import flatten, product
+from ..layout.layout import PLAIN, Layout
+from ..layout.modes import coalesced
+from ..layout.ranges import collision
+from .coalescing import coalesce, filter_zeros, flat_layout
+from .composition import composition, plain
+
+
+def complement(layout: Layout, cotarget: Any = None) -> Layout:
+    """What ``layout`` leaves out: offsets that, added to those of ``layout``, repeat none of them.
+
+    The result is ordered and ``make_layout(L, result)`` is injective; it fills ``cotarget`` (by default the cosize of
+    ``layout``) where every stride is a multiple of the span below it. Stride-0 modes do not count. Refused where modes
+    of ``layout`` overlap or interleave.
+    """
+    plain(layout, "complement")
+    if layout.size == 0:
+        raise NotExpressible(
+            f"{layout} is empty and has no complement.", hint="an empty layout leaves everything out", layout=layout
+        )
+    target = layout.cosize if cotarget is None else _as_size(cotarget)
+    sizes: list[int] = []
+    strides: list[int] = []
+    filled = 1
+    for d, s in sorted([(abs(d), s) for s, d in zip(flatten(layout.shape), flatten(layout.stride)) if s != 1]):
+        if d == 0:
+            continue
+        if d < filled:
+            raise _not_apart("complement", filter_zeros(layout))
+        sizes.append(d // filled)
+        strides.append(filled)
+        filled = d * s
+    sizes.append(-(-target // filled))
+    strides.append(filled)
+    return flat_layout(*coalesced(sizes, strides))
+
+
+def _as_size(x: Any) -> int:
+    if x.__class__ is int and x >= 0:
+        return x
+    return x.size if isinstance(x, Layout) else product(as_shape(x, "the target"))
+
+
+def _not_apart(operation: str, layout: Layout) -> NotExpressible:
+    try:
+        pair = collision(layout)
+    except LimitExceeded:
+        pair = None
+    why = f"{pair[0]} and {pair[1]} share one offset" if pair else "its modes interleave"
+    return NotExpressible(
+        f"{operation} of {layout} is refused: {why}.",
+        hint="every stride must be at least the span of the modes with smaller strides",
+        operation=operation,
+        layout=layout,
+        counterexample=pair,
+    )
+
+
+def right_inverse(layout: Layout) -> Layout:
+    """``R`` with ``L(R(i)) == i`` for every ``i < R.size``, as far as strides 1, s0, s0*s1, ... are found."""
+    _check_invertible(layout, "right_inverse")
+    leaves = []
+    weight = 1
+    for s, d in zip(flatten(layout.shape), flatten(layout.stride), strict=True):
+        if s != 1 and d > 0:
+            leaves.append((d, weight, s))
+        weight *= s
+    sizes: list[int] = []
+    strides: list[int] = []
+    reach = 1
+    for d, place, s in sorted(leaves):
+        if d == reach:
+            sizes.append(s)
+            strides.append(place)
+            reach *= s
+    return flat_layout(*coalesced(sizes, strides))
+
+
+def left_inverse(layout: Layout) -> Layout:
+    """``N`` with ``N(L(i)) == i`` for every ``i < L.size``.
+
+    Refused, as in CuTe, unless every stride is a multiple of the next smaller one and lies past that one's mode.
+    """
+    _check_invertible(layout, "left_inverse")
+    leaves = []
+    weight = 1
+    for s, d in zip(flatten(layout.shape), flatten(layout.stride)):
+        if s != 1:
+            leaves.append((d, weight, s))
+        weight *= s
+    sizes: list[int] = []
+    strides = [0]
+    below, filled = 1, 1
+    for d, place, s in sorted(leaves):
+        if d < 0:
+            raise NotExpressible(
+                f"left_inverse of {layout} is refused: it reaches below 0, where no layout has values.",
+                hint="flip the modes of negative stride first",
+                layout=layout,
+            )
+        if d < filled:
+            raise _not_apart("left_inverse", layout)
+        if d % below:
+            raise NotExpressible(
+                f"left_inverse of {layout} is refused: the stride {d} is no multiple of {below}.",
+                hint="L.idx2crd(i) finds the coordinate of any offset",
+                layout=layout,
+            )
+        sizes.append(d // below)
+        strides.append(place)
+        below, filled = d, d * s
+    return flat_layout(*coalesced([*sizes, filled // below], strides))
+
+
+def _check_invertible(layout: Layout, operation: str) -> None:
+    plain(layout, operation)
+    if layout._rest is not PLAIN:
+        raise NotExpressible(
+            f"{operation} of {layout} is refused: no layout undoes the offset {layout.offset}.",
+            hint="invert L.with_offset(0) and subtract the offset first",
+            operation=operation,
+            layout=layout,
+        )
+    if layout.size == 0:
+        raise NotExpressible(
+            f"{operation} of the empty layout {layout} is not defined.",
+            hint="give every mode a size",
+            operation=operation,
+            layout=layout,
+        )
+
+
+def max_common_layout(a: Layout, b: Layout) -> Layout:
+    """The longest ``C`` along b's unit strides that both send to the same run: ``a(C(i)) == b(C(i)) == i``."""
+    _check_invertible(a, "max_common_layout")
+    inverse = right_inverse(b)
+    sizes: list[int] = []
+    strides: list[int] = []
+    for s, d in zip(flatten(inverse.shape), flatten(inverse.stride)):
+        low, high = 1, s
+        while low < high:
+            middle = (low + high + 1) // 2
+            if _sends_to_run(a, flat_layout([*sizes, middle], [*strides, d])):
+                low = middle
+            else:
+                high = middle - 1
+        if low > 1:
+            sizes.append(low)
+            strides.append(d)
+        if low < s:
+            break
+    return flat_layout(sizes, strides)
+
+
+def _sends_to_run(a: Layout, inner: Layout) -> bool:
+    """Whether ``a`` sends ``inner``, all of it inside ``a``, to 0, 1, 2, ..."""
+    if inner.cosize > a.size:
+        return False
+    try:
+        run = coalesce(composition(a, inner))
+    except NotExpressible:
+        return False
+    return run == Layout._plain(inner.size, 1)
+
+
+def max_common_vector(a: Layout, b: Layout) -> int:
+    """How many consecutive elements of memory ``a`` and ``b`` both reach by the same coordinates."""
+    return max_common_layout(a, b).size

@@ -16,9 +16,10 @@ import relayout as rl
 from relayout import Format, Layout
 from relayout.elements.interface import ScaleOffset
 from relayout.tensors import gather as transfer
-from relayout.tensors.block_table import BlockTable, trimmed
+from relayout.tensors.block_table import BlockTable
 from relayout.tensors.make import empty, from_logical
 from relayout.tensors.tensor import Tensor
+from relayout.tensors.trimming import trim_table
 from support import coordinates, layouts, value
 
 CROUTON = rl.parse("htp:R4Crouton")
@@ -115,7 +116,7 @@ def test_views_use_a_part_of_the_table(case: Any, data: Any) -> None:
 @given(tables())
 def test_trimming_keeps_every_address(case: Any) -> None:
     layout, table, _ = case
-    new, part = trimmed(layout, table)
+    new, part = trim_table(layout, table)
     for c in coordinates(layout):
         before, after = table.address(layout(c)), part.address(new(c))
         assert tuple(map(int, before)) == tuple(map(int, after))

@@ -16,7 +16,7 @@ from ..format.format import Format
 from ..integers.nested import product
 from ..layout.comparison import compare
 from ..layout.layout import Layout
-from ..tensors.gather import in_one_piece
+from ..tensors.gather import unscattered
 from ..tensors.make import placement
 from ..tensors.tensor import Tensor
 
@@ -209,7 +209,7 @@ class Seen(NamedTuple):
 
 def _seen(x: Any) -> Seen:
     if isinstance(x, Tensor):
-        whole = in_one_piece(x.layout, x.blocks)[1] is not None
+        whole = unscattered(x.layout, x.blocks)[1] is not None
         scattered = None if whole or x.blocks is None else x.blocks.elements
         return Seen(x.layout, x.interface.element, x.axes, scattered)
     from .inference.live import array_layout, is_array

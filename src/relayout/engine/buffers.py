@@ -10,7 +10,7 @@ from ..elements.memory import as_array, exports_array
 from ..elements.types import Element, storage_dtype
 from ..errors import LayoutMismatch, NotExpressible, ShapeError, shown
 from ..layout.layout import Layout
-from ..tensors.gather import in_one_piece
+from ..tensors.gather import unscattered
 from ..tensors.make import tensor
 from ..tensors.tensor import Tensor
 from .program import carrier
@@ -35,19 +35,19 @@ def flat_memory(x: Any, layout: Layout, kind: Element, what: str) -> NDArray[Any
 
 def is_scattered(x: Any) -> bool:
     """Whether ``x`` is a tensor whose blocks do not follow each other, so that it has no flat memory."""
-    return isinstance(x, Tensor) and in_one_piece(x.layout, x._table)[1] is None
+    return isinstance(x, Tensor) and unscattered(x.layout, x._table)[1] is None
 
 
 def needs_table(x: Any, layout: Layout) -> bool:
     """Whether ``x`` is a tensor of this layout by its table of blocks, which lie elsewhere than the layout says."""
     if not isinstance(x, Tensor) or x._table is None:
         return False
-    own = in_one_piece(x.layout, x._table)[1]
+    own = unscattered(x.layout, x._table)[1]
     return own is None or (own != layout and x.layout == layout)
 
 
 def _of_tensor(x: Tensor, layout: Layout, kind: Element, what: str) -> NDArray[Any]:
-    buffer, own = in_one_piece(x.layout, x._table)
+    buffer, own = unscattered(x.layout, x._table)
     check_tensor(x, own or x.layout, layout, kind, what)
     memory = x._memories[buffer]
     return memory.bytes if memory.typed is None else memory.typed.view(carrier(kind))

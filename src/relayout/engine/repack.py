@@ -25,7 +25,7 @@ from ..format.format import Format
 from ..integers.nested import product
 from ..layout.layout import Layout
 from ..tensors.block_table import BlockTable
-from ..tensors.gather import in_one_piece
+from ..tensors.gather import unscattered
 from ..tensors.make import _blocks, placement, tensor
 from ..tensors.tensor import Padding, Tensor, new_tensor
 from .buffers import flat_memory, for_library_of, is_scattered
@@ -195,7 +195,7 @@ def recipe_of(
 def _kind(x: Any) -> Any:
     """All that a recipe depends on of the data."""
     if isinstance(x, Tensor):
-        return x.interface, x.axes, is_scattered(x), in_one_piece(x.layout, x._table)[1] or x.layout
+        return x.interface, x.axes, is_scattered(x), unscattered(x.layout, x._table)[1] or x.layout
     if isinstance(x, RAW):
         return address_of(bytes_of(x)) % MAX_ALIGNMENT
     return x.shape, x.strides, x.dtype, x.flags.aligned
@@ -232,7 +232,7 @@ def _decided(
     code = bytes(means.element.bits if means.element.bits < 8 else means.element.bytes) if new else None
     if fill is not None:
         code = stored_bytes(means, fill)
-    own = in_one_piece(source.layout, source._table)[1]
+    own = unscattered(source.layout, source._table)[1]
     parts = (source.layout if own is None else own, layout, source.interface, means)
     filling = None
     if code is not None and own is not None and box_range(layout) == (0, count):

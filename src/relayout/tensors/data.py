@@ -14,7 +14,7 @@ from ..layout.comparison import first_difference
 from ..layout.layout import Layout
 from ..layout.modes import Mode, digit_sum
 from ..layout.ranges import check_places, collision
-from .gather import check_shape, gather, in_one_piece, scatter
+from .gather import check_shape, gather, scatter, unscattered
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,7 +42,7 @@ class TensorData:
         """A numpy array over the same memory, if there is one; it cannot be written where elements coincide."""
         import numpy as np
 
-        buffer, layout = in_one_piece(self.layout, self._table)
+        buffer, layout = unscattered(self.layout, self._table)
         typed = self._memories[buffer].typed
         if layout is None or typed is None or layout.swizzle is not None:
             return None

@@ -53,7 +53,7 @@ def gather(memories: Sequence[Memory], layout: Layout, table: BlockTable | None)
     import numpy as np
 
     out = np.empty(layout.extents, storage_dtype(memories[0].element))
-    buffer, flat = in_one_piece(layout, table)
+    buffer, flat = unscattered(layout, table)
     typed = memories[buffer].typed
     if (
         flat is None
@@ -62,31 +62,31 @@ def gather(memories: Sequence[Memory], layout: Layout, table: BlockTable | None)
         and typed is not None
         and fits_views(layout)
     ):
-        flat, typed = layout, _joined(memories, table)
+        flat, typed = layout, _concatenate_blocks(memories, table)
     if flat is not None and typed is not None and fits_views(flat):
         for stored, values in views(flat, typed, out):
             values[...] = stored
         return out
     for index, part in slabs(layout):
-        for k, mine, where in _places(memories, part, table):
+        for k, mine, where in _by_buffer(memories, part, table):
             out[index][mine] = memories[k].read(where)
     return out
 
 
 def scatter(memories: Sequence[Memory], layout: Layout, table: BlockTable | None, values: NDArray[Any]) -> None:
     """Write stored values of the layout's shape, which are no part of the memory."""
-    buffer, flat = in_one_piece(layout, table)
+    buffer, flat = unscattered(layout, table)
     typed = memories[buffer].typed
     if flat is not None and typed is not None and fits_views(flat):
         for stored, part_values in views(flat, typed, values):
             stored[...] = part_values
         return
     for index, part in slabs(layout):
-        for k, mine, where in _places(memories, part, table):
+        for k, mine, where in _by_buffer(memories, part, table):
             memories[k].write(where, values[index][mine])
 
 
-def in_one_piece(layout: Layout, table: BlockTable | None) -> tuple[int, Layout | None]:
+def unscattered(layout: Layout, table: BlockTable | None) -> tuple[int, Layout | None]:
     """A buffer, and the layout that has its offsets there; None where a table scatters it.
 
     A swizzle of bits that no offset has is gone; another counts from where the table starts, which no layout says.
@@ -143,7 +143,7 @@ def slabs(layout: Layout) -> Iterator[tuple[tuple[Any, ...], Layout]]:
         todo.append(((*at[:d], at[d] + half, *at[d + 1 :]), part.narrow(d, half, part.extents[d] - half)))
 
 
-def _joined(memories: Sequence[Memory], table: BlockTable) -> NDArray[Any]:
+def _concatenate_blocks(memories: Sequence[Memory], table: BlockTable) -> NDArray[Any]:
     """A copy of the blocks, one behind the other: virtual addresses are its offsets."""
     import numpy as np
 
@@ -152,7 +152,7 @@ def _joined(memories: Sequence[Memory], table: BlockTable) -> NDArray[Any]:
     return np.concatenate([typed[buffer][start : start + table.elements] for buffer, start in starts])
 
 
-def _places(memories: Sequence[Memory], layout: Layout, table: BlockTable | None) -> Iterator[tuple[int, Any, Any]]:
+def _by_buffer(memories: Sequence[Memory], layout: Layout, table: BlockTable | None) -> Iterator[tuple[int, Any, Any]]:
     """For each buffer which of the elements are in it, and their numbers there."""
     import numpy as np
 

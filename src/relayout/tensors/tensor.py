@@ -14,8 +14,9 @@ from ..immutable import Immutable
 from ..integers.inttuple import as_int
 from ..layout.layout import Layout
 from ..layout.ranges import offset_range
-from .block_table import BlockTable, trimmed
+from .block_table import BlockTable
 from .data import TensorData, misfit, values_of
+from .trimming import trim_table
 from .views import TensorViews
 
 if TYPE_CHECKING:
@@ -123,13 +124,13 @@ class Tensor(TensorData, TensorViews, Immutable):
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _remade, (self._memories, self.layout, self.interface, self.axes, self._table, self._padding)
+        return _rebuild_tensor, (self._memories, self.layout, self.interface, self.axes, self._table, self._padding)
 
     def _like(self, layout: Layout, interface: Interface, axes: str | None) -> Tensor:
         """Another tensor over the same memory, which does not own it; of a table the part that it uses."""
         table = self._table
         if table is not None:
-            layout, table = trimmed(layout, table)
+            layout, table = trim_table(layout, table)
         return new_tensor()._set(self._memories, layout, interface, axes, table)
 
     # ---- what it is --------------------------------------------------------------------------------------
@@ -305,7 +306,7 @@ def new_tensor() -> Tensor:
     return Tensor.__new__(Tensor)
 
 
-def _remade(*parts: Any) -> Tensor:
+def _rebuild_tensor(*parts: Any) -> Tensor:
     return new_tensor()._set(*parts)
 
 

@@ -1,4 +1,4 @@
-"""The views of a tensor: the same memory under another layout. All those of a layout, and Mojo's tensor operations."""
+"""The views of a tensor: its memory under another layout. All those of a layout, and Mojo's tensor operations."""
 
 # Every TensorViews is a Tensor: the class only keeps the view methods in a file of their own.
 # mypy: disable-error-code="misc"
@@ -30,14 +30,14 @@ class TensorViews:
 
     __slots__ = ()
 
-    def _viewed(self: Tensor, view: View) -> Tensor:
+    def _view(self: Tensor, view: View) -> Tensor:
         """The tensor under ``view``, with the channels and the names of its dimensions where they led."""
         layout = view(self.layout)
         return self._like(layout, _interface(self, view), _axes(self, view, layout.rank))
 
     def slice(self: Tensor, *items: Any) -> Tensor:
         """Basic indexing as in numpy: integers, slices with any step, ``...`` and None."""
-        return self._viewed(lambda layout: layout.slice(*items))
+        return self._view(lambda layout: layout.slice(*items))
 
     def slice_at(self: Tensor, *items: Any) -> Tensor:
         """Core AI's ``slice(at:)``: the rank stays, an integer keeps its dimension with size 1."""
@@ -59,61 +59,61 @@ class TensorViews:
 
     def narrow(self: Tensor, dim: int, start: int, length: int) -> Tensor:
         """``length`` indices of a dimension from ``start`` on."""
-        return self._viewed(lambda layout: layout.narrow(dim, start, length))
+        return self._view(lambda layout: layout.narrow(dim, start, length))
 
     def pick(self: Tensor, dim: int, index: int) -> Tensor:
         """One index of a dimension, which is gone then."""
-        return self._viewed(lambda layout: layout.pick(dim, index))
+        return self._view(lambda layout: layout.pick(dim, index))
 
     def permute(self: Tensor, *dims: Any) -> Tensor:
         """The dimensions in another order."""
-        return self._viewed(lambda layout: layout.permute(*dims))
+        return self._view(lambda layout: layout.permute(*dims))
 
     def transpose(self: Tensor, a: int = -2, b: int = -1) -> Tensor:
         """Two dimensions exchanged, the last two by default."""
-        return self._viewed(lambda layout: layout.transpose(a, b))
+        return self._view(lambda layout: layout.transpose(a, b))
 
     def reshape(self: Tensor, *shape: Any) -> Tensor:
-        """The same elements in row-major order under another shape; refused where that is no view."""
-        return self._viewed(lambda layout: layout.reshape(*shape))
+        """The elements in row-major order under another shape; refused where that is no view."""
+        return self._view(lambda layout: layout.reshape(*shape))
 
     def flatten(self: Tensor, start: int = 0, end: int = -1) -> Tensor:
         """Neighbouring dimensions merged into one."""
-        return self._viewed(lambda layout: layout.flatten(start, end))
+        return self._view(lambda layout: layout.flatten(start, end))
 
     def broadcast_to(self: Tensor, *shape: Any) -> Tensor:
         """Dimensions of size 1, and new ones in front, repeated."""
-        return self._viewed(lambda layout: layout.broadcast_to(*shape))
+        return self._view(lambda layout: layout.broadcast_to(*shape))
 
     def squeeze(self: Tensor, dim: int | None = None) -> Tensor:
         """A dimension of size 1, or all of them, left out."""
-        return self._viewed(lambda layout: layout.squeeze(dim))
+        return self._view(lambda layout: layout.squeeze(dim))
 
     def unsqueeze(self: Tensor, dim: int) -> Tensor:
         """A new dimension of size 1."""
-        return self._viewed(lambda layout: layout.unsqueeze(dim))
+        return self._view(lambda layout: layout.unsqueeze(dim))
 
     def flip(self: Tensor, *dims: int) -> Tensor:
         """The order along each of ``dims`` (all by default) reversed."""
-        return self._viewed(lambda layout: layout.flip(*dims))
+        return self._view(lambda layout: layout.flip(*dims))
 
     def unfold(self: Tensor, dim: int, size: int, step: int) -> Tensor:
         """Windows of ``size`` along a dimension, ``step`` apart, as a new last dimension."""
-        return self._viewed(lambda layout: layout.unfold(dim, size, step))
+        return self._view(lambda layout: layout.unfold(dim, size, step))
 
     def split(self: Tensor, sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
         """Pieces of these sizes (or of one size) along a dimension."""
         count = len(self.layout.split(sizes, dim))
-        return tuple([self._viewed(lambda layout, k=k: layout.split(sizes, dim)[k]) for k in range(count)])
+        return tuple([self._view(lambda layout, k=k: layout.split(sizes, dim)[k]) for k in range(count)])
 
     def chunk(self: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
         """So many pieces along a dimension, as even as they can be."""
         count = len(self.layout.chunk(chunks, dim))
-        return tuple([self._viewed(lambda layout, k=k: layout.chunk(chunks, dim)[k]) for k in range(count)])
+        return tuple([self._view(lambda layout, k=k: layout.chunk(chunks, dim)[k]) for k in range(count)])
 
     def tile(self: Tensor, sizes: Any, at: Any = None) -> Tensor:
         """The tile number ``at`` of these sizes; without ``at`` the blocked view of twice the rank."""
-        return self._viewed(lambda layout: layout.tile(sizes, at))
+        return self._view(lambda layout: layout.tile(sizes, at))
 
     def tiled_iterator(self: Tensor, sizes: Any, dim: int = 0, start: Any = None) -> Iterator[Tensor]:
         """The tiles of these sizes along one dimension, from ``start`` on (the first tile by default)."""
@@ -164,7 +164,7 @@ class TensorViews:
         return self._like(composition(self.layout, inner), self.interface, None)
 
     def coalesce(self: Tensor) -> Tensor:
-        """The same elements under the simplest layout with the same integer coordinates."""
+        """The elements under the simplest layout that gives each its old integer coordinate."""
         if self.interface.axis is not None:
             raise _no_channels("coalescing")
         return self._like(coalesce(self.layout), self.interface, None)

@@ -31,7 +31,7 @@ class Plain(Immutable):
     axis: ClassVar[None] = None
 
     def __new__(cls, dtype: Any) -> Plain:
-        found = _native(dtype)
+        found = _native_element(dtype)
         if found.underlying != found:
             raise ShapeError(
                 f"{found.name} is quantised: its values need a scale and an offset.",
@@ -107,7 +107,7 @@ class ScaleOffset(Immutable):
     axis: int | None
 
     def __new__(cls, scale: Any, offset: Any, dtype: Any, axis: int | None = None) -> ScaleOffset:
-        found = _native(dtype)
+        found = _native_element(dtype)
         quantised = found if found.underlying != found else ELEMENTS.get(f"q{found.name}")
         if quantised is None:
             raise ShapeError(
@@ -185,7 +185,7 @@ class ScaleOffset(Immutable):
         return ScaleOffset([s for s, _ in pairs], [o for _, o in pairs], self.element.name, self.axis)
 
     def with_axis(self, axis: int) -> ScaleOffset:
-        """The same channels along another dimension."""
+        """These channels along another dimension."""
         return ScaleOffset(self.scale, self.offset, self.element.name, axis)
 
     def encode(self, values: Any, *, channel: int | None = None) -> Any:
@@ -283,7 +283,7 @@ def as_interface(x: Any) -> Interface:
     return x if isinstance(x, Plain | ScaleOffset) else Plain(x)
 
 
-def _native(dtype: Any) -> Element:
+def _native_element(dtype: Any) -> Element:
     if getattr(dtype, "isnative", True):
         return element(dtype)
     raise ShapeError(

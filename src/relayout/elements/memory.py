@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import LayoutError, LimitExceeded, ShapeError, shown
 from ..integers.nested import product
 from ..native import native
+from . import subbyte
 from .types import Element, element, storage_dtype
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 ALIGNMENT = 64
-"""The address of fresh memory is a multiple of this many bytes."""
+"""The address of allocate memory is a multiple of this many bytes."""
 
 LARGE = 4 << 20
 """Memory of so many bytes is taken from the system."""
@@ -58,8 +59,6 @@ class Memory:
         """The stored values at an offset, or at an array of offsets, all known to be inside."""
         if self.typed is not None:
             return self.typed[where]
-        from . import subbyte
-
         return subbyte.get(self.bytes, self.element, where)
 
     def write(self, where: Any, values: Any) -> None:
@@ -67,8 +66,6 @@ class Memory:
         if self.typed is not None:
             self.typed[where] = values
         else:
-            from . import subbyte
-
             subbyte.put(self.bytes, self.element, where, values)
 
     def fill(self, value: Any) -> None:
@@ -78,17 +75,15 @@ class Memory:
         else:
             import numpy as np
 
-            from . import subbyte
-
             self.bytes[:] = np.resize(subbyte.pack([value] * 8, self.element), self.bytes.size)
 
 
-def fresh(kind: Element, count: int) -> Memory:
+def allocate(kind: Element, count: int) -> Memory:
     """Zeroed memory for ``count`` elements that starts at a multiple of 64 bytes."""
-    return Memory(fresh_bytes(-(-count * kind.bits // 8)), kind)
+    return Memory(allocate_bytes(-(-count * kind.bits // 8)), kind)
 
 
-def fresh_bytes(size: int, *, zeroed: bool = True) -> NDArray[np.uint8]:
+def allocate_bytes(size: int, *, zeroed: bool = True) -> NDArray[np.uint8]:
     """Bytes from a multiple of 64 on, on huge pages if they are many: zeros, or without ``zeroed`` anything."""
     import numpy as np
 

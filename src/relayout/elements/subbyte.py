@@ -4,7 +4,7 @@ Element ``i`` of ``bits`` bits has the bits ``i * bits`` and on of the buffer, r
 widths of 3, 5, 6 and 7 bits cross bytes, and rows begin where the row before ends, inside a byte or not.
 
 A ``kind`` is an element type (``"int4"``, ``"float4_e2m1fn"``), or a width in bits with ``signed=``. Values are what
-:func:`relayout.elements.storage_dtype` says: one int8, uint8 or ml_dtypes float for each element.
+:func:`relayout.elements.types.storage_dtype` says: one int8, uint8 or ml_dtypes float for each element.
 """
 
 from __future__ import annotations
@@ -81,8 +81,8 @@ def get(buffer: Any, kind: Any, index: Any, *, signed: bool | None = None) -> An
     where = _indices(index, data, e)
     bit = where.reshape(-1) * e.bits
     pairs = data[bit >> 3] | data[(bit + e.bits - 1) >> 3].astype(np.uint16) << 8
-    found = _values((pairs >> (bit & 7).astype(np.uint16)).astype(np.uint8), e).reshape(where.shape)
-    return found if found.ndim else found.item()
+    values = _values((pairs >> (bit & 7).astype(np.uint16)).astype(np.uint8), e).reshape(where.shape)
+    return values if values.ndim else values.item()
 
 
 def put(buffer: Any, kind: Any, index: Any, value: Any, *, signed: bool | None = None) -> None:

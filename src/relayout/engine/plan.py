@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..dialects.registry import with_shape
 from ..elements.interface import Interface, Plain, ScaleOffset
-from ..elements.memory import fresh
+from ..elements.memory import allocate
 from ..elements.types import element as element_of
 from ..errors import Cancelled, NotExpressible, ShapeError
 from ..format.format import Format
@@ -132,7 +132,7 @@ class Plan(Immutable, NativeCallable):
 
     def _fresh(self) -> NDArray[Any]:
         """Memory for the target that holds the fill, or 0, wherever a run does not write."""
-        memory = fresh(self.dst_element.element, self.target.storage_size)
+        memory = allocate(self.dst_element.element, self.target.storage_size)
         out = memory.bytes if memory.typed is None else memory.typed
         if self.new_fill is not None and any(self.new_fill):
             kept = self.target.storage_size if self.fill is None else box_range(self.target)[0]

@@ -11,10 +11,10 @@ from ..elements.interface import Interface, as_interface
 from ..elements.memory import (
     Memory,
     address_of,
+    allocate_bytes,
     as_array,
     bytes_of,
     exports_array,
-    fresh_bytes,
     memory_of,
     no_memory,
     own_element,
@@ -131,7 +131,7 @@ class Recipe(NamedTuple):
     def fresh(self) -> NDArray[Any]:
         """New memory that holds the fill, unless all of it will be written."""
         beside = self.filling is None and self.layout.size < self.places
-        made = fresh_bytes(self.size, zeroed=beside or self.means.element.bits < 8)
+        made = allocate_bytes(self.size, zeroed=beside or self.means.element.bits < 8)
         if beside and self.fill is not None and any(self.fill):
             kind = self.means.element
             fill_range(made.view(carrier(kind)), (0, self.places), kind, self.fill)

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from ..elements.memory import fresh_bytes
+from ..elements.memory import allocate_bytes
 from ..elements.types import storage_dtype
 from ..errors import LayoutError, shown
 from ..tensors.tensor import Tensor
@@ -86,7 +86,7 @@ class TensorFile(Mapping[str, Tensor]):
             return np.frombuffer(entry.inline, np.uint8)
         if len(entry.segments) == 1 and (self._maps_small or entry.size > tuning.ACTIVE.min_mapped_bytes):
             return self._segment(entry.segments[0])
-        data = fresh_bytes(entry.size, zeroed=False)
+        data = allocate_bytes(entry.size, zeroed=False)
         try:
             with FilePool() as files:
                 files.read(entry.segments, [0], data)
@@ -121,6 +121,6 @@ def _map_file(path: Path) -> NDArray[np.uint8]:
 
 def _copy_aligned(data: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """The bytes copied to memory that is aligned for every type."""
-    copy = fresh_bytes(data.size, zeroed=False)
+    copy = allocate_bytes(data.size, zeroed=False)
     copy[:] = data
     return copy

@@ -289,7 +289,7 @@ def _distinct() -> list[_Form]:
     forms: dict[Any, _Form] = {}
     for named in _read()[0].values():
         for what in named.forms.values():
-            key = what if isinstance(what, Layout) else what._essence()
+            key = what if isinstance(what, Layout) else what._canonical()
             if key not in forms:
                 forms[key] = _Form(what, []) if isinstance(what, Layout) else _form(what)
             forms[key].names.append(named.name)

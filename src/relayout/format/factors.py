@@ -137,5 +137,5 @@ def per_dim(entries: Any, what: str, rank: int) -> tuple[int, ...]:
 
 
 def padding(entries: Any, what: str, rank: int) -> tuple[int, ...]:
-    """The same, 0 where nothing is said."""
+    """One number >= 0 for each dimension; all are 0 where nothing is said."""
     return (0,) * rank if entries is None else per_dim(entries, what, rank)

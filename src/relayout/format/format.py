@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -23,6 +22,7 @@ from .factors import (
     per_dim,
     with_steps,
 )
+from .notation import read_format, write_format
 
 
 class Format(Immutable):
@@ -74,7 +74,7 @@ class Format(Immutable):
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _remade, (self.rank, self.pairs, self._words())
+        return _rebuild_format, (self.rank, self.pairs, self._options())
 
     @property
     def order(self) -> tuple[int, ...]:
@@ -129,10 +129,10 @@ class Format(Immutable):
             factors[block][1] //= size
         fixed = max(self.rank, self.indirect or 0)
         kept = [f for k, f in enumerate(factors) if k < fixed or f[1] > 1]
-        return Format(self.rank, [*kept, *[(f.dim, f.size) for f in tiles if f.size > 1]], **self._words())
+        return Format(self.rank, [*kept, *[(f.dim, f.size) for f in tiles if f.size > 1]], **self._options())
 
     def aligned(self, axes: str) -> Format:
-        """The same format for tensors whose dimensions come in the order of ``axes``.
+        """This format for tensors whose dimensions come in the order of ``axes``.
 
         >>> print(Format(4, [(0, 0), (1, 0), (2, 0), (3, 0)], axes="nhwc").aligned("nchw"))
         0 2 3 1 axes nchw
@@ -150,10 +150,10 @@ class Format(Immutable):
                 format=self,
             )
         factors = [(axes.index(self.axes[p[0]]), *p[1:]) for p in self.pairs]
-        return Format(self.rank, factors, **{**self._words(), "axes": wanted})
+        return Format(self.rank, factors, **{**self._options(), "axes": wanted})
 
     def batched(self, count: int = 1, axes: str | None = None) -> Format:
-        """The same format behind ``count`` more dimensions, which come first and are the slowest; ``axes`` names them.
+        """This format behind ``count`` more dimensions, which come first and are the slowest; ``axes`` names them.
 
         >>> print(Format(2, [(0, 0), (1, 0), (0, 32), (1, 32)]).batched(2))
         0 1 2 3 / 2,32 3,32
@@ -163,17 +163,17 @@ class Format(Immutable):
             raise ShapeError(
                 f"a format gets 0 to {MAX_FACTORS} more dimensions, not {more}.", hint="count them", count=more
             )
-        words = {**self._words(), "axes": axes + self.axes if axes and self.axes else None}
+        options = {**self._options(), "axes": axes + self.axes if axes and self.axes else None}
         if self.align is not None:
-            words["align"] = (self.align[0], *[1] * more, *self.align[1:])
+            options["align"] = (self.align[0], *[1] * more, *self.align[1:])
         if self.indirect is not None:
-            words["indirect"] = self.indirect + more
+            options["indirect"] = self.indirect + more
         factors = [(d, 0) for d in range(more)] + [(p[0] + more, *p[1:]) for p in self.pairs]
-        return Format(self.rank + more, factors, **words)
+        return Format(self.rank + more, factors, **options)
 
     def renamed(self, axes: str | None) -> Format:
-        """The same format with other names for its dimensions, by position."""
-        return Format(self.rank, self.pairs, **{**self._words(), "axes": axes})
+        """This format with other names for its dimensions, by position."""
+        return Format(self.rank, self.pairs, **{**self._options(), "axes": axes})
 
     @property
     def _unaligned(self) -> bool:
@@ -183,8 +183,8 @@ class Format(Immutable):
 
     def layout(self, shape: Any, *, left_pad: Any = None, right_pad: Any = None) -> Layout:
         """The layout of a tensor of that shape: the window is the tensor, the rest of the box is padding."""
-        physical, strides = self._stored(shape, left_pad, right_pad)
-        made = self._assembled(physical, strides, shape, left_pad)
+        physical, strides = self._sizes_and_strides(shape, left_pad, right_pad)
+        made = self._assemble(physical, strides, shape, left_pad)
         total = self._aligned_total(physical, strides)
         return made if made.padded_size == 0 or total <= made.storage_size else in_box_of(total, made)
 
@@ -197,21 +197,21 @@ class Format(Immutable):
 
     def padded_shape(self, shape: Any, *, left_pad: Any = None, right_pad: Any = None) -> tuple[int, ...]:
         """The shape of the box: padding in front and behind included, rounded up to whole blocks and alignments."""
-        physical, _ = self._stored(shape, left_pad, right_pad)
+        physical, _ = self._sizes_and_strides(shape, left_pad, right_pad)
         return tuple(
             [product(tuple([n for n, f in zip(physical, self.factors) if f.dim == d])) for d in range(self.rank)]
         )
 
     def physical_shape(self, shape: Any, *, left_pad: Any = None, right_pad: Any = None) -> tuple[int, ...]:
         """The shape of the stored array, one axis per factor, slowest first."""
-        return tuple(self._stored(shape, left_pad, right_pad)[0])
+        return tuple(self._sizes_and_strides(shape, left_pad, right_pad)[0])
 
     def split(self, shape: Any, *, left_pad: Any = None, right_pad: Any = None) -> tuple[Layout, Layout]:
         """The number of the block an element is in, and its place in the block: two layouts over the same coordinates.
 
         The cut is after the first ``indirect`` factors, or after the rests.
         """
-        physical, strides = self._stored(shape, left_pad, right_pad)
+        physical, strides = self._sizes_and_strides(shape, left_pad, right_pad)
         cut = self.rank if self.indirect is None else self.indirect
         elements = strides[cut - 1] if cut else max(self._aligned_total(physical, strides), product(tuple(physical)))
         if elements and any(d % elements for d in strides[:cut]):
@@ -223,9 +223,9 @@ class Format(Immutable):
             )
         outer = [d // elements if elements else 0 for d in strides[:cut]] + [0] * (len(strides) - cut)
         inner = [0] * cut + strides[cut:]
-        return self._assembled(physical, outer, shape, left_pad), self._assembled(physical, inner, shape, left_pad)
+        return self._assemble(physical, outer, shape, left_pad), self._assemble(physical, inner, shape, left_pad)
 
-    def _stored(self, shape: Any, left_pad: Any, right_pad: Any) -> tuple[list[int], list[int]]:
+    def _sizes_and_strides(self, shape: Any, left_pad: Any, right_pad: Any) -> tuple[list[int], list[int]]:
         """The size and the stride of every factor, slowest first."""
         sizes = per_dim(shape, "shape", self.rank)
         left, right = padding(left_pad, "left_pad", self.rank), padding(right_pad, "right_pad", self.rank)
@@ -244,7 +244,7 @@ class Format(Immutable):
                 end = aligned * physical[k]
         return physical, strides
 
-    def _assembled(self, physical: list[int], strides: list[int], shape: Any, left_pad: Any) -> Layout:
+    def _assemble(self, physical: list[int], strides: list[int], shape: Any, left_pad: Any) -> Layout:
         shapes: list[Any] = []
         steps: list[Any] = []
         for d in range(self.rank):
@@ -269,9 +269,9 @@ class Format(Immutable):
             raise ShapeError(
                 f"a format is compared with a format, got {shown(other)}.", hint="rl.parse(text) makes one"
             )
-        return self._essence() == other._essence()
+        return self._canonical() == other._canonical()
 
-    def _essence(self) -> tuple[Any, ...]:
+    def _canonical(self) -> tuple[Any, ...]:
         """The factors without those of size 1, neighbours that step as one merged; as they are under an alignment."""
         if not self._unaligned:
             return self.rank, self.factors, self.align
@@ -284,7 +284,8 @@ class Format(Immutable):
                 kept.append(f)
         return self.rank, tuple(kept)
 
-    def _words(self) -> dict[str, Any]:
+    def _options(self) -> dict[str, Any]:
+        """What the format says beside its factors: the arguments of the constructor that are not None."""
         names = ("axes", "fill", "indirect", "align", "element_bits")
         return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 
@@ -295,7 +296,7 @@ class Format(Immutable):
         return hash((self.rank, self.factors, self.axes, self.indirect, self.align, self.element_bits))
 
     def __repr__(self) -> str:
-        words = "".join([f", {name}={value!r}" for name, value in self._words().items()])
+        words = "".join([f", {name}={value!r}" for name, value in self._options().items()])
         return f"Format({self.rank}, {self.pairs!r}{words})"
 
     def _repr_svg_(self) -> str | None:
@@ -305,13 +306,7 @@ class Format(Immutable):
 
     def __str__(self) -> str:
         """The order of the rests, a slash, the blocks, then words: ``0 1 2 3 / 1,8 2,8 3,32 axes nhwc fill 31``."""
-        parts = [" ".join(map(str, self.order)) or "scalar"]
-        written = [",".join(map(str, p[:2])) + "".join(f"@{step}" for step in p[2:]) for p in self.pairs[self.rank :]]
-        if written:
-            parts.append(f"/ {' '.join(written)}")
-        for name, value in self._words().items():
-            parts.append(f"{name} {','.join(map(str, value)) if name == 'align' else value}")
-        return " ".join(parts)
+        return write_format(self.rank, self.pairs, self._options())
 
     def to(self, dialect: str, *, padded: bool = False, dtype: Any = None) -> str:
         """This format in the words of ``dialect``; see ``render``."""
@@ -324,52 +319,15 @@ class Format(Immutable):
         """The format that ``str`` writes as ``text``."""
         if not isinstance(text, str):
             raise ShapeError(f"parse takes a text, got {shown(text)}.", hint="pass a str", got=text)
-        start = len(text) - len(text.lstrip())
-        match = _TEXT.match(text, start)
-        if not match or text[match.end() :].strip():
-            raise ParseError(
-                "not a format.",
-                text=text,
-                position=match.end() if match else start,
-                hint="write it as in 0 1 / 0,8 1,4 fill 31",
-            )
-        order, blocks, words = match.groups()
-        rests = [] if order == "scalar" else [int(d) for d in order.split()]
-        factors: list[tuple[int, ...]] = [(d, 0) for d in rests]
-        factors += [tuple(map(int, re.split("[,@]", b))) for b in re.findall(_BLOCK, blocks or "")]
-        found = dict(zip(words.split()[::2], words.split()[1::2]))
-        if len(found) < len(words.split()) // 2:
-            raise ParseError("a word is there twice.", text=text, position=start, hint="say each once")
-        options: dict[str, Any] = {name: int(found[name]) for name in ("indirect", "element_bits") if name in found}
-        if "axes" in found:
-            options["axes"] = found["axes"]
-        if "align" in found:
-            options["align"] = [int(a) for a in found["align"].split(",")]
-        if "fill" in found:
-            options["fill"] = _as_fill(found["fill"])
+        rank, factors, options = read_format(text)
         try:
-            return cls(len(rests), factors, **options)
+            return cls(rank, factors, **options)
         except ShapeError as error:
+            start = len(text) - len(text.lstrip())
             raise ParseError(error.message, text=text, position=start, hint=error.hint) from None
 
 
-_INT = r"\d{1,4000}"
-_FILL = rf"-?{_INT}(?:\.{_INT})?(?:e[+-]?\d{{1,9}})?|-?inf|[a-z]+"
-_WORD = rf"(?:axes [A-Za-z]+|fill (?:{_FILL})|indirect {_INT}|align {_INT}(?:,{_INT})*|element_bits {_INT})"
-_BLOCK = rf"{_INT} *, *{_INT}(?:@{_INT})?"
-_TEXT = re.compile(rf"(scalar|{_INT}(?: +{_INT})*)(?: */ *({_BLOCK}(?: +{_BLOCK})*))?((?: +{_WORD})*)")
-
-
-def _as_fill(text: str) -> int | float | str:
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
-
-
-def _remade(rank: int, pairs: Any, words: dict[str, Any]) -> Format:
+def _rebuild_format(rank: int, pairs: Any, words: dict[str, Any]) -> Format:
     return Format(rank, pairs, **words)
 
 

@@ -19,13 +19,13 @@ class InterleaveLayout(NamedTuple):
     factor: int
 
 
-class _Words(NamedTuple):
+class _CoreAIFields(NamedTuple):
     shape: tuple[int, ...]
     strides: tuple[int, ...]
     interleave: InterleaveLayout | None
 
 
-class Description(_Words):
+class Description(_CoreAIFields):
     """A layout in Core AI's words. The stride of the interleaved dimension is from block to block.
 
     ``reserved`` is the size of its memory where that is more than the words say, else 0.
@@ -50,7 +50,7 @@ class Description(_Words):
     def __ne__(self, other: object) -> bool:
         return not self == other
 
-    __hash__ = _Words.__hash__
+    __hash__ = _CoreAIFields.__hash__
 
     @property
     def minimum_elements(self) -> int:
@@ -187,10 +187,10 @@ def describe(x: Layout) -> Description:
         steps.append(sizes[-1] * digits[kept - 1])
     if any(s < 0 for s in strides):
         raise _cannot(x, "strides are not negative")
-    return _described(x.extents, tuple(strides), interleave, max(steps) if x.padded_size else 0)
+    return _describe_array(x.extents, tuple(strides), interleave, max(steps) if x.padded_size else 0)
 
 
-def _described(
+def _describe_array(
     shape: tuple[int, ...], strides: tuple[int, ...], interleave: InterleaveLayout | None, elements: int
 ) -> Description:
     """These words, for an array that takes so many elements."""
@@ -211,11 +211,11 @@ def equivalents(x: Layout) -> list[Description]:
     if shape[d] % factor == 0:
         split = (*shape[:d], shape[d] // factor, *shape[d + 1 :], factor)
         expected = array.reshape(*shape[:d], shape[d] // factor, factor, *shape[d + 1 :])
-        form = _described(split, (*strides, 1), None, elements)
+        form = _describe_array(split, (*strides, 1), None, elements)
         order = [*range(d + 1), *range(d + 2, len(shape) + 1), d + 1]
         if layout(*form).equivalent(expected.permute(order)):
             forms.append(form)
-    plain = _described(shape, (*strides[:d], 1, *strides[d + 1 :]), None, elements)
+    plain = _describe_array(shape, (*strides[:d], 1, *strides[d + 1 :]), None, elements)
     if layout(*plain).equivalent(array):
         forms.append(plain)
     return forms

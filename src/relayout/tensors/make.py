@@ -7,7 +7,7 @@ from typing import Any
 
 from ..dialects.registry import parse, with_shape
 from ..elements.interface import Plain, as_interface
-from ..elements.memory import Memory, as_array, fresh, own_element
+from ..elements.memory import Memory, allocate, as_array, own_element
 from ..elements.types import Element, element
 from ..errors import ShapeError, shown
 from ..format.factors import padding
@@ -103,7 +103,7 @@ def empty(
             )
     if placed.has_basis or (placed.padded_size and placed.box.min_offset < 0):
         raise ShapeError(f"{placed} goes below 0, or has no places in memory.", hint="add to its offset", layout=placed)
-    memory = fresh(means.element, placed.storage_size if table is None else table.count * table.elements)
+    memory = allocate(means.element, placed.storage_size if table is None else table.count * table.elements)
     asked = Padding(padding(left_pad, "left_pad", placed.rank), padding(right_pad, "right_pad", placed.rank))
     bound = None if table is None else table.bound([memory])
     made = new_tensor()._set((memory,), placed, means, axes, bound, asked)

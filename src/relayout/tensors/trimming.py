@@ -1,7 +1,7 @@
 """Views of blocked memory keep the blocks that they use: the table is trimmed, and the layout numbers them anew.
 
-A digit of a layout whose stride is whole blocks moves from block to block, every other digit inside a block. Where those
-never leave their block, the first sort alone tells which blocks are used.
+A digit of a layout whose stride is whole blocks moves from block to block, every other digit inside a block. Where
+those never leave their block, the first sort alone tells which blocks are used.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 from threading import local
 from typing import TYPE_CHECKING, NamedTuple
 
-from ...elements.memory import fresh_bytes
+from ...elements.memory import allocate_bytes
 from ...errors import LimitExceeded
 from .. import tuning
 
@@ -44,5 +44,5 @@ class ThreadBuffers(local):
         """Bytes that hold anything; those got by this name before are overwritten."""
         if name not in self._by_name or self._by_name[name].size < size:
             self._by_name.pop(name, None)
-            self._by_name[name] = fresh_bytes(size, zeroed=False)
+            self._by_name[name] = allocate_bytes(size, zeroed=False)
         return self._by_name[name][:size]

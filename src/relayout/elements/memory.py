@@ -18,7 +18,10 @@ ALIGNMENT = 64
 """The address of allocate memory is a multiple of this many bytes."""
 
 LARGE = 4 << 20
-"""Memory of so many bytes is taken from the system."""
+"""Memory of so many bytes is mapped from the system, on huge pages, and goes back when it is freed.
+
+It trades reuse for huge pages: malloc hands out again what was freed, warm but in small pages.
+"""
 
 
 class Memory:

@@ -24,8 +24,12 @@ if TYPE_CHECKING:
 SLAB = 1 << 22
 """How many offsets are looked up at once."""
 
-LARGE_BLOCK = 256
-"""Blocks of so many elements are read one by one, smaller ones element by element."""
+LARGE_BLOCK = 64
+"""Blocks of so many elements are read one by one, smaller ones element by element.
+
+For 2^20 float32 in shuffled blocks, element by element takes 0.4 times as long as block by block for blocks of 16, 2.4
+times for 64 and 12 times for 256.
+"""
 
 MAX_VIEWS = 512
 """Into how many strided views a layout may fall apart before it is copied by its offsets."""

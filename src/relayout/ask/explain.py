@@ -60,7 +60,7 @@ def _elements(n: int) -> str:
     return "1 element" if n == 1 else f"{n} elements"
 
 
-def _named(d: int, axes: str | None) -> str:
+def _dimension_name(d: int, axes: str | None) -> str:
     return f"dimension {d}" if axes is None else f"dimension {d} ({axes[d]})"
 
 
@@ -83,9 +83,9 @@ def _axes_lines(fmt: Format, axes: str | None, shape: Any) -> Iterator[str]:
 
 
 def _format_lines(fmt: Format, alone: bool, bits: int | None) -> Iterator[str]:
-    order = ", ".join([_named(d, fmt.axes) for d in fmt.order])
+    order = ", ".join([_dimension_name(d, fmt.axes) for d in fmt.order])
     if fmt.blocks:
-        inner = ", ".join([f"{f.size} of {_named(f.dim, fmt.axes)}" for f in reversed(fmt.blocks)])
+        inner = ", ".join([f"{f.size} of {_dimension_name(f.dim, fmt.axes)}" for f in reversed(fmt.blocks)])
         size = product(fmt.block_shape)
         wide = bits or fmt.element_bits
         width = "" if wide is None else f" ({_bytes(size * wide)})"
@@ -101,7 +101,7 @@ def _format_lines(fmt: Format, alone: bool, bits: int | None) -> Iterator[str]:
     if fmt.fill is not None:
         yield f"Padding is filled with {fmt.fill}."
     if fmt.indirect:
-        picked = ", ".join([_named(f.dim, fmt.axes) for f in fmt.factors[: fmt.indirect]])
+        picked = ", ".join([_dimension_name(f.dim, fmt.axes) for f in fmt.factors[: fmt.indirect]])
         yield f"Blocks lie anywhere: a table, indexed by {picked}, says where each one is."
 
 
@@ -138,10 +138,10 @@ def _order_line(layout: Layout, axes: str | None) -> str:
     for d in range(layout.rank):
         mode = layout._mode(d)
         if mode.extent > 1 and not any(mode.strides):
-            still.append(_named(d, axes))
+            still.append(_dimension_name(d, axes))
         for n, stride in zip(*coalesced(mode.sizes, mode.strides)):
             if stride and n > 1:
-                digits.append((abs(stride), f"{n} of {_named(d, axes)} (stride {stride})"))
+                digits.append((abs(stride), f"{n} of {_dimension_name(d, axes)} (stride {stride})"))
     fastest = ", ".join([text for _, text in sorted(digits, key=lambda digit: digit[0])])
     line = f"From the fastest: {fastest}." if digits else "All elements are at one place."
     return line + (f" Broadcast: {', '.join(still)} repeats the same elements." if still else "")
@@ -163,11 +163,11 @@ def _run_lines(layout: Layout, axes: str | None) -> Iterator[str]:
     step, whole = abs(mode.strides[0]), len(mode.sizes) == 1
     if step != 1:
         inside = "Neighbours" if whole else "Inside a block, neighbours"
-        yield f"{inside} along {_named(last, axes)} are {step} apart."
+        yield f"{inside} along {_dimension_name(last, axes)} are {step} apart."
     elif whole:
-        yield f"All {mode.extent} along {_named(last, axes)} lie together."
+        yield f"All {mode.extent} along {_dimension_name(last, axes)} lie together."
     else:
-        yield f"Along {_named(last, axes)}, blocks of {_elements(mode.sizes[0])} lie together."
+        yield f"Along {_dimension_name(last, axes)}, blocks of {_elements(mode.sizes[0])} lie together."
 
 
 def _room_lines(layout: Layout, dtype: Any) -> Iterator[str]:

@@ -45,7 +45,7 @@ class Rosetta(Mapping[str, "str | LayoutError"]):
         width = max(map(len, self._entries))
         lines = []
         for name, entry in self._entries.items():
-            text = entry if isinstance(entry, str) else f"- {reason(entry, self.x)}"
+            text = entry if isinstance(entry, str) else f"- {refusal_reason(entry, self.x)}"
             lines.append(f"{name:<{width}}  {text}")
         return "\n".join(lines)
 
@@ -53,7 +53,7 @@ class Rosetta(Mapping[str, "str | LayoutError"]):
         return f"<rosetta of {self.x}: {', '.join(self.texts)}>"
 
 
-def reason(error: LayoutError, x: Layout | Format) -> str:
+def refusal_reason(error: LayoutError, x: Layout | Format) -> str:
     """The refusal without the layout itself."""
     _, found, why = error.message.partition(f"cannot hold {x}: ")
     return why if found else error.message.removeprefix(f"{x} ")

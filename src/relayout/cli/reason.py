@@ -14,6 +14,7 @@ from ..ask.explain import explain as explained
 from ..ask.infer import Inference
 from ..ask.infer import infer as from_data
 from ..ask.inference.boxes import catalog_names
+from ..ask.rosetta import refusal_reason
 from ..dialects import registry as dialects
 from ..errors import LayoutError, ShapeError, error_classes
 from ..format.format import Format
@@ -57,14 +58,8 @@ def translate(
             rows.append((name, texts[name]))
         except LayoutError as refusal:
             refusals[name] = refusal
-            rows.append((name, f"- {_reason(refusal, found)}"))
+            rows.append((name, f"- {refusal_reason(refusal, found)}"))
     return Answer({"subject": found, "texts": texts, "refusals": refusals}, [Fields(rows)])
-
-
-def _reason(refusal: LayoutError, x: Layout | Format) -> str:
-    """The refusal without the layout itself."""
-    _, found, why = refusal.message.partition(f"cannot hold {x}: ")
-    return why if found else refusal.message.removeprefix(f"{x} ")
 
 
 # ---- compare ---------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..ask.explain import explain
 from ..ask.facts import facts_as_text, layout_facts
-from ..ask.rosetta import reason, rosetta
+from ..ask.rosetta import refusal_reason, rosetta
 from ..errors import LayoutError
 from ..layout.layout import Layout
 from .state import State, bits_of
@@ -44,4 +44,4 @@ def _rosetta(subject: Subject, dtype: str | None) -> list[dict[str, Any]]:
 def _row(name: str, entry: str | LayoutError, layout: Layout) -> dict[str, Any]:
     if isinstance(entry, str):
         return {"notation": name, "text": entry, "reason": ""}
-    return {"notation": name, "text": None, "reason": reason(entry, layout)}
+    return {"notation": name, "text": None, "reason": refusal_reason(entry, layout)}

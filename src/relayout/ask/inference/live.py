@@ -26,11 +26,9 @@ def array_layout(x: Any) -> Layout:
         if isinstance(interface, dict):
             item = np.dtype(interface["typestr"]).itemsize
             shape, strides = interface["shape"], interface.get("strides")
-            return (
-                Layout.row_major(_int_or_tuple(shape))
-                if strides is None
-                else _layout_of_byte_strides(shape, strides, item)
-            )
+            if strides is None:
+                return Layout.row_major(_int_or_tuple(shape))
+            return _layout_of_byte_strides(shape, strides, item)
     if hasattr(x, "__dlpack__"):
         return _layout_from_lowest(*_dlpack(x))
     try:

@@ -52,11 +52,9 @@ class Sample:
             broken = self._broken_rectangles(swizzle)
             if broken < fewest:
                 fewest, self.nearest = broken, swizzle
-            if (
-                not broken
-                and self._stars_agree(swizzle)
-                and all(mode_of(swizzle(s)) is not None for s in self.stretches)
-            ):
+            if broken or not self._stars_agree(swizzle):
+                continue
+            if all(mode_of(swizzle(stretch)) is not None for stretch in self.stretches):
                 yield swizzle
 
     def _stars_agree(self, swizzle: Swizzle) -> bool:

@@ -9,7 +9,7 @@ from math import hypot
 from zlib import crc32
 
 from .colours import css
-from .places import Geometry, Swatch, arranged, labels, outline, steps, text_box
+from .places import Geometry, Swatch, arrange, labels, outline, steps, text_box
 from .scene import PADDING, PLAIN, STEPS, Grid, Pane, Scene
 
 
@@ -34,8 +34,8 @@ def hatch_svg(name: str = "rl-hatch") -> str:
 
 def render(scene: Scene) -> str:
     """The whole picture as one document."""
-    grids, words, swatches, width, height = arranged(scene)
-    hatch = f"rl-{crc32(repr(scene.panes).encode()):08x}"
+    grids, words, swatches, width, height = arrange(scene)
+    hatch = _pattern_name(scene)
     body = [
         f'<g transform="translate({g.x} {g.y})">{"".join(_grid(g.pane, g.grid, g.place, hatch))}</g>' for g in grids
     ]
@@ -47,6 +47,12 @@ def render(scene: Scene) -> str:
         f' viewBox="0 0 {width} {height}" role="img"><title>{title}</title><style>{css()}</style>'
         f'{hatch_svg(hatch)}<rect class="bg" width="100%" height="100%"/>{"".join(body)}</svg>\n'
     )
+
+
+def _pattern_name(scene: Scene) -> str:
+    """A name that other pictures on the same page do not have: a pattern goes with the picture that hides it."""
+    seen = [(pane.title, grid.caption, grid.texts, grid.tints) for pane in scene.panes for grid in pane.grids]
+    return f"rl-{crc32(repr(seen).encode()):08x}"
 
 
 _ROLES = {"title": "title", "caption": "start", "joint": "joint", "note": "start"}

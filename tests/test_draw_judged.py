@@ -18,7 +18,7 @@ from drawn import in_every_form, in_svg, table
 from relayout import Layout
 from relayout.drawing.places import geometry, steps
 from relayout.drawing.scene import CATEGORIES, PADDING, PLAIN, STEPS, Pane
-from relayout.drawing.words import folded
+from relayout.drawing.words import fold
 from support import value
 
 FORMS = ("svg", "html", "text", "ansi", "tikz")
@@ -429,13 +429,13 @@ def test_every_row_has_its_label() -> None:
 @pytest.mark.parametrize("width", [1, 5, 12, 40, 200])
 @pytest.mark.parametrize("text", ["((2,2),(3,30)):((1,1000),(2,40))", "a note of several words, folded", "x" * 50, ""])
 def test_texts_are_folded_after_commas_and_words(text: str, width: int) -> None:
-    lines = folded(text, width)
+    lines = fold(text, width)
     assert max(map(len, lines), default=0) <= width
     assert "".join(lines).replace(" ", "") == text.replace(" ", "")
     if width == 12:
         assert all(line[-1] in ",)" for line in lines if "(" in line), "numbers stay whole"
-    assert folded(text, 200) == ([text] if text else [])
-    assert all(line.startswith("  ") for line in folded(text, width, "  ")[1:] if width > 2)
+    assert fold(text, 200) == ([text] if text else [])
+    assert all(line.startswith("  ") for line in fold(text, width, "  ")[1:] if width > 2)
 
 
 @pytest.mark.parametrize(

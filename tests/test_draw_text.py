@@ -33,8 +33,8 @@ from relayout.cli.main import relayout
 from relayout.drawing import terminal
 from relayout.drawing.colours import LIGHT
 from relayout.drawing.drawing import Drawing
-from relayout.drawing.scene import PADDING, PLAIN, Axis, Grid, Meaning, Pane, Scene
-from relayout.drawing.tikz import escaped
+from relayout.drawing.scene import PADDING, PLAIN, Grid, Meaning, Pane, PaneAxis, Scene
+from relayout.drawing.tikz import escape_latex
 from support import layouts, value
 
 TILED = Layout(((3, 2), (2, 2)), ((1, 6), (3, 12)))
@@ -90,7 +90,7 @@ def test_two_lines_of_a_cell_are_one_in_text() -> None:
 
 
 def pane(rows: int, columns: int, tints: list[int], **words: Any) -> Pane:
-    axes = [Axis(d, "", tuple(map(str, range(n))), (1, *[0] * (n - 1), 1)) for d, n in enumerate((rows, columns))]
+    axes = [PaneAxis(d, "", tuple(map(str, range(n))), (1, *[0] * (n - 1), 1)) for d, n in enumerate((rows, columns))]
     texts = [str(k) for k in range(rows * columns)]
     grid = Grid((None, None), texts, tints, list(range(rows * columns)), **words)
     return Pane("title", "logical", axes[0], axes[1], [grid])
@@ -200,10 +200,10 @@ def test_latex_is_balanced_and_defines_what_it_uses() -> None:
 
 
 def test_titles_are_escaped_for_latex() -> None:
-    assert escaped("50%_a & {b} #1 $x^2~\\") == (
+    assert escape_latex("50%_a & {b} #1 $x^2~\\") == (
         r"50\%\_a \& \char123{}b\char125{} \#1 \$x\char94{}2\char126{}\char92{}"
     )
-    assert escaped("a → b ∘ é") == r"a $\rightarrow$ b $\circ$ U+00E9"
+    assert escape_latex("a → b ∘ é") == r"a $\rightarrow$ b $\circ$ U+00E9"
 
 
 @pytest.mark.parametrize("operation", [rl.logical_divide, rl.blocked_product, rl.composition])

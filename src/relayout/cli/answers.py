@@ -23,17 +23,21 @@ IN_JSON = "relayout.json"
 """The key of a context's meta that tells whether the answer is JSON."""
 
 
-class Fields(NamedTuple):
+class FieldList(NamedTuple):
     """Labels with their values, one line each."""
 
     pairs: Sequence[tuple[str, str]]
 
 
-class Table(NamedTuple):
+class TextTable(NamedTuple):
     """Rows under titles; the last column may be long."""
 
     titles: Sequence[str]
     rows: Sequence[Sequence[str]]
+
+
+Block = str | FieldList | TextTable
+"""A part of an answer for people: lines of text, fields or a table."""
 
 
 class Answer(NamedTuple):
@@ -43,7 +47,7 @@ class Answer(NamedTuple):
     """
 
     result: Any
-    blocks: Sequence[str | Fields | Table]
+    blocks: Sequence[Block]
     no: bool = False
 
 
@@ -59,10 +63,10 @@ class Command(click.Command):
         with warnings_on_stderr():
             answer: Answer = super().invoke(ctx)
         if in_json:
-            printed(json_answer(self.name, answer.result))
+            print_stdout(json_answer(self.name, answer.result))
         elif answer.blocks:
-            written = "\n".join(_plain(answer.blocks)) if width_of(sys.stdout) is None else _on_terminal(answer.blocks)
-            printed(written)
+            plain = width_of(sys.stdout) is None
+            print_stdout("\n".join(_plain_lines(answer.blocks)) if plain else _on_terminal(answer.blocks))
         ctx.exit(int(answer.no))
 
 
@@ -71,16 +75,16 @@ def warnings_on_stderr() -> Iterator[None]:
     """What the library warns of is a line each."""
     import warnings
 
-    def warned(message: Warning | str, *_: Any, **__: Any) -> None:
-        told(folded(f"Warning: {message}", width_of(sys.stderr)), "yellow")
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        print_stderr(fold(f"Warning: {message}", width_of(sys.stderr)), "yellow")
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", UserWarning)
-        warnings.showwarning = warned
+        warnings.showwarning = show
         yield
 
 
-def told(text: str, colour: str | None = None, end: bool = True) -> None:
+def print_stderr(text: str, colour: str | None = None, end: bool = True) -> None:
     """Write to stderr; that nobody reads it is no reason to stop."""
     with suppress(OSError):
         plain = os.environ.get("NO_COLOR") or is_dumb()
@@ -92,7 +96,7 @@ def is_dumb() -> bool:
     return os.environ.get("TERM") in ("dumb", "unknown")
 
 
-def visible(text: str) -> str:
+def escape_controls(text: str) -> str:
     """The text with escapes for what would move a cursor, change colours or break a line."""
     return text if text.isprintable() else "".join([c if c.isprintable() else ascii(c)[1:-1] for c in text])
 
@@ -106,15 +110,15 @@ def width_of(stream: TextIO) -> int | None:
     return get_terminal_size().columns
 
 
-def printed(text: str) -> None:
+def print_stdout(text: str) -> None:
     """Write to stdout."""
-    with unread_is_fine():
+    with ignore_broken_pipe():
         sys.stdout.write(text + "\n")
         sys.stdout.flush()
 
 
 @contextmanager
-def unread_is_fine() -> Iterator[None]:
+def ignore_broken_pipe() -> Iterator[None]:
     """A reader of stdout that has seen enough (``| head``) is no error; what could not be written is dropped."""
     try:
         yield
@@ -129,13 +133,13 @@ def unread_is_fine() -> Iterator[None]:
 # ---- for people ------------------------------------------------------------------------------------------
 
 
-def _plain(blocks: Sequence[str | Fields | Table]) -> Iterator[str]:
+def _plain_lines(blocks: Sequence[Block]) -> Iterator[str]:
     for block in blocks:
         if isinstance(block, str):
             yield block
             continue
-        told = block.pairs if isinstance(block, Fields) else [block.titles, *block.rows]
-        rows = [[visible(cell) for cell in row] for row in told]
+        cells = block.pairs if isinstance(block, FieldList) else [block.titles, *block.rows]
+        rows = [[escape_controls(cell) for cell in row] for row in cells]
         widths = [max(map(columns, column)) for column in zip(*rows)]
         for row in rows:
             yield "  ".join([cell + " " * (n - columns(cell)) for cell, n in zip(row, widths)]).rstrip()
@@ -150,8 +154,8 @@ def columns(text: str) -> int:
     return sum([0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text])
 
 
-def _on_terminal(blocks: Sequence[str | Fields | Table]) -> str:
-    """The same, folded to the width of the terminal within columns, with colours unless NO_COLOR is set."""
+def _on_terminal(blocks: Sequence[Block]) -> str:
+    """The blocks folded to the width of the terminal within columns, with colours unless NO_COLOR is set."""
     from io import StringIO
 
     from rich.console import Console
@@ -162,20 +166,20 @@ def _on_terminal(blocks: Sequence[str | Fields | Table]) -> str:
     # Without a height the width does not count on a dumb terminal.
     width, height = width_of(sys.stdout), 25
     console = Console(file=written, force_terminal=True, highlight=False, width=width, height=height)
-    for block in _reshaped(blocks, console.width):
+    for block in _without_wide_tables(blocks, console.width):
         if isinstance(block, str):
             for line in block.split("\n"):
-                console.print(Text.from_ansi(line if "\x1b" in line else folded(line, console.width)))
+                console.print(Text.from_ansi(line if "\x1b" in line else fold(line, console.width)))
             continue
-        titles, rows = block if isinstance(block, Table) else (("", ""), block.pairs)
-        headed = isinstance(block, Table)
+        titles, rows = block if isinstance(block, TextTable) else (("", ""), block.pairs)
+        headed = isinstance(block, TextTable)
         fixed = sum(max(map(columns, column)) + 2 for column in list(zip(titles, *rows))[:-1])
         grid = Grid(box=None, show_header=headed, header_style="bold", padding=(0, 2, 0, 0), pad_edge=False)
         for k, title in enumerate(titles):
             whole = k < len(titles) - 1 and fixed < console.width - _LEAST_WIDTH
             grid.add_column(title, no_wrap=whole, overflow="fold", style="" if k else "cyan")
         for row in rows:
-            grid.add_row(*[Text(visible(cell)) for cell in row])
+            grid.add_row(*[Text(escape_controls(cell)) for cell in row])
         console.print(grid)
     return "\n".join([line.rstrip() for line in written.getvalue().rstrip("\n").split("\n")])
 
@@ -187,22 +191,22 @@ _READABLE = 10
 """What columns need on average to be a table."""
 
 
-def _reshaped(blocks: Sequence[str | Fields | Table], width: int) -> Iterator[str | Fields | Table]:
-    """The same without tables of too many columns: their rows are lists."""
+def _without_wide_tables(blocks: Sequence[Block], width: int) -> Iterator[Block]:
+    """The blocks, where a table of too many columns for the width is one list a row."""
     for block in blocks:
-        if not isinstance(block, Table) or len(block.titles) * _READABLE <= width:
+        if not isinstance(block, TextTable) or len(block.titles) * _READABLE <= width:
             yield block
             continue
         for row in block.rows:
-            yield Fields(list(zip(block.titles, row)))
+            yield FieldList(list(zip(block.titles, row)))
             yield ""
 
 
-def folded(text: str, width: int | None) -> str:
+def fold(text: str, width: int | None) -> str:
     """A text for a terminal of that width: lines too long for it are cut between words, what follows is indented."""
     from textwrap import fill
 
-    lines = [visible(line) for line in text.split("\n")]
+    lines = [escape_controls(line) for line in text.split("\n")]
     return "\n".join([x if width is None or len(x) <= width else fill(x, width, subsequent_indent="  ") for x in lines])
 
 
@@ -211,17 +215,17 @@ def folded(text: str, width: int | None) -> str:
 
 def json_answer(command: str | None, result: Any) -> str:
     """What a command found out."""
-    return document({"relayout": SCHEMA, "command": command, "result": as_json(result)})
+    return json_text({"relayout": SCHEMA, "command": command, "result": as_json(result)})
 
 
-def document(value: Any, level: int = 0) -> str:
+def json_text(value: Any, level: int = 0) -> str:
     """The text of a JSON value: one line for each key of the outer objects, and what is in them on that line."""
     import json
 
     if level == 2 or not isinstance(value, dict) or not value:
         return json.dumps(value, allow_nan=False)
     space = "  " * level
-    lines = [f"{space}  {json.dumps(key)}: {document(entry, level + 1)}" for key, entry in value.items()]
+    lines = [f"{space}  {json.dumps(key)}: {json_text(entry, level + 1)}" for key, entry in value.items()]
     return "{\n" + ",\n".join(lines) + f"\n{space}}}"
 
 

@@ -26,17 +26,17 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 def text_argument(name: str = "text", required: bool = True) -> Decorator:
     """The text of a layout; ``-`` is standard input. The shell completes names of the catalog and of notations."""
 
-    def given(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    def read(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
         if value != "-":
             return value
         return sys.stdin.buffer.read(1 << 20).decode(errors="backslashreplace").strip()
 
-    return click.argument(name, callback=given, shell_complete=layouts, required=required)
+    return click.argument(name, callback=read, shell_complete=layouts, required=required)
 
 
 def layouts(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """How the text of a layout may go on, for the shell."""
-    return _beginning([*catalog.names(), *[f"{dialect}:" for dialect in BUILT_IN]], incomplete)
+    return _with_prefix([*catalog.names(), *[f"{dialect}:" for dialect in BUILT_IN]], incomplete)
 
 
 def layout_option(flag: str, name: str, what: str) -> Decorator:
@@ -67,34 +67,34 @@ def dtype_option(
 ) -> Decorator:
     """The name of an element type."""
 
-    def given(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    def check(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
         if value is not None and value not in ELEMENTS:
             near = ", ".join(get_close_matches(value, ELEMENTS)) or "float32, uint8, bfloat16"
             raise click.BadParameter(f"there is no element type {value!r}; there are {near}, ...", ctx, param)
         return value
 
-    def completed(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-        return _beginning(ELEMENTS, incomplete)
+    def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+        return _with_prefix(ELEMENTS, incomplete)
 
-    return click.option(flag, name, callback=given, shell_complete=completed, metavar="TYPE", help=what)
+    return click.option(flag, name, callback=check, shell_complete=complete, metavar="TYPE", help=what)
 
 
 def to_option() -> Decorator:
     """The name of a notation."""
 
-    def given(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    def check(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
         if value is not None and value.partition(":")[0] not in names():
             raise click.BadParameter(f"there is no notation {value!r}; there are {', '.join(names())}.", ctx, param)
         return value
 
-    def completed(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-        return _beginning(names(), incomplete)
+    def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+        return _with_prefix(names(), incomplete)
 
     what = "The notation to answer in."
-    return click.option("--to", "dialect", callback=given, shell_complete=completed, metavar="NOTATION", help=what)
+    return click.option("--to", "dialect", callback=check, shell_complete=complete, metavar="NOTATION", help=what)
 
 
-def _beginning(words: Iterable[str], incomplete: str) -> list[str]:
+def _with_prefix(words: Iterable[str], incomplete: str) -> list[str]:
     return [word for word in words if word.startswith(incomplete)]
 
 

@@ -23,7 +23,7 @@ from ..drawing.scene import HTML_CELLS
 from ..drawing.text import format_layout
 from ..errors import ParseError
 from ..files.sizes import format_size
-from .answers import IN_JSON, Answer, Command, told, width_of
+from .answers import IN_JSON, Answer, Command, print_stderr, width_of
 from .arguments import as_sizes, axes_option, dtype_option, layout, shape_option, text_argument
 
 OPERATIONS = {
@@ -57,7 +57,7 @@ def _fixed(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) 
     return found
 
 
-def _of_layouts(words: tuple[str, ...]) -> click.Choice[str]:
+def _layout_words(words: tuple[str, ...]) -> click.Choice[str]:
     """The words for a layout: it has no values to show."""
     return click.Choice([word for word in words if word != "value"])
 
@@ -81,8 +81,8 @@ Examples:
 @click.option("--rows", callback=_dimension, metavar="DIM", help="The dimension that runs down, by number or name.")
 @click.option("--columns", callback=_dimension, metavar="DIM", help="The dimension that runs across.")
 @click.option("--at", callback=_fixed, multiple=True, metavar="DIM=N", help="The coordinates of others, as in n=0,c=3.")
-@click.option("--cells", type=_of_layouts(CELLS), help="What is written into a cell.")
-@click.option("--color", type=_of_layouts(COLORS), help="What the colour of a cell tells.")
+@click.option("--cells", type=_layout_words(CELLS), help="What is written into a cell.")
+@click.option("--color", type=_layout_words(COLORS), help="What the colour of a cell tells.")
 @click.option("--view", type=click.Choice(VIEWS), default="logical", help="Elements by coordinate, address, or both.")
 @click.option("--width", type=click.IntRange(1, 4096), help="How many addresses there are in a line of memory.")
 @click.option("--path", is_flag=True, help="Draw the order of memory as arrows (in files).")
@@ -161,7 +161,7 @@ def _answer(picture: Drawing, output: str | None, in_html: bool) -> Answer:
     result: dict[str, Any] = {"layout": seen, "lines": None, "file": output}
     if output is not None:
         picture.save(output)
-        told(f"{output}: {format_size(Path(output).stat().st_size)}")
+        print_stderr(f"{output}: {format_size(Path(output).stat().st_size)}")
         return Answer(result, [])
     if in_html:
         page = picture.html()

@@ -15,9 +15,9 @@ from ..elements.types import element
 from ..format import catalog as formats
 from ..format.format import Format, format_of
 from ..layout.layout import Layout
-from .answers import Answer, Command, Fields, Table
+from .answers import Answer, Block, Command, FieldList, TextTable
 from .arguments import axes_option, dtype_option, layout, shape_option, subject, text_argument
-from .failures import in_options
+from .failures import with_option_names
 
 # ---- show ------------------------------------------------------------------------------------------------
 
@@ -38,7 +38,7 @@ def show(text: str, shape: Any, axes: str | None, dtype: str | None) -> Answer:
     words = explain(text, shape, axes=axes, dtype=dtype)
     facts["names"] = [] if isinstance(found, Layout) and not found.size else formats.find(found, bits)
     result = {**facts, "kind": type(found).__name__.lower(), "layout": found, "explanation": words.splitlines()}
-    return Answer(result, [Fields(facts_as_text(facts)), "", in_options(words)])
+    return Answer(result, [FieldList(facts_as_text(facts)), "", with_option_names(words)])
 
 
 # ---- at --------------------------------------------------------------------------------------------------
@@ -82,12 +82,12 @@ def at(
     halves = None if fmt is None or not fmt.blocks else unless_refused(lambda: fmt.split(x.extents, left_pad=x.origin))
     places = [{**_place(x, c, bits), **_in_blocks(x, c, fmt, halves)} for c in wanted]
     rows = [{name.replace("_", " "): str(v) for name, v in p.items() if v is not None} for p in places]
-    blocks: list[str | Fields | Table] = []
+    blocks: list[Block] = []
     if len(rows) > 1 and len(rows[0]) <= _MOST_COLUMNS:
-        blocks.append(Table(list(rows[0]), [list(row.values()) for row in rows]))
+        blocks.append(TextTable(list(rows[0]), [list(row.values()) for row in rows]))
     else:
         for row in rows:
-            blocks += [Fields(list(row.items())), ""]
+            blocks += [FieldList(list(row.items())), ""]
         blocks = blocks[:-1]
     blocks += [f"nothing lies at {offset}" for offset in empty]
     if more:
@@ -140,18 +140,18 @@ def catalog(words: tuple[str, ...]) -> Answer:
     """
     named = formats.named(words[0]) if len(words) == 1 else None
     if named is not None:
-        return Answer(_as_result(named), [Fields(list(_entry_pairs(named)))])
+        return Answer(_as_result(named), [FieldList(list(_entry_pairs(named)))])
     found = [formats.entry(name) for name in formats.names()]
-    found = [entry for entry in found if all(_has(entry, word.lower()) for word in words)]
+    found = [entry for entry in found if all(_matches(entry, word.lower()) for word in words)]
     if not found:
         near = formats.near(" ".join(words))
         meant = f" Did you mean {', '.join(near)}?" if near else ""
         return Answer([], [f"nothing is called so.{meant}"], no=True)
     rows = [_row(entry) for entry in found]
-    return Answer([_as_result(entry) for entry in found], [Table(("name", "axes", "format"), rows)])
+    return Answer([_as_result(entry) for entry in found], [TextTable(("name", "axes", "format"), rows)])
 
 
-def _has(entry: formats.Entry, word: str) -> bool:
+def _matches(entry: formats.Entry, word: str) -> bool:
     if "*" in word or "?" in word:
         return fnmatchcase(entry.name.lower(), word)
     return any(word in text.lower() for text in (entry.name, entry.provenance, entry.note))

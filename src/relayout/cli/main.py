@@ -11,8 +11,8 @@ from typing import Any
 import click
 
 from .._version import __version__
-from .answers import IN_JSON, json_answer, printed
-from .failures import guarded, told_as_bug
+from .answers import IN_JSON, json_answer, print_stdout
+from .failures import report_bug, run_and_exit
 from .streams import prepare_streams
 
 COMMANDS = {
@@ -86,7 +86,7 @@ class LazyGroup(click.Group):
         """Run the command named by the arguments, and leave with its exit code; no error gets past here."""
         if "_RELAYOUT_COMPLETE" in os.environ:
             import_module(".completion", __package__)
-        guarded(super().main, args, *rest, **options)
+        run_and_exit(super().main, args, *rest, **options)
 
 
 @click.group(
@@ -109,12 +109,12 @@ def relayout(ctx: click.Context, in_json: bool) -> None:
     if ctx.invoked_subcommand is None:
         told = {name: short_help for section in COMMANDS.values() for name, (_, short_help) in section.items()}
         found = {"version": __version__, "commands": told}
-        printed(json_answer(None, found) if in_json else ctx.get_help())
+        print_stdout(json_answer(None, found) if in_json else ctx.get_help())
 
 
 def main() -> None:
     """The entry point of the ``relayout`` command."""
-    sys.excepthook = told_as_bug
+    sys.excepthook = report_bug
     prepare_streams()
     # Texts have a limit of their own, so that no number takes long to print.
     sys.set_int_max_str_digits(0)

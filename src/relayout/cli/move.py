@@ -17,7 +17,7 @@ from ..files.jobs.repack_file import Report, Row, repack_file
 from ..files.jobs.verify import verify as verify_files
 from ..files.registry import open_source
 from ..files.sizes import format_size
-from .answers import Answer, Command, Table, is_dumb, told
+from .answers import Answer, Command, TextTable, is_dumb, print_stderr
 from .arguments import as_sizes, dtype_option, layout_option
 
 PLAIN_SECONDS = 2.0
@@ -34,7 +34,7 @@ file_argument = click.Path(path_type=str, readable=False)
 @layout_option("--from", "src", "The layout of a raw file's tensor; row-major if left out.")
 def inspect(file: str, dtype: str | None, shape: tuple[int, ...] | None, src: str | None) -> Answer:
     """The tensors of FILE: names, types, shapes, bytes, and the layouts that are recorded."""
-    with in_options():
+    with name_options_in_hints():
         source = open_source(file, dtype=dtype, shape=shape, layout=src)
         found: list[dict[str, Any]] = []
         for name, entry in source.items():
@@ -66,7 +66,7 @@ def inspect(file: str, dtype: str | None, shape: tuple[int, ...] | None, src: st
     result = {"file": file, "kind": source.kind, "tensors": found, "metadata": source.metadata, "bytes": total}
     blocks: list[Any] = [f"{source.kind}: {_count(len(found))}, {format_size(total)}"]
     if rows:
-        blocks.append(Table(("tensor", "type", "shape", "stored", "size", "layout"), rows))
+        blocks.append(TextTable(("tensor", "type", "shape", "stored", "size", "layout"), rows))
     return Answer(result, blocks)
 
 
@@ -98,17 +98,17 @@ def repack(source: str, destination: str, fill: str | None, **options: Any) -> A
     """
     options["only"], options["except_"] = list(options["only"]), list(options["except_"])
     try:
-        with in_options(), progress_on_stderr("repack", quiet=options["dry_run"]) as progress:
+        with name_options_in_hints(), progress_on_stderr("repack", quiet=options["dry_run"]) as progress:
             report = repack_file(source, destination, fill=_fill(fill), progress=progress, **options)
     except KeyboardInterrupt:
         if Path(f"{destination}.part").exists():
-            told(f"{destination}.part is unfinished: --resume continues it.")
+            print_stderr(f"{destination}.part is unfinished: --resume continues it.")
         raise
     rows = [
         [
             row.name,
             row.before,
-            _after(row),
+            _outcome(row),
             format_size(row.bytes_before),
             format_size(row.bytes_after),
             f"{row.padding:.1%}",
@@ -118,7 +118,7 @@ def repack(source: str, destination: str, fill: str | None, **options: Any) -> A
     result = {**report._asdict(), "rows": [row._asdict() for row in report.rows], "dry_run": options["dry_run"]}
     if options["dry_run"]:
         titles = ("tensor", "from", "to", "before", "after", "padding")
-        return Answer(result, [Table(titles, rows), _summary(report)])
+        return Answer(result, [TextTable(titles, rows), _summary(report)])
     resumed = f", {format_size(report.resumed)} of it before" if report.resumed else ""
     return Answer(result, [f"{destination}: {_summary(report)}{resumed}"])
 
@@ -130,7 +130,7 @@ def repack(source: str, destination: str, fill: str | None, **options: Any) -> A
 @click.option("--max-memory", default="1GiB", show_default=True, metavar="SIZE", help="What the process may need.")
 def verify(a: str, b: str, rules: str | None, max_memory: str) -> Answer:
     """Do files A and B hold the same tensors, element by element, whatever their layouts? If not, exit code 1."""
-    with in_options(), progress_on_stderr("verify") as progress:
+    with name_options_in_hints(), progress_on_stderr("verify") as progress:
         found = verify_files(a, b, rules=rules, max_memory=max_memory, progress=progress)
     return Answer({"same": bool(found), **found._asdict()}, [str(found)], no=not found)
 
@@ -147,7 +147,7 @@ def _fill(text: str | None) -> int | float | str | None:
     raise click.BadParameter(f"{text!r} is no number, and not qzero.", click.get_current_context(), param_hint="--fill")
 
 
-def _after(row: Row) -> str:
+def _outcome(row: Row) -> str:
     """What becomes of a tensor."""
     return row.after if not row.kept else "unchanged" if row.why is None else f"unchanged: {row.why}"
 
@@ -168,7 +168,7 @@ def _shape(sizes: list[int]) -> str:
 
 
 @contextmanager
-def in_options() -> Iterator[None]:
+def name_options_in_hints() -> Iterator[None]:
     """Hints that speak of parameters speak of options."""
     try:
         yield
@@ -212,6 +212,6 @@ def progress_on_stderr(what: str, quiet: bool = False) -> Iterator[Callable[[int
         def tell(done: int, total: int) -> None:
             if time.monotonic() - last[0] >= PLAIN_SECONDS:
                 last[0] = time.monotonic()
-                told(f"{what}: {format_size(done)} of {format_size(total)} ({done / max(total, 1):.0%})")
+                print_stderr(f"{what}: {format_size(done)} of {format_size(total)} ({done / max(total, 1):.0%})")
 
         yield tell

@@ -20,9 +20,9 @@ from ..errors import LayoutError, ShapeError, error_classes
 from ..format.format import Format
 from ..layout.comparison import Comparison
 from ..layout.layout import Layout
-from .answers import Answer, Command, Fields, Table
+from .answers import Answer, Command, FieldList, TextTable
 from .arguments import axes_option, dtype_option, shape_option, subject, text_argument, to_option
-from .failures import in_options
+from .failures import with_option_names
 
 # ---- translate -------------------------------------------------------------------------------------------
 
@@ -59,7 +59,7 @@ def translate(
         except LayoutError as refusal:
             refusals[name] = refusal
             rows.append((name, f"- {refusal_reason(refusal, found)}"))
-    return Answer({"subject": found, "texts": texts, "refusals": refusals}, [Fields(rows)])
+    return Answer({"subject": found, "texts": texts, "refusals": refusals}, [FieldList(rows)])
 
 
 # ---- compare ---------------------------------------------------------------------------------------------
@@ -173,7 +173,7 @@ def infer(
         layout = tensor(files[0], shape, dtype).layout
         names, fmt = catalog_names(layout, True)
         found = Inference(layout, fmt, names, layout.size, layout.size)
-    return Answer(_inference(found), [Fields(_pairs(str(found)))])
+    return Answer(_inference(found), [FieldList(_pairs(str(found)))])
 
 
 def _pairs(text: str) -> list[tuple[str, str]]:
@@ -202,7 +202,7 @@ def explain(text: str, shape: Any, axes: str | None, dtype: str | None) -> Answe
         return _explained_code(text.strip().upper())
     if shape is None:
         subject(text, dtype=dtype)
-    words = in_options(explained(text, shape, axes=axes, dtype=dtype))
+    words = with_option_names(explained(text, shape, axes=axes, dtype=dtype))
     return Answer({"lines": words.splitlines()}, [words])
 
 
@@ -211,7 +211,7 @@ def _explained_code(code: str) -> Answer:
         if cls.code == code:
             what = {"code": code, "name": cls.__name__, "meaning": cls.meaning, "way_out": cls.way_out}
             pairs = [("error", f"{code} {cls.__name__}"), ("means", f"{cls.meaning}."), ("way out", f"{cls.way_out}.")]
-            return Answer(what, [Fields(pairs)])
+            return Answer(what, [FieldList(pairs)])
     result = {"code": code, "name": None, "known": [c.code for c in error_classes()]}
-    known = Table(("code", "error", "means"), [(c.code, c.__name__, c.meaning) for c in error_classes()])
+    known = TextTable(("code", "error", "means"), [(c.code, c.__name__, c.meaning) for c in error_classes()])
     return Answer(result, [f"There is no error {code}; there are:", known], no=True)

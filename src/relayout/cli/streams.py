@@ -20,12 +20,12 @@ def prepare_streams() -> None:
             # The lowest free number is taken: this one.
             os.open(os.devnull, os.O_RDWR)
             setattr(sys, name, os.fdopen(number, "w" if number else "r"))
-    codecs.register_error("relayout", _written_otherwise)
+    codecs.register_error("relayout", _substitute)
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="relayout")
 
 
-def _written_otherwise(error: UnicodeError) -> tuple[str | bytes, int]:
+def _substitute(error: UnicodeError) -> tuple[str | bytes, int]:
     """One character at a time, as codecs ask for it."""
     if not isinstance(error, UnicodeEncodeError):
         raise error

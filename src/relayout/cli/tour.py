@@ -7,7 +7,7 @@ from io import StringIO
 
 import click
 
-from .answers import IN_JSON, Answer, Command, unread_is_fine
+from .answers import IN_JSON, Answer, Command, ignore_broken_pipe
 from .demo import run
 
 
@@ -16,7 +16,7 @@ from .demo import run
 def demo(ctx: click.Context) -> Answer:
     """Show what relayout does, on built-in data: lines of Python and commands, run for real."""
     if not ctx.meta[IN_JSON]:
-        with unread_is_fine():
+        with ignore_broken_pipe():
             run()
         return Answer(None, [])
     written = StringIO()

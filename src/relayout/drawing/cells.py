@@ -21,7 +21,7 @@ def number(extents: Sequence[int], coordinate: Sequence[int]) -> int:
     return total
 
 
-def written(value: Any) -> str:
+def value_text(value: Any) -> str:
     """What is stored, in as few characters as tell it."""
     kind = value.dtype.kind if hasattr(value, "dtype") else ""
     if kind == "c":
@@ -35,10 +35,10 @@ def text_of(what: str | None, drawn: Logical) -> Callable[[Cell], str]:
     """What is written into a cell."""
     value = drawn.value
     forms: dict[str, Callable[[Cell], str]] = {
-        "offset": lambda cell: written(cell.offset),
+        "offset": lambda cell: value_text(cell.offset),
         "coordinate": lambda cell: ",".join(map(str, cell.coordinate)) if cell.inside else "",
         "block": lambda cell: ",".join([str(cell.blocks[d]) for d in drawn.running]),
-        "value": lambda cell: written(value(cell.coordinate)) if cell.inside and value is not None else "",
+        "value": lambda cell: value_text(value(cell.coordinate)) if cell.inside and value is not None else "",
         "none": lambda cell: "",
     }
     return forms[what or ("value" if value is not None else "offset")]
@@ -62,7 +62,7 @@ def tint_of(what: str | None, drawn: Logical, beside_memory: bool = False) -> tu
     measures: dict[str, tuple[Callable[[Cell], Any], str]] = {
         "memory": (lambda cell: cell.offset, "memory, from the lowest address to the highest"),
         "coordinate": (lambda cell: number(extents, cell.coordinate), "elements, from the first to the last"),
-        "value": (lambda cell: _size(value, cell), "values, from the lowest to the highest"),
+        "value": (lambda cell: _magnitude(value, cell), "values, from the lowest to the highest"),
     }
     measure, words = measures[chosen]
     seen = [measure(cell) for cells in drawn.grids for cell in cells if cell.inside]
@@ -80,7 +80,7 @@ def step_of(x: Any, low: Any, high: Any) -> int:
     return STEPS - 1 if x >= high else min(int((x - low) * STEPS // (high - low)), STEPS - 1)
 
 
-def _size(value: Callable[[tuple[int, ...]], Any] | None, cell: Cell) -> float:
+def _magnitude(value: Callable[[tuple[int, ...]], Any] | None, cell: Cell) -> float:
     """A value as a number that may be multiplied by ``STEPS`` without becoming infinite."""
     found = 0.0 if value is None else value(cell.coordinate)
     if isinstance(found, complex):

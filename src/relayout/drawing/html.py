@@ -17,7 +17,7 @@ from ..layout.layout import Layout
 from ..layout.modes import coalesced
 from .colours import css
 from .places import Geometry, geometry
-from .scene import PADDING, STEPS, SVG_CELLS, Axis, Grid, Meaning, Pane, Scene
+from .scene import PADDING, STEPS, SVG_CELLS, Grid, Meaning, Pane, PaneAxis, Scene
 from .svg import grid_svg, hatch_svg
 
 MODULES = (
@@ -47,18 +47,18 @@ def render(scene: Scene) -> str:
         "title": escape("; ".join([pane.title for pane in scene.panes]) or "layout"),
         "style": _style(),
         "figures": figures(scene),
-        "data": in_script(data(scene)),
+        "data": script_json(data(scene)),
         "script": _script(),
     }
-    return filled(_text("page.html"), parts)
+    return fill_template(_text("page.html"), parts)
 
 
-def filled(page: str, parts: dict[str, str]) -> str:
+def fill_template(page: str, parts: dict[str, str]) -> str:
     """The page with every ``{{name}}`` replaced by that part."""
     return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], page)
 
 
-def in_script(value: Any) -> str:
+def script_json(value: Any) -> str:
     """JSON that a script element may hold: nothing in it ends the element."""
     return json.dumps(value, separators=(",", ":")).replace("<", "\\u003c")
 
@@ -180,7 +180,7 @@ def _pane(pane: Pane, numbers: dict[int, int] | None) -> dict[str, Any]:
     }
 
 
-def _axis(axis: Axis) -> dict[str, Any]:
+def _axis(axis: PaneAxis) -> dict[str, Any]:
     found = {"dim": axis.dim, "name": axis.name, "count": axis.count, "labels": axis.labels, "rules": axis.rules}
     return {**found, "first": str(axis.first), "step": str(axis.step)}
 

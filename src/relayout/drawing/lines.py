@@ -8,7 +8,7 @@ from ..algebra.composed import ComposedLayout
 from ..integers.nested import product
 from ..layout.layout import Layout
 from ..layout.modes import Mode, coalesced, digit_sum
-from .scene import Axis
+from .scene import PaneAxis
 
 
 class Lines(NamedTuple):
@@ -72,22 +72,22 @@ class Lines(NamedTuple):
             return None
         return coordinate - after % self.step
 
-    def coarser(self) -> Lines:
-        """The same in larger chunks, whole blocks if that is possible; chunks begin with an element."""
+    def coarsen(self) -> Lines:
+        """Lines of larger chunks, whole blocks if that is possible; chunks begin with an element."""
         whole = self.step < self.block and self.block % self.every == 0
         chunk = self.block // self.every if whole else 2 * self.chunk
         return self._replace(start=max(self.start, self.mode.origin), chunk=chunk)
 
-    def cropped(self, part: range) -> Lines:
+    def crop(self, part: range) -> Lines:
         """Only the lines of these coordinates."""
         origin = self.mode.origin
         return self._replace(start=origin + part.start, stop=origin + part.stop, every=part.step)
 
-    def axis(self, name: str) -> Axis:
+    def axis(self, name: str) -> PaneAxis:
         places = self.positions
         labels = [str(p - self.mode.origin) if p >= self.mode.origin else "" for p in places]
         rules = [self._weight(p) for p in (*places, self.stop)]
-        return Axis(self.dim, name, tuple(labels), tuple(rules), self.start - self.mode.origin, self.step)
+        return PaneAxis(self.dim, name, tuple(labels), tuple(rules), self.start - self.mode.origin, self.step)
 
     def _weight(self, position: int) -> int:
         """How many kinds of blocks begin here, or after the line before."""
@@ -95,7 +95,7 @@ class Lines(NamedTuple):
         return sum(1 for level in self.levels if level > self.step and position // level != before // level)
 
 
-def lines(layout: Layout | ComposedLayout, dim: int, padded: bool) -> Lines:
+def lines_along(layout: Layout | ComposedLayout, dim: int, padded: bool) -> Lines:
     """All of one dimension; where it is ``padded`` to whole blocks, with what the window leaves of them."""
     base = layout
     while isinstance(base, ComposedLayout):
@@ -111,5 +111,5 @@ def lines(layout: Layout | ComposedLayout, dim: int, padded: bool) -> Lines:
     return Lines(dim, mode, tuple(levels), start, stop)
 
 
-NOTHING = Axis(None, "", ("",), (0, 0))
+NOTHING = PaneAxis(None, "", ("",), (0, 0))
 """The axis of a picture that has one line only, along no dimension."""

@@ -7,9 +7,9 @@ from itertools import product as cartesian
 
 from ..layout.layout import Layout
 from .cells import number
-from .lines import lines
-from .panes import Cell, Look, Subject, Tint, marked
-from .scene import PADDING, PLAIN, Axis, Grid, Pane, Scale
+from .lines import lines_along
+from .panes import Cell, Look, Subject, Tint, mode_coordinate
+from .scene import PADDING, PLAIN, Grid, Pane, PaneAxis, Scale
 
 SHARED = "A + after an element: others live at the same address."
 
@@ -32,7 +32,7 @@ def memory_pane(subject: Subject, tint: Tint, scale: Scale, look: Look, limit: i
     texts, tints, keys = [""] * count, [PADDING] * count, [-1] * count
     for k in range(high - low + 1, count):
         tints[k] = PLAIN
-    marks = {marked(layout, c) for c in look.mark}
+    marks = {mode_coordinate(layout, c) for c in look.mark}
     chosen = []
     for cell in _elements(layout):
         k = cell.offset - low
@@ -45,8 +45,8 @@ def memory_pane(subject: Subject, tint: Tint, scale: Scale, look: Look, limit: i
             tints[k] = tint(cell)
         if cell.coordinate in marks:
             chosen.append(k)
-    down = Axis(None, "", tuple([str(low + r * columns) for r in range(rows)]), (0,) * (rows + 1), low, columns)
-    across = Axis(None, "", tuple([f"+{c}" for c in range(columns)]), (0,) * (columns + 1))
+    down = PaneAxis(None, "", tuple([str(low + r * columns) for r in range(rows)]), (0,) * (rows + 1), low, columns)
+    across = PaneAxis(None, "", tuple([f"+{c}" for c in range(columns)]), (0,) * (columns + 1))
     grid = Grid((), texts, tints, keys, "", frozenset(chosen))
     return Pane(f"memory of {subject.title}", "memory", down, across, [grid], scale, layout, tuple(subject.names))
 
@@ -55,7 +55,7 @@ def _elements(layout: Layout) -> Iterator[Cell]:
     """Every element of a layout, in row-major order."""
     every = []
     for d in range(layout.rank):
-        line = lines(layout, d, False)
+        line = lines_along(layout, d, False)
         every.append([(p - line.mode.origin, line.value(p), line.block_of(p)) for p in line.positions])
     for entries in cartesian(*every):
         total = layout.offset + sum([value for _, value, _ in entries])

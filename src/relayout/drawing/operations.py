@@ -14,7 +14,7 @@ from ..layout.layout import Layout
 from .cells import step_of, text_of
 from .panes import Cell, Logical, Look, Subject, Tint
 from .scene import CATEGORIES, HTML_CELLS, PLAIN, Meaning, Pane, Scale, Scene
-from .words import titled
+from .words import title_line
 
 DIVIDES = (tiling.logical_divide, tiling.zipped_divide, tiling.tiled_divide, tiling.flat_divide)
 PRODUCTS = (
@@ -54,7 +54,7 @@ def _divide(operation: Callable[..., Any], a: Layout, tiler: Any, limit: int) ->
     shown_as = _Parts(tiles, limit)
     panes = [
         shown_as.pane(f"A = {a}", a),
-        _plain(f"B = {tiler}" if one is tiler else f"tile {_tiler(tiler)}", one, limit, "\u00f7"),
+        _plain_pane(f"B = {tiler}" if one is tiler else f"tile {_tiler(tiler)}", one, limit, "\u00f7"),
         shown_as.pane(f"{operation.__name__} = {result}", result, "="),
     ]
     return Scene(panes, [], ["The first tile is marked."])
@@ -85,13 +85,13 @@ def _compose(operation: Callable[..., Any], a: Layout, b: Any, limit: int) -> Sc
         result = operation(a, b)
     except NotExpressible:
         result = ComposedLayout(a, b)
-    _bounded(max(a.size, b.size), limit)
+    _check_limit(max(a.size, b.size), limit)
     low, high = (0, 0) if a.has_basis else (a.min_offset, a.max_offset)
     keys = _Keys()
 
     def pane(title: str, layout: Any, value: Callable[[Cell], Any], joint: str = "") -> Pane:
         tint: Tint = lambda cell: PLAIN if a.has_basis else step_of(value(cell), low, high)  # noqa: E731
-        return _drawn(title, layout, limit, tint, "ramp", lambda cell: keys.of(value(cell)), joint=joint)
+        return _layout_pane(title, layout, limit, tint, "ramp", lambda cell: keys.of(value(cell)), joint=joint)
 
     word = "A after B" if isinstance(result, ComposedLayout) else "composition"
     panes = [
@@ -120,7 +120,7 @@ class _Parts:
     """The tiles or copies of ``pairs``, a layout of pairs (inside, number): every offset in the colour of its part."""
 
     def __init__(self, pairs: Layout, limit: int) -> None:
-        _bounded(pairs.size, limit)
+        _check_limit(pairs.size, limit)
         self._limit, self._keys = limit, _Keys()
         inside, outside = pairs.extents
         self._part: dict[Any, int] = {}
@@ -141,12 +141,12 @@ class _Parts:
             return self._part.get(cell.offset) == 0
 
         key: Callable[[Cell], int] = lambda cell: self._keys.of(cell.offset)  # noqa: E731
-        return _drawn(title, layout, self._limit, tint, "categories", key, outlined, joint)
+        return _layout_pane(title, layout, self._limit, tint, "categories", key, outlined, joint)
 
     def numbers(self, title: str, layout: Layout, joint: str) -> Pane:
         """A layout whose elements are the parts, each in its colour."""
         tint: Tint = lambda cell: self._tint(layout.coordinates(cell.coordinate).integer)  # noqa: E731
-        return _drawn(title, layout, self._limit, tint, "categories", lambda cell: -1, joint=joint)
+        return _layout_pane(title, layout, self._limit, tint, "categories", lambda cell: -1, joint=joint)
 
     def _tint(self, number: int) -> int:
         """A colour for a part; those beside it, in a row of parts or a grid, have others."""
@@ -159,12 +159,12 @@ class _Parts:
         return (total + number) % 6
 
 
-def _plain(title: str, layout: Layout, limit: int, joint: str) -> Pane:
+def _plain_pane(title: str, layout: Layout, limit: int, joint: str) -> Pane:
     """A layout without colours."""
-    return _drawn(title, layout, limit, lambda cell: PLAIN, "categories", lambda cell: -1, joint=joint)
+    return _layout_pane(title, layout, limit, lambda cell: PLAIN, "categories", lambda cell: -1, joint=joint)
 
 
-def _drawn(
+def _layout_pane(
     title: str,
     layout: Layout | ComposedLayout,
     limit: int,
@@ -174,11 +174,11 @@ def _drawn(
     outlined: Callable[[Cell], bool] = lambda cell: False,
     joint: str = "",
 ) -> Pane:
-    drawn = Logical(Subject(layout, titled(title)), Look(), limit)
+    drawn = Logical(Subject(layout, title_line(title)), Look(), limit)
     return drawn.pane(text_of(None, drawn), tint, scale, key, outlined, joint)
 
 
-def _bounded(count: int, limit: int) -> None:
+def _check_limit(count: int, limit: int) -> None:
     if count > limit:
         raise LimitExceeded(
             f"an operation on {count} elements is over the {limit} that this form draws.",

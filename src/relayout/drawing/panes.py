@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..algebra.composed import ComposedLayout
 from ..integers.nested import product
 from ..layout.layout import Layout
-from .lines import NOTHING, lines
-from .scene import PADDING, Axis, Grid, Pane, Scale
+from .lines import NOTHING, lines_along
+from .scene import PADDING, Grid, Pane, PaneAxis, Scale
 
 if TYPE_CHECKING:
     from ..tensors.tensor import Tensor
@@ -83,10 +83,10 @@ class Logical:
         self.value = None if subject.tensor is None else _reader(subject.tensor)
         layout = subject.layout
         plain = isinstance(layout, Layout) and not layout.has_basis
-        self.lines = [lines(layout, d, plain) for d in range(layout.rank)]
+        self.lines = [lines_along(layout, d, plain) for d in range(layout.rank)]
         for d, part in look.part.items():
-            self.lines[d] = self.lines[d].cropped(part)
-        self.down, self.across = self._chosen()
+            self.lines[d] = self.lines[d].crop(part)
+        self.down, self.across = self._running_dims()
         self.running = [d for d in (self.down, self.across) if d is not None]
         empty = any(line.length == 0 for line in self.lines)
         if empty:
@@ -106,7 +106,7 @@ class Logical:
     def chunked(self) -> bool:
         return any(line.chunk > 1 for line in self.lines)
 
-    def _chosen(self) -> tuple[int | None, int | None]:
+    def _running_dims(self) -> tuple[int | None, int | None]:
         """The dimensions that run down and across: by default the last two that have more than one coordinate."""
         chosen = [self.look.rows, self.look.columns]
         free = [d for d in range(len(self.lines)) if d not in self.look.at and d not in chosen]
@@ -120,7 +120,7 @@ class Logical:
         whole = self.shape
         while product(self.shape) > limit:
             longest = max(self.running, key=lambda d: self.lines[d].length)
-            self.lines[longest] = self.lines[longest].coarser()
+            self.lines[longest] = self.lines[longest].coarsen()
         if self.chunked:
             chunk = " x ".join([str(self.lines[d].chunk) for d in self.running])
             self.notes.append(
@@ -207,14 +207,14 @@ class Logical:
         outside = self.subject.outside
         return Pane(self.subject.title, "logical", rows, columns, grids, scale, known, self.names, joint, outside)
 
-    def _axis(self, d: int | None) -> Axis:
+    def _axis(self, d: int | None) -> PaneAxis:
         if d is None or not self.grids:
             return NOTHING
         return self.lines[d].axis(self.subject.names[d] if self.subject.names else "")
 
     def _marks(self) -> set[tuple[int | None, ...]]:
         """The coordinates of the cells that show what is marked."""
-        marks = [marked(self.subject.layout, c) for c in self.look.mark]
+        marks = [mode_coordinate(self.subject.layout, c) for c in self.look.mark]
         return {tuple([self.lines[d].drawn_at(x) if d in self.running else x for d, x in enumerate(c)]) for c in marks}
 
     def _caption(self, fixed: tuple[int | None, ...]) -> str:
@@ -239,7 +239,7 @@ def _reader(tensor: Tensor) -> Callable[[tuple[int, ...]], Any]:
     return cache(tensor.__getitem__)
 
 
-def marked(layout: Layout | ComposedLayout, coordinate: Any) -> tuple[int, ...]:
+def mode_coordinate(layout: Layout | ComposedLayout, coordinate: Any) -> tuple[int, ...]:
     """A coordinate in any of its forms as one number for each dimension."""
     base = layout
     while isinstance(base, ComposedLayout):

@@ -8,8 +8,8 @@ from itertools import pairwise
 from math import sqrt
 from typing import Literal, NamedTuple
 
-from .scene import STEPS, Axis, Grid, Pane, Scene
-from .words import folded
+from .scene import STEPS, Grid, Pane, PaneAxis, Scene
+from .words import fold
 
 PAGE = 1120
 """Where a row of panes or grids is broken."""
@@ -85,7 +85,7 @@ class Label(NamedTuple):
 def labels(pane: Pane, place: Geometry) -> Iterator[Label]:
     """The labels that have room, all but those of columns narrower than theirs; and the names of the axes."""
     head = place.top - 9.5
-    for k, text in _shown(pane.columns, place.width):
+    for k, text in _labels_with_room(pane.columns, place.width):
         yield Label("column", place.left + place.width * (k + 0.5), head, text)
     for k, text in enumerate(pane.rows.labels):
         if text:
@@ -95,7 +95,7 @@ def labels(pane: Pane, place: Geometry) -> Iterator[Label]:
         yield Label("row", max(place.left - 5, round(len(names) * _SMALL)), head, names)
 
 
-def _shown(axis: Axis, room: int) -> Iterator[tuple[int, str]]:
+def _labels_with_room(axis: PaneAxis, room: int) -> Iterator[tuple[int, str]]:
     longest = max(map(len, axis.labels), default=0)
     every = -(-round(longest * _SMALL + 2) // room) if longest else 1
     return ((k, label) for k, label in enumerate(axis.labels) if label and k % every == 0)
@@ -139,7 +139,7 @@ def _reach(text: str, right: float, down: float) -> float:
 # ---- whole pictures --------------------------------------------------------------------------------------
 
 
-class Words(NamedTuple):
+class TextLine(NamedTuple):
     """A line of text that stands on ``y``; it starts at ``x``, where a joint has its middle."""
 
     role: Literal["title", "caption", "joint", "note"]
@@ -148,7 +148,7 @@ class Words(NamedTuple):
     text: str
 
 
-class Placed(NamedTuple):
+class PlacedGrid(NamedTuple):
     """A grid and where it goes."""
 
     pane: Pane
@@ -171,21 +171,21 @@ class Swatch(NamedTuple):
 class Arrangement(NamedTuple):
     """Everything of a picture in its place, and how large that is."""
 
-    grids: list[Placed]
-    words: list[Words]
+    grids: list[PlacedGrid]
+    words: list[TextLine]
     swatches: list[Swatch]
     width: int
     height: int
 
 
-def arranged(scene: Scene) -> Arrangement:
+def arrange(scene: Scene) -> Arrangement:
     """The panes in rows as wide as the page, operands and results in one; below them the legend and the notes."""
     operation = any(pane.joint for pane in scene.panes)
-    parts = [part for pane in scene.panes for part in ([(pane, geometry(pane))] if operation else _cut(pane))]
-    blocks = [_block(pane, place) for pane, place in parts]
+    parts = [part for pane in scene.panes for part in ([(pane, geometry(pane))] if operation else _cut_wide_pane(pane))]
+    blocks = [_place_pane(pane, place) for pane, place in parts]
     middle = _LINE * max([len(block.title) for block in blocks], default=0) + 44
-    grids: list[Placed] = []
-    words: list[Words] = []
+    grids: list[PlacedGrid] = []
+    words: list[TextLine] = []
     x = y = right = deepest = _MARGIN
     for (pane, _), block in zip(parts, blocks):
         if x > _MARGIN:
@@ -193,16 +193,16 @@ def arranged(scene: Scene) -> Arrangement:
             if x + block.width > PAGE and not pane.joint:
                 x, y = _MARGIN, deepest + _GAP
         if pane.joint:
-            words.append(Words("joint", x + 4, y + middle, pane.joint))
+            words.append(TextLine("joint", x + 4, y + middle, pane.joint))
             x += 26
-        words += [Words("title", x, y + _LINE * k + 12, line) for k, line in enumerate(block.title)]
+        words += [TextLine("title", x, y + _LINE * k + 12, line) for k, line in enumerate(block.title)]
         for k, grid in enumerate(pane.grids):
             down, across = divmod(k, block.across)
             left, top = x + across * block.step[0], y + block.top + down * block.step[1]
             if grid.caption:
-                words.append(Words("caption", left, top + 10, grid.caption))
+                words.append(TextLine("caption", left, top + 10, grid.caption))
                 top += _LINE
-            grids.append(Placed(pane, grid, block.place, left, top))
+            grids.append(PlacedGrid(pane, grid, block.place, left, top))
         x += block.width
         right, deepest = max(right, x), max(deepest, y + block.height)
     swatches: list[Swatch] = []
@@ -212,14 +212,14 @@ def arranged(scene: Scene) -> Arrangement:
         if len(swatches) < len(scene.legend):
             swatches.append(Swatch(tint, x, y, 7 * STEPS if tint is None else 18))
             x += swatches[-1].width + 7
-        words.append(Words("note", x, y + 9, meaning))
+        words.append(TextLine("note", x, y + 9, meaning))
         right = max(right, x + round(len(meaning) * _SMALL))
         y += _LINE
     height = deepest + _MARGIN + (y - deepest - 10 if y > deepest + 14 else 0)
     return Arrangement(grids, words, swatches, right + _MARGIN, height)
 
 
-def _cut(pane: Pane) -> Iterator[tuple[Pane, Geometry]]:
+def _cut_wide_pane(pane: Pane) -> Iterator[tuple[Pane, Geometry]]:
     """A long pane in parts as wide as the page; they end where a block ends if one fits, else after a multiple of 8."""
     place, columns = geometry(pane), pane.columns
     fitting = max(1, (PAGE - 2 * _MARGIN - place.size[0] + place.right - place.left) // place.width)
@@ -232,11 +232,11 @@ def _cut(pane: Pane) -> Iterator[tuple[Pane, Geometry]]:
         if last < columns.count:
             ends = [k for k in range(first + 1, last + 1) if columns.rules[k]]
             last = max(ends, default=last - fitting % 8 if fitting > 8 else last)
-        yield _columns(pane, first, last), place._replace(columns=last - first)
+        yield _cut_columns(pane, first, last), place._replace(columns=last - first)
         first = last
 
 
-def _columns(pane: Pane, first: int, last: int) -> Pane:
+def _cut_columns(pane: Pane, first: int, last: int) -> Pane:
     """The columns of a pane of one grid from ``first`` to before ``last``; only the first part has a title."""
     (grid,), axis, count = pane.grids, pane.columns, pane.columns.count
     kept = [row * count + column for row in range(pane.rows.count) for column in range(first, last)]
@@ -253,7 +253,7 @@ def _columns(pane: Pane, first: int, last: int) -> Pane:
     return replace(pane, title="" if first else pane.title, columns=columns, grids=[part])
 
 
-class _Block(NamedTuple):
+class _PlacedPane(NamedTuple):
     """A pane as it stands on the picture: its title's lines, and its grids in rows of ``across``."""
 
     width: int
@@ -268,19 +268,19 @@ class _Block(NamedTuple):
         return _LINE * len(self.title) + 6 * bool(self.title)
 
 
-def _block(pane: Pane, place: Geometry) -> _Block:
+def _place_pane(pane: Pane, place: Geometry) -> _PlacedPane:
     width, height = place.size
     captions = max([round(len(grid.caption) * _SMALL) for grid in pane.grids], default=0)
     step = (max(width, captions) + _GAP // 2, height + (_LINE if captions else 0) + _GAP // 2)
     count = max(len(pane.grids), 1)
-    across = max(1, min((PAGE - 2 * _MARGIN) // step[0], count if count <= 4 else _squarest(count, *step)))
+    across = max(1, min((PAGE - 2 * _MARGIN) // step[0], count if count <= 4 else _grids_across(count, *step)))
     wide = across * step[0] - _GAP // 2
-    title = folded(pane.title, max(round(wide / _CHARACTER), 48))
+    title = fold(pane.title, max(round(wide / _CHARACTER), 48))
     written = max([round(len(line) * _CHARACTER) for line in title], default=0)
     tall = -(-count // across) * step[1] - _GAP // 2 + _LINE * len(title) + 6 * bool(title)
-    return _Block(max(wide, written), tall, title, across, step, place)
+    return _PlacedPane(max(wide, written), tall, title, across, step, place)
 
 
-def _squarest(count: int, width: int, height: int) -> int:
+def _grids_across(count: int, width: int, height: int) -> int:
     """How many of ``count`` equal pictures stand beside each other so that the whole is about twice as wide as high."""
     return max(1, round(sqrt(2 * count * height / width)))

@@ -37,7 +37,7 @@ Kind = Literal["logical", "memory", "threads"]
 
 
 @dataclass(frozen=True, slots=True)
-class Axis:
+class PaneAxis:
     """What runs down or across a pane.
 
     Line ``k`` is the logical coordinate ``first + k * step`` of dimension ``dim``, which is None where there is nothing
@@ -85,8 +85,8 @@ class Pane:
 
     title: str
     kind: Kind
-    rows: Axis
-    columns: Axis
+    rows: PaneAxis
+    columns: PaneAxis
     grids: list[Grid]
     scale: Scale = "categories"
     layout: Layout | None = None

@@ -31,8 +31,8 @@ def layouts_scene(subjects: Sequence[Subject], look: Look, view: str, limit: int
         if words and subject.layout.size > 1:
             legend.append(Meaning(None, words))
         if view != "memory":
-            panes.append(drawn.pane(text_of(look.cells, drawn), tint, scale, _row_major(subject)))
-            hatched += _hatched(panes[-1])
+            panes.append(drawn.pane(text_of(look.cells, drawn), tint, scale, _row_major_number(subject)))
+            hatched += _hatch_legend(panes[-1])
             notes += drawn.notes
         if view != "logical":
             memory = memory_pane(subject, tint, scale, look, limit)
@@ -40,7 +40,7 @@ def layouts_scene(subjects: Sequence[Subject], look: Look, view: str, limit: int
                 notes.append(f"The memory of {subject.title} is not drawn: more than {limit} addresses, or none.")
             else:
                 panes.append(memory)
-                hatched += [] if hatched else _hatched(memory)
+                hatched += [] if hatched else _hatch_legend(memory)
                 notes += [SHARED] * any(text.endswith("+") for text in memory.grids[0].texts)
     return Scene(panes, list(dict.fromkeys(legend + hatched)), list(dict.fromkeys(notes)))
 
@@ -57,31 +57,31 @@ def difference_scene(verdict: Comparison, subjects: Sequence[Subject], look: Loo
     notes = [str(verdict)]
     hatched: list[Meaning] = []
     for drawn, other in zip(both, reversed(subjects)):
-        element = _in_order(drawn.subject)
+        element = _colex_number(drawn.subject)
 
         def tint(cell: Cell, element: Callable[[Cell], int] = element, other: Subject = other) -> int:
             return DIFFERENT if other.layout(element(cell)) != cell.offset else PLAIN
 
         panes.append(drawn.pane(text_of(look.cells, drawn), tint, "categories", element))
-        hatched += _hatched(panes[-1])
+        hatched += _hatch_legend(panes[-1])
         notes += drawn.notes
     words = "begins with an element placed differently" if any(d.chunked for d in both) else "placed differently"
     legend = [] if verdict else [Meaning(DIFFERENT, words)]
     return Scene(panes, list(dict.fromkeys(legend + hatched)), list(dict.fromkeys(notes)))
 
 
-def _row_major(subject: Subject) -> Callable[[Cell], int]:
+def _row_major_number(subject: Subject) -> Callable[[Cell], int]:
     """The number of a cell's element, last dimension fastest."""
     extents = subject.layout.extents
     return lambda cell: number(extents, cell.coordinate)
 
 
-def _in_order(subject: Subject) -> Callable[[Cell], int]:
+def _colex_number(subject: Subject) -> Callable[[Cell], int]:
     """The number of a cell's element, first dimension fastest: an integer coordinate, whatever the dimensions are."""
     extents = subject.layout.extents[::-1]
     return lambda cell: number(extents, cell.coordinate[::-1])
 
 
-def _hatched(pane: Pane) -> list[Meaning]:
+def _hatch_legend(pane: Pane) -> list[Meaning]:
     """What is hatched in a pane, if anything is."""
     return [Meaning(PADDING, pane.outside)] if any(PADDING in grid.tints for grid in pane.grids) else []

@@ -16,9 +16,9 @@ from ..layout.indexing import expand_ellipsis, slice_ends
 from ..layout.layout import Layout
 from ..tensors.data import is_tensor
 from .cells import CELLS, COLORS
-from .lines import lines
-from .panes import WINDOW, Look, Subject, marked
-from .words import titled
+from .lines import lines_along
+from .panes import WINDOW, Look, Subject, mode_coordinate
+from .words import title_line
 
 
 def subjects_of(things: Sequence[Any], shape: Any, axes: str | None, dtype: Any) -> list[Subject]:
@@ -44,8 +44,8 @@ def _subject(x: Any, found: Any, shape: Any, axes: str | None, order: str | None
     if is_tensor(found):
         names = _names(axes or found.axes, found.layout.rank)
         outside = "padding" if found.owns_padding else WINDOW
-        return Subject(found.layout, titled(repr(found)[1:-1]), names, found, outside)
-    title = titled(x if isinstance(x, str) else str(found))
+        return Subject(found.layout, title_line(repr(found)[1:-1]), names, found, outside)
+    title = title_line(x if isinstance(x, str) else str(found))
     if isinstance(found, Layout | ComposedLayout):
         # Our own notation names the window; in those of others a window is what padding leaves.
         outside = "padding" if isinstance(x, str) and " extents " not in x else WINDOW
@@ -95,7 +95,7 @@ def look_at(
     for x in subjects:
         _check(x, fixed, ranges)
         for c in marks:
-            marked(x.layout, c)
+            mode_coordinate(x.layout, c)
         if x.tensor is None and "value" in (cells, color):
             raise ShapeError(f"{x.title} has no values to draw.", hint="draw a tensor or an array, or its offsets")
     _known(cells, CELLS, "cells cannot show")
@@ -112,7 +112,7 @@ def _telling(subjects: Sequence[Subject], fixed: Mapping[int, int]) -> tuple[int
     free = [d for d in range(len(extents)) if d not in fixed]
     if len(free) < 3 or any(layout.rank != len(extents) for layout in layouts):
         return None, None
-    blocked = {d for d in free if any(lines(layout, d, False).blocked for layout in layouts)}
+    blocked = {d for d in free if any(lines_along(layout, d, False).blocked for layout in layouts)}
     down, across = sorted(sorted(free, key=lambda d: (d in blocked, extents[d] > 1, d))[-2:])
     return (down, across) if blocked else (None, None)
 

@@ -7,8 +7,8 @@ from itertools import groupby
 from typing import NamedTuple
 
 from .colours import LIGHT
-from .scene import PADDING, PLAIN, STEPS, Axis, Grid, Meaning, Pane, Scale, Scene
-from .words import folded
+from .scene import PADDING, PLAIN, STEPS, Grid, Meaning, Pane, PaneAxis, Scale, Scene
+from .words import fold
 
 PAGE = 100
 """How wide a text is that is not for a terminal; a grid that is wider stays whole."""
@@ -18,14 +18,14 @@ _NARROWEST = 40
 """Titles above narrow grids that have neighbours are folded no earlier."""
 
 
-class Span(NamedTuple):
+class StyledText(NamedTuple):
     """A piece of a line; the look is the parameters of the escape that switches it on."""
 
     text: str
     look: str = ""
 
 
-Line = list[Span]
+Line = list[StyledText]
 Block = list[Line]
 
 
@@ -33,14 +33,14 @@ def render(scene: Scene, width: int | None = None, colours: int = 0) -> str:
     """The picture in ``width`` columns; ``colours`` is how many the terminal has: 0, 16, 256 or 2**24."""
     pen = _Pen(colours)
     blocks = [_pane(pane, pen, width, alone=len(scene.panes) == 1) for pane in scene.panes]
-    lines = _beside(blocks, [pane.joint for pane in scene.panes], width or PAGE)
+    lines = _side_by_side(blocks, [pane.joint for pane in scene.panes], width or PAGE)
     foot = [*_legend(scene.legend, pen, width or PAGE), *_notes(scene, width or PAGE)]
     if foot:
         lines += [[], *foot]
-    return "\n".join([_written(line) for line in lines])
+    return "\n".join([_ansi_line(line) for line in lines])
 
 
-def _written(line: Line) -> str:
+def _ansi_line(line: Line) -> str:
     parts = []
     for look, run in groupby(line, key=lambda span: span.look):
         text = "".join([span.text for span in run])
@@ -81,13 +81,13 @@ class _Pen:
         red, green, blue = bytes.fromhex(LIGHT.tint(scale, tint)[1:])
         if self.colours > 256:
             return ["38;2;0;0;0", f"48;2;{red};{green};{blue}"]
-        return ["38;5;16", f"48;5;{_nearest(red, green, blue)}"]
+        return ["38;5;16", f"48;5;{_xterm_colour(red, green, blue)}"]
 
 
 _LEVELS = (0, 95, 135, 175, 215, 255)
 
 
-def _nearest(*colour: int) -> int:
+def _xterm_colour(*colour: int) -> int:
     """The colour of xterm's cube of 6 x 6 x 6 that is the most like this one."""
     red, green, blue = [min(range(6), key=lambda k: abs(_LEVELS[k] - part)) for part in colour]
     return 16 + 36 * red + 6 * green + blue
@@ -98,21 +98,21 @@ def _nearest(*colour: int) -> int:
 
 def _pane(pane: Pane, pen: _Pen, width: int | None, alone: bool) -> Block:
     """A pane's title over its grids, which stand beside each other where they fit."""
-    table = _Table(pane, pen)
+    table = _TextGrid(pane, pen)
     panels = list(table.panels(width))
     blocks = []
     for grid in pane.grids:
-        stacked: Block = [[Span(grid.caption)]] if grid.caption else []
+        stacked: Block = [[StyledText(grid.caption)]] if grid.caption else []
         for k, (first, last) in enumerate(panels):
             stacked += [*([[]] if k else []), *table.lines(grid, first, last)]
         blocks.append(stacked)
-    inside = _beside(blocks, [""] * len(blocks), width or PAGE)
+    inside = _side_by_side(blocks, [""] * len(blocks), width or PAGE)
     page = width or PAGE
     room = page if alone else min(page, max(_NARROWEST, _width(inside)))
-    return [*[[Span(line, pen.strong)] for line in folded(pane.title, room)], *inside]
+    return [*[[StyledText(line, pen.strong)] for line in fold(pane.title, room)], *inside]
 
 
-def _beside(blocks: Sequence[Block], joints: Sequence[str], width: int) -> Block:
+def _side_by_side(blocks: Sequence[Block], joints: Sequence[str], width: int) -> Block:
     """The blocks in rows as wide as fits, with the sign of each before it, or above where it does not fit."""
     rows: list[list[Block]] = []
     used = 0
@@ -123,7 +123,7 @@ def _beside(blocks: Sequence[Block], joints: Sequence[str], width: int) -> Block
             rows[-1] += parts
             used += wide
         else:
-            rows.append(parts if wide - _GAP <= width or not joint else [[[Span(joint)], *block]])
+            rows.append(parts if wide - _GAP <= width or not joint else [[[StyledText(joint)], *block]])
             used = wide
     lines: Block = []
     for row in rows:
@@ -133,7 +133,7 @@ def _beside(blocks: Sequence[Block], joints: Sequence[str], width: int) -> Block
             line: Line = []
             for block, wide in zip(row, widths):
                 part = block[k] if k < len(block) else []
-                line += [*part, Span(" " * (wide - _length(part) + _GAP))]
+                line += [*part, StyledText(" " * (wide - _length(part) + _GAP))]
             lines.append(line)
     return lines
 
@@ -144,18 +144,18 @@ def _width(block: Block) -> int:
 
 def _sign(joint: str, block: Block) -> Block:
     """The sign before a block, at half its height."""
-    return [*[[] for _ in range(len(block) // 2)], [Span(joint)]]
+    return [*[[] for _ in range(len(block) // 2)], [StyledText(joint)]]
 
 
 # ---- one grid --------------------------------------------------------------------------------------------
 
 
-class _Table:
+class _TextGrid:
     """How all grids of a pane are set: the widths of its columns and labels, and the signs of its rules."""
 
     def __init__(self, pane: Pane, pen: _Pen) -> None:
         self.pane, self.pen = pane, pen
-        texts = {_joined(text) for grid in pane.grids for text in grid.texts}
+        texts = {_on_one_line(text) for grid in pane.grids for text in grid.texts}
         self.cell = max(map(len, (*texts, *pane.columns.labels)), default=1)
         self.brackets = not pen.colours and any(grid.marked for grid in pane.grids)
         self.corner = "".join([axis.name and f"{axis.name}{arrow}" for axis, arrow in _arrows(pane)])
@@ -167,11 +167,11 @@ class _Table:
         """Ranges of columns that fit beside each other; they end where a block ends, if one fits."""
         first, count = 0, self.pane.columns.count
         while first < count:
-            last = count if width is None else self._fitting(first, width)
+            last = count if width is None else self._panel_end(first, width)
             yield first, last
             first = last
 
-    def _fitting(self, first: int, width: int) -> int:
+    def _panel_end(self, first: int, width: int) -> int:
         room, whole = width - self.label - 2, first
         for column in range(first, self.pane.columns.count):
             room -= len(self._sign(column, first)) + self.cell + 1 + len(self.after)
@@ -184,20 +184,20 @@ class _Table:
     def lines(self, grid: Grid, first: int, last: int) -> Iterator[Line]:
         """The columns from ``first`` to before ``last`` under their labels."""
         rows, columns = self.pane.rows, self.pane.columns
-        head = [self._padded(label) for label in columns.labels[first:last]]
-        yield self._line(f"{self.corner:>{self.label}}  ", [Span(text, self.pen.faint) for text in head], first)
+        head = [self._pad(label) for label in columns.labels[first:last]]
+        yield self._line(f"{self.corner:>{self.label}}  ", [StyledText(text, self.pen.faint) for text in head], first)
         for row in range(rows.count):
             weight = 1 if row == 0 else self._weight(rows, row, 0)
             if weight:
-                yield [Span(self._rule(weight, first, last), self.pen.faint)]
+                yield [StyledText(self._rule(weight, first, last), self.pen.faint)]
             cells = [self._cell(grid, row * columns.count + column) for column in range(first, last)]
             yield self._line(f"{rows.labels[row]:>{self.label}} {'│' if self.pen.colours else '|'}", cells, first)
 
-    def _line(self, label: str, cells: list[Span], first: int) -> Line:
-        line = [Span(label, self.pen.faint)]
+    def _line(self, label: str, cells: list[StyledText], first: int) -> Line:
+        line = [StyledText(label, self.pen.faint)]
         for k, cell in enumerate(cells):
             sign = self._sign(first + k, first)
-            line += [Span(sign, self.pen.faint), cell] if sign else [cell]
+            line += [StyledText(sign, self.pen.faint), cell] if sign else [cell]
         return line
 
     def _rule(self, weight: int, first: int, last: int) -> str:
@@ -218,27 +218,27 @@ class _Table:
         return self.signs[self._weight(self.pane.columns, column, first)]
 
     @staticmethod
-    def _weight(axis: Axis, k: int, first: int) -> int:
+    def _weight(axis: PaneAxis, k: int, first: int) -> int:
         """The weight of the rule before line ``k`` of a panel that starts at line ``first``."""
         return min(axis.rules[k], 2) if first < k < axis.count else 0
 
-    def _cell(self, grid: Grid, k: int) -> Span:
+    def _cell(self, grid: Grid, k: int) -> StyledText:
         tint, marked = grid.tints[k], k in grid.marked
-        written = self._padded(_joined(grid.texts[k]), marked and self.brackets)
+        written = self._pad(_on_one_line(grid.texts[k]), marked and self.brackets)
         if tint == PADDING:
             written = written.replace(" ", "·")
-        return Span(written, self.pen.cell(self.pane.scale, tint, marked))
+        return StyledText(written, self.pen.cell(self.pane.scale, tint, marked))
 
-    def _padded(self, text: str, in_brackets: bool = False) -> str:
+    def _pad(self, text: str, in_brackets: bool = False) -> str:
         """A text with the room around it, which brackets take."""
         return f"{'[' + text:>{self.cell + 1}}]" if in_brackets else f" {text:>{self.cell}}{self.after}"
 
 
-def _joined(text: str) -> str:
+def _on_one_line(text: str) -> str:
     return text.replace("\n", "")
 
 
-def _arrows(pane: Pane) -> Iterator[tuple[Axis, str]]:
+def _arrows(pane: Pane) -> Iterator[tuple[PaneAxis, str]]:
     yield pane.rows, "↓"
     yield pane.columns, "→"
 
@@ -250,16 +250,16 @@ def _legend(legend: Sequence[Meaning], pen: _Pen, width: int) -> Iterator[Line]:
     """What the tints mean that can be seen."""
     for tint, words in legend:
         if tint == PADDING:
-            swatch = [Span("···", pen.faint)]
+            swatch = [StyledText("···", pen.faint)]
         elif not pen.colours:
             continue
         elif tint is None:
-            swatch = [Span(" ", pen.cell("ramp", step)) for step in range(STEPS)]
+            swatch = [StyledText(" ", pen.cell("ramp", step)) for step in range(STEPS)]
         else:
-            swatch = [Span("   ", pen.cell("categories", tint))]
-        for line in folded(words, max(width - _length(swatch) - 1, 1)):
-            yield [*swatch, Span(f" {line}")]
-            swatch = [Span(" " * _length(swatch))]
+            swatch = [StyledText("   ", pen.cell("categories", tint))]
+        for line in fold(words, max(width - _length(swatch) - 1, 1)):
+            yield [*swatch, StyledText(f" {line}")]
+            swatch = [StyledText(" " * _length(swatch))]
 
 
 def _notes(scene: Scene, width: int) -> Iterator[Line]:
@@ -267,4 +267,4 @@ def _notes(scene: Scene, width: int) -> Iterator[Line]:
     if any(grid.path for pane in scene.panes for grid in pane.grids):
         notes.append("The path is drawn in SVG, HTML and TikZ only.")
     for note in notes:
-        yield from [[Span(line)] for line in folded(note, width, "  ")]
+        yield from [[StyledText(line)] for line in fold(note, width, "  ")]

@@ -12,7 +12,7 @@ from ..integers.inttuple import as_shape
 from ..integers.nested import flatten, product
 from ..layout.layout import Layout
 from .panes import Subject
-from .scene import CATEGORIES, HTML_CELLS, PLAIN, Axis, Grid, Pane, Scene
+from .scene import CATEGORIES, HTML_CELLS, PLAIN, Grid, Pane, PaneAxis, Scene
 
 Owner = tuple[int, int]
 """A thread and the number of its value."""
@@ -34,8 +34,8 @@ def threads_scene(subject: Subject, tile: Any, limit: int) -> Scene:
             tile=tile,
         )
     rows, columns = sizes if len(sizes) == 2 else (1, sizes[0])
-    _bounded(rows * columns, limit)
-    _bounded(layout.size, OWNERS)
+    _check_limit(rows * columns, limit)
+    _check_limit(layout.size, OWNERS)
     owners: dict[int, list[Owner]] = {}
     for t, v in cartesian(*[range(n) for n in layout.extents]):
         place = layout(t, v)
@@ -57,8 +57,8 @@ def linear_scene(linear: LinearLayout, limit: int) -> Scene:
             f"{linear} has {len(names)} outputs, and a picture has two sides.", hint="reshape_outs to two", got=linear
         )
     rows, columns = sizes if len(sizes) == 2 else (1, sizes[0])
-    _bounded(rows * columns, limit)
-    _bounded(product(tuple(linear.in_dims.values())), OWNERS)
+    _check_limit(rows * columns, limit)
+    _check_limit(product(tuple(linear.in_dims.values())), OWNERS)
     owners: dict[int, list[Owner]] = {}
     for place, owner in _linear_places(linear):
         owners.setdefault(place[0] * columns + place[1] if len(place) == 2 else place[0], []).append(owner)
@@ -79,7 +79,7 @@ def _linear_places(linear: LinearLayout) -> Iterator[tuple[Sequence[int], Owner]
         yield list(place.values()), (thread, named[values] if values else 0)
 
 
-def _bounded(count: int, limit: int) -> None:
+def _check_limit(count: int, limit: int) -> None:
     if count > limit:
         raise LimitExceeded(
             f"a picture of {count} places is over the limit of {limit}.",
@@ -97,7 +97,7 @@ def _scene(title: str, rows: int, columns: int, owners: dict[int, list[Owner]], 
         texts.append("" if not found else f"T{found[0][0]}{more}" + ("" if single else f"\nV{found[0][1]}"))
         tints.append(found[0][0] % CATEGORIES if found else PLAIN)
         keys.append(found[0][0] if found else -1)
-    axes = [Axis(None, name, tuple(map(str, range(n))), (0,) * (n + 1)) for name, n in zip(names, (rows, columns))]
+    axes = [PaneAxis(None, name, tuple(map(str, range(n))), (0,) * (n + 1)) for name, n in zip(names, (rows, columns))]
     pane = Pane(title, "threads", axes[0], axes[1], [Grid((), texts, tints, keys)])
     more = "+ and a number: so many more threads or values hold the same place."
     return Scene([pane], [], [more] if any(len(found) > 1 for found in owners.values()) else [])

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import groupby, pairwise
 
 from .colours import LIGHT
-from .places import Geometry, arranged, labels, outline
+from .places import Geometry, arrange, labels, outline
 from .scene import PADDING, PLAIN, STEPS, Grid, Pane, Scale, Scene
 
 _HEAD = r"""\documentclass[tikz,border=4pt]{standalone}
@@ -50,7 +50,7 @@ def _name(scale: Scale, tint: int) -> str:
 
 
 def _body(scene: Scene) -> Iterator[str]:
-    arrangement = arranged(scene)
+    arrangement = arrange(scene)
     for pane, grid, place, x, y in arrangement.grids:
         yield rf"\begin{{scope}}[shift={{({x},{y})}}]"
         yield from _grid(pane, grid, place)
@@ -127,7 +127,7 @@ def _line(x: float, y: float, right: float, bottom: float) -> str:
 
 
 def _node(look: str, x: float, y: float, text: str, name: str = "") -> str:
-    return rf"\node{f'[{look}]' if look else ''}{name} at {_point(x, y)} {{{escaped(text)}}};"
+    return rf"\node{f'[{look}]' if look else ''}{name} at {_point(x, y)} {{{escape_latex(text)}}};"
 
 
 _SIGNS = {c: f"\\{c}" for c in "&%$#_"}
@@ -136,6 +136,6 @@ _SIGNS |= {"→": r"$\rightarrow$", "←": r"$\leftarrow$", "↓": r"$\downarrow
 _SIGNS |= {"\u00f7": r"$\div$", "\u00d7": r"$\times$", "≠": r"$\neq$", "≤": r"$\leq$", "≥": r"$\geq$", "…": r"\ldots{}"}
 
 
-def escaped(text: str) -> str:
+def escape_latex(text: str) -> str:
     """The text for LaTeX; letters that its fonts may lack are written as their numbers in Unicode."""
     return "".join([_SIGNS.get(c) or (c if " " <= c <= "~" else f"U+{ord(c):04X}") for c in text])

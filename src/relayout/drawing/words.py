@@ -10,13 +10,13 @@ LONGEST = 400
 _PIECES = re.compile(r"[^\s,]*,?\s*")
 
 
-def titled(text: str) -> str:
+def title_line(text: str) -> str:
     """A text on one line, without what is neither printed nor allowed in XML, and cut where it is long."""
     line = " ".join("".join([c if c.isprintable() else " " for c in text]).split())
     return line if len(line) <= LONGEST else f"{line[: LONGEST - 4]} ..."
 
 
-def folded(text: str, width: int, indent: str = "") -> list[str]:
+def fold(text: str, width: int, indent: str = "") -> list[str]:
     """Lines of at most ``width`` characters, all but the first indented; they end after commas and words that fit."""
     lines: list[str] = []
     line = ""

@@ -10,15 +10,15 @@ from ..ask.rosetta import refusal_reason, rosetta
 from ..errors import LayoutError
 from ..layout.layout import Layout
 from .state import State, bits_of
-from .view import Subject, see
+from .view import PageSubject, picture_of
 
 
 def facts(state: State) -> dict[str, Any]:
     """For every subject of the picture its ledger, its explanation and its notations."""
-    return {"facts": [_facts(subject, state) for subject in see(state).subjects]}
+    return {"facts": [_facts(subject, state) for subject in picture_of(state).subjects]}
 
 
-def _facts(subject: Subject, state: State) -> dict[str, Any]:
+def _facts(subject: PageSubject, state: State) -> dict[str, Any]:
     dtype = state.dtype or None
     return {
         "label": subject.label,
@@ -29,14 +29,14 @@ def _facts(subject: Subject, state: State) -> dict[str, Any]:
     }
 
 
-def _words(subject: Subject, dtype: str | None) -> list[str]:
+def _words(subject: PageSubject, dtype: str | None) -> list[str]:
     try:
         return explain(subject.layout, axes=subject.names or None, dtype=dtype).splitlines()
     except LayoutError as error:
         return [error.message]
 
 
-def _rosetta(subject: Subject, dtype: str | None) -> list[dict[str, Any]]:
+def _rosetta(subject: PageSubject, dtype: str | None) -> list[dict[str, Any]]:
     found = rosetta(subject.layout, dtype=dtype)
     return [_row(name, entry, subject.layout) for name, entry in found.items()]
 

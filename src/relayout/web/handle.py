@@ -11,9 +11,9 @@ from ..format import catalog
 from ..format.format import Format
 from .facts import facts
 from .presets import PRESETS
-from .python import python
-from .state import Blamed, State, example_shape, state_of
-from .view import BINARY, UNARY, see, view
+from .python import python_lines
+from .state import FieldError, State, example_shape, state_of
+from .view import BINARY, UNARY, picture_of, view
 
 _WORDS = {
     "element_bits= or dtype=": "the element type",
@@ -35,16 +35,16 @@ def handle(request: Any) -> dict[str, Any]:
             raise ShapeError(f"{shown(ask)} is not a question.", hint=f"one of {', '.join(_QUESTIONS)}")
         return _QUESTIONS[ask](request)
     except LayoutError as error:
-        return {"error": _told(error)}
+        return {"error": _error_json(error)}
     except (MemoryError, OverflowError, RecursionError, ValueError):
         # Python itself gives up on numbers of more than 4300 digits, and on deep nesting.
         limit = LimitExceeded("this is too large for a picture.", hint="ask about a part of it")
-        return {"error": _told(limit)}
+        return {"error": _error_json(limit)}
 
 
-def _told(error: LayoutError) -> dict[str, Any]:
+def _error_json(error: LayoutError) -> dict[str, Any]:
     field = ""
-    if isinstance(error, Blamed):
+    if isinstance(error, FieldError):
         field, error = error.field, error.error
     hint = error.hint
     for words, said in _WORDS.items():
@@ -85,10 +85,10 @@ def _entry(entry: catalog.Entry) -> dict[str, str]:
 def _copy(request: dict[str, Any]) -> dict[str, Any]:
     state, form = _state(request), request.get("form")
     if form == "python":
-        return {"text": python(state)}
+        return {"text": python_lines(state)}
     if form not in ("text", "svg", "html", "tikz"):
         raise ShapeError(f"there is no form {shown(form)}.", hint="text, svg, html, tikz or python")
-    return {"text": getattr(see(state).drawing, form)()}
+    return {"text": getattr(picture_of(state).drawing, form)()}
 
 
 def _state(request: dict[str, Any]) -> State:

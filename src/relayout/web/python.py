@@ -7,10 +7,10 @@ from typing import Any
 
 from ..layout.layout import Layout
 from .state import State
-from .view import BINARY, UNARY, look, operands, see, shown_by_colour
+from .view import BINARY, UNARY, look_words, operands, picture_of, shown_by_colour
 
 
-def python(state: State) -> str:
+def python_lines(state: State) -> str:
     """Lines that make the picture, and print the verdict or the result."""
     lines = ["import relayout as rl", ""]
     if state.do in UNARY or state.do in BINARY:
@@ -20,7 +20,7 @@ def python(state: State) -> str:
         if state.do in BINARY:
             lines.append(f'rl.draw(rl.{state.do}, a, b).save("picture.svg")')
         return "\n".join(lines) + "\n"
-    subjects = see(state).subjects
+    subjects = picture_of(state).subjects
     texts = [repr(subject.text.strip()) for subject in subjects]
     words = []
     if state.shape or not isinstance(subjects[0].found, Layout):
@@ -31,7 +31,7 @@ def python(state: State) -> str:
         if not shown_by_colour(state):
             texts, words = ["verdict"], []
     extents = subjects[0].layout.extents
-    shown = {"tile": state.tile_sizes} if state.do == "threads" else look(state, extents)
+    shown = {"tile": state.tile_sizes} if state.do == "threads" else look_words(state, extents)
     words += [f"{name}={value!r}" for name, value in shown.items()]
     lines.append(f'rl.draw({", ".join([*texts, *words])}).save("picture.svg")')
     return "\n".join(lines) + "\n"

@@ -23,7 +23,7 @@ from time import monotonic
 from typing import Any
 
 from ..drawing.colours import css
-from ..drawing.html import MODULES, STYLE, filled, in_script
+from ..drawing.html import MODULES, STYLE, fill_template, script_json
 from .handle import handle
 
 BODY_LIMIT = 1 << 16
@@ -58,7 +58,7 @@ def served_files() -> dict[str, tuple[str, bytes]]:
 def _page(template: str, table: dict[str, Any]) -> str:
     """The page with all that its first picture waits for: which scripts there are, and what the fields offer."""
     scripts = [f'<link rel="modulepreload" href="{path}">' for path in table if path.endswith(".js")]
-    return filled(template, {"modules": "\n".join(scripts), "start": in_script(handle({"ask": "start"}))})
+    return fill_template(template, {"modules": "\n".join(scripts), "start": script_json(handle({"ask": "start"}))})
 
 
 class Explorer(ThreadingHTTPServer):

@@ -23,7 +23,7 @@ _EXAMPLE_SIZE = 1024
 """An example shape has at most that many elements, unless one block has more."""
 
 
-class Blamed(LayoutError):
+class FieldError(LayoutError):
     """An error that one field of the page is to blame for."""
 
     def __init__(self, field: str, error: LayoutError) -> None:
@@ -33,14 +33,14 @@ class Blamed(LayoutError):
 
 
 @contextmanager
-def blaming(field: str) -> Iterator[None]:
+def blame_field(field: str) -> Iterator[None]:
     """Errors inside are this field's, unless another is to blame already."""
     try:
         yield
-    except Blamed:
+    except FieldError:
         raise
     except LayoutError as error:
-        raise Blamed(field, error) from error
+        raise FieldError(field, error) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,18 +66,18 @@ class State:
     @property
     def sizes(self) -> tuple[int, ...] | None:
         """The shape that was filled in: ``1,8,8,32`` or ``1x8x8x32``."""
-        with blaming("shape"):
+        with blame_field("shape"):
             return _sizes(self.shape, "a shape")
 
     @property
     def tile_sizes(self) -> tuple[int, ...] | None:
-        with blaming("tile"):
+        with blame_field("tile"):
             return _sizes(self.tile, "the shape of a tile")
 
     @property
     def line(self) -> int | None:
         """How many addresses of the memory are in a line."""
-        with blaming("width"):
+        with blame_field("width"):
             if self.width.strip() and not (re.fullmatch(r"\s*\d{1,4}\s*", self.width) and int(self.width)):
                 raise ShapeError(f"{shown(self.width)} addresses make no line.", hint="a number, as in 32")
             return int(self.width) if self.width.strip() else None
@@ -121,9 +121,9 @@ def state_of(raw: Any) -> State:
 
 def found_in(state: State, field: str) -> Any:
     """What the text of a field writes down."""
-    with blaming("dtype"):
+    with blame_field("dtype"):
         bits_of(state)
-    with blaming(field):
+    with blame_field(field):
         text = getattr(state, field)
         if not text.strip():
             raise ShapeError("nothing is written here yet.", hint="write a layout, or pick one from the catalog")

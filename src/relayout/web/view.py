@@ -16,13 +16,13 @@ from ..drawing.draw import draw
 from ..drawing.drawing import Drawing
 from ..drawing.html import data, figures
 from ..drawing.scene import Scene
-from ..drawing.words import titled
+from ..drawing.words import title_line
 from ..errors import LimitExceeded, NotExpressible, ShapeError, shown
 from ..format.factors import checked_axes
 from ..format.format import Format
 from ..layout.comparison import Comparison
 from ..layout.layout import Layout
-from .state import State, blaming, found_in, notations, shape_for
+from .state import State, blame_field, found_in, notations, shape_for
 
 CELLS = 1 << 14
 """The most cells of a pane on the page."""
@@ -51,7 +51,7 @@ WHOLE_LAYOUTS = ("blocked_product", "raked_product")
 """The operations whose second operand is a layout, never a tiler."""
 
 
-class Subject(NamedTuple):
+class PageSubject(NamedTuple):
     """What stands in a field, or came out of an operation."""
 
     label: str
@@ -62,69 +62,69 @@ class Subject(NamedTuple):
     example: bool = False
 
 
-class Seen(NamedTuple):
+class Picture(NamedTuple):
     """A picture and what it is of."""
 
     drawing: Drawing
-    subjects: list[Subject]
+    subjects: list[PageSubject]
     verdict: Comparison | None = None
     refusal: str = ""
 
 
-def see(state: State) -> Seen:
+def picture_of(state: State) -> Picture:
     """The picture of a state, before anything of it is drawn."""
-    seen = _seen(state)
-    for subject in seen.subjects:
+    picture = _picture(state)
+    for subject in picture.subjects:
         if subject.layout.rank > DIMENSIONS:
             raise LimitExceeded(
                 f"{subject.layout.rank} dimensions are more than the {DIMENSIONS} that are drawn.",
                 hint="nest some of them into one, as in (2,(2,2))",
                 limit=DIMENSIONS,
             )
-    return seen
+    return picture
 
 
-def _seen(state: State) -> Seen:
+def _picture(state: State) -> Picture:
     if state.do in BINARY or state.do in UNARY:
         return _operation(state)
     if state.do == "compare":
         return _comparison(state)
     if state.do == "beside":
         subjects = _subjects(state, "a", "b")
-        return Seen(_drawn(state, subjects), subjects)
+        return Picture(_draw_subjects(state, subjects), subjects)
     if state.do == "threads":
         subjects = _subjects(state, "a")
         sizes = state.tile_sizes
-        with blaming("tile"):
+        with blame_field("tile"):
             if sizes is None:
                 raise ShapeError("a tile has a shape, and none is given.", hint="fill it in, as in 16,16")
-        return Seen(_titled(draw(subjects[0].layout, tile=sizes), subjects), subjects)
+        return Picture(_with_titles(draw(subjects[0].layout, tile=sizes), subjects), subjects)
     if state.do not in ("", "look"):
         raise ShapeError(f"there is nothing called {shown(state.do)} to do.", hint="pick one of the page's buttons")
     subjects = _subjects(state, "a")
-    return Seen(_drawn(state, subjects), subjects)
+    return Picture(_draw_subjects(state, subjects), subjects)
 
 
-def _subjects(state: State, *names: str) -> list[Subject]:
+def _subjects(state: State, *names: str) -> list[PageSubject]:
     """What the fields hold, all for one shape and with their dimensions in one order."""
     found = [found_in(state, name) for name in names]
-    with blaming("axes"):
+    with blame_field("axes"):
         if state.axes or len(found) == 2:
             found = list(aligned(found[0], found[-1], state.axes or None))[: len(found)]
     shape, example = shape_for(state, *found)
     subjects = []
     for name, x in zip(names, found):
-        with blaming("shape" if shape is None or state.shape else name):
+        with blame_field("shape" if shape is None or state.shape else name):
             if shape is None:
                 raise ShapeError("this text says nothing about the shape.", hint="pass shape=(...)")
             made = with_shape(x, shape)
-        with blaming("axes"):
+        with blame_field("axes"):
             axes = checked_axes((x.axes if isinstance(x, Format) else None) or state.axes or None, made.rank)
-        subjects.append(Subject(name.upper(), getattr(state, name), x, made, axes or "", example))
+        subjects.append(PageSubject(name.upper(), getattr(state, name), x, made, axes or "", example))
     return subjects
 
 
-def _drawn(state: State, subjects: list[Subject]) -> Drawing:
+def _draw_subjects(state: State, subjects: list[PageSubject]) -> Drawing:
     """The layouts of the subjects side by side, as the fields say."""
     names = next((subject.names for subject in subjects if subject.names), None)
     extents = subjects[0].layout.extents
@@ -133,11 +133,11 @@ def _drawn(state: State, subjects: list[Subject]) -> Drawing:
         shape=extents,
         axes=names,
         dtype=state.dtype or None,
-        **look(state, extents),
+        **look_words(state, extents),
     )
 
 
-def look(state: State, extents: tuple[int, ...]) -> dict[str, Any]:
+def look_words(state: State, extents: tuple[int, ...]) -> dict[str, Any]:
     """What the fields say about the look; dimensions and coordinates that a layout does not have are left out."""
     chosen = [state.dimension(field) for field in ("rows", "columns")]
     down, across = [None if d is not None and d >= len(extents) else d for d in chosen]
@@ -155,14 +155,14 @@ def look(state: State, extents: tuple[int, ...]) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value is not None and value != ""}
 
 
-def _comparison(state: State) -> Seen:
+def _comparison(state: State) -> Picture:
     subjects = _subjects(state, "a", "b")
     verdict = compare_any(subjects[0].layout, subjects[1].layout)
     if shown_by_colour(state):
-        return Seen(_drawn(state, subjects), subjects, verdict)
+        return Picture(_draw_subjects(state, subjects), subjects, verdict)
     names = subjects[0].names or subjects[1].names or None
-    drawing = draw(verdict, axes=names, **look(state, subjects[0].layout.extents))
-    return Seen(_titled(drawing, subjects), subjects, verdict)
+    drawing = draw(verdict, axes=names, **look_words(state, subjects[0].layout.extents))
+    return Picture(_with_titles(drawing, subjects), subjects, verdict)
 
 
 def shown_by_colour(state: State) -> bool:
@@ -170,12 +170,12 @@ def shown_by_colour(state: State) -> bool:
     return bool(state.color) or state.view not in ("", "logical")
 
 
-def _titled(drawing: Drawing, subjects: list[Subject]) -> Drawing:
-    """The same picture, with the texts of the fields over its panes."""
+def _with_titles(drawing: Drawing, subjects: list[PageSubject]) -> Drawing:
+    """The picture with the texts of the fields over its panes."""
 
     def build(limit: int) -> Scene:
         scene = drawing.scene(limit)
-        panes = [replace(pane, title=titled(subject.text)) for pane, subject in zip(scene.panes, subjects)]
+        panes = [replace(pane, title=title_line(subject.text)) for pane, subject in zip(scene.panes, subjects)]
         return replace(scene, panes=panes)
 
     return Drawing(build)
@@ -185,7 +185,7 @@ def operands(state: State) -> list[Any]:
     """What an operation works on: a layout, and where it takes another the layout or the tiler."""
     found: list[Any] = [_subjects(state, "a")[0].layout]
     if state.do in BINARY:
-        with blaming("b"):
+        with blame_field("b"):
             if not state.b.strip():
                 raise ShapeError(
                     f"{state.do} has a second operand.", hint="a layout, or a tiler as in 2,4 or <2:1, 4:2>"
@@ -194,7 +194,7 @@ def operands(state: State) -> list[Any]:
     return found
 
 
-def _operation(state: State) -> Seen:
+def _operation(state: State) -> Picture:
     found = operands(state)
     subject = _subjects(state, "a")[0]
     operation = {**BINARY, **UNARY}[state.do]
@@ -204,12 +204,12 @@ def _operation(state: State) -> Seen:
         if state.do != "composition":
             raise
         # The function has a picture, though no layout is that function.
-        return Seen(draw(operation, *found), [subject], refusal=refusal.message)
-    made = Subject("result", state.do, result, result)
+        return Picture(draw(operation, *found), [subject], refusal=refusal.message)
+    made = PageSubject("result", state.do, result, result)
     if state.do in BINARY:
-        return Seen(draw(operation, *found), [made, subject])
+        return Picture(draw(operation, *found), [made, subject])
     before = subject.layout
-    return Seen(
+    return Picture(
         Drawing(lambda limit: _arrow(draw(before).scene(limit), draw(result).scene(limit), state.do)), [made, subject]
     )
 
@@ -229,25 +229,25 @@ def _arrow(before: Scene, after: Scene, name: str) -> Scene:
 
 def view(state: State) -> dict[str, Any]:
     """The picture, and what the page shows beside its fields."""
-    seen = see(state)
-    scene = seen.drawing.scene(CELLS)
+    picture = picture_of(state)
+    scene = picture.drawing.scene(CELLS)
     sliders = _sliders(scene, state.fixed) if state.do in LOOKS else []
     places = ",".join([f"{slider['dim']}:{slider['value']}" for slider in sliders])
     if sliders and places != state.at:
         return view(replace(state, at=places))
-    scene = replace(scene, notes=[note for note in scene.notes if note != str(seen.verdict)])
+    scene = replace(scene, notes=[note for note in scene.notes if note != str(picture.verdict)])
     return {
         "figures": figures(scene),
         "data": data(scene),
-        "subjects": [_beside(subject) for subject in seen.subjects],
+        "subjects": [_subject_json(subject) for subject in picture.subjects],
         "notations": {name: notations(getattr(state, name)) for name in ("a", "b")},
-        "verdict": None if seen.verdict is None else _verdict(seen.verdict),
-        "refusal": seen.refusal,
+        "verdict": None if picture.verdict is None else _verdict_json(picture.verdict),
+        "refusal": picture.refusal,
         "sliders": sliders,
     }
 
 
-def _beside(subject: Subject) -> dict[str, Any]:
+def _subject_json(subject: PageSubject) -> dict[str, Any]:
     return {
         "label": subject.label,
         "layout": str(subject.layout),
@@ -257,7 +257,7 @@ def _beside(subject: Subject) -> dict[str, Any]:
     }
 
 
-def _verdict(verdict: Comparison) -> dict[str, Any]:
+def _verdict_json(verdict: Comparison) -> dict[str, Any]:
     where = None if verdict.coordinate is None else list(map(str, verdict.coordinate))
     return {"same": bool(verdict), "words": str(verdict), "coordinate": where}
 
@@ -270,9 +270,9 @@ def _sliders(scene: Scene, fixed: dict[int, int]) -> list[dict[str, Any]]:
         extents = pane.layout.extents
         still = [d for d, n in enumerate(extents) if n > 1 and d not in (pane.rows.dim, pane.columns.dim)]
         if any(len({grid.fixed[d] for grid in pane.grids}) < extents[d] for d in still):
-            return [_slider(d, pane.names[d], extents[d], fixed.get(d, 0)) for d in still]
+            return [_slider_json(d, pane.names[d], extents[d], fixed.get(d, 0)) for d in still]
     return []
 
 
-def _slider(dim: int, name: str, extent: int, place: int) -> dict[str, Any]:
+def _slider_json(dim: int, name: str, extent: int, place: int) -> dict[str, Any]:
     return {"dim": dim, "name": name, "extent": str(extent), "value": str(place if place < extent else 0)}

@@ -245,7 +245,7 @@ def _decided(
     # Only its shape and strides are looked at: one byte stands for memory of any size, on the host or a device.
     byte = np.empty(1, np.uint8)
     sample = Memory(np.lib.stride_tricks.as_strided(byte, (size,), (1,)), means.element)
-    view = new_tensor()._set((sample,), layout, means, None, None)._strided()
+    view = new_tensor()._set((sample,), layout, means, None, None)._as_strided()
     strided = None
     if view is not None and fmt is None and not layout.windowed:
         start = address_of(view) - address_of(sample.bytes) if view.size else 0

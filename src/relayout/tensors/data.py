@@ -30,7 +30,7 @@ class TensorData:
     def stored(self: Tensor) -> NDArray[Any]:
         """The stored values in logical order; over the same memory where strides can say so, else a copy."""
         check_shape(self.shape)
-        strided = self._strided()
+        strided = self._as_strided()
         return gather(self._memories, self.layout, self._table) if strided is None else strided
 
     def numpy(self: Tensor) -> NDArray[Any]:
@@ -38,7 +38,7 @@ class TensorData:
         stored = self.stored()
         return stored if isinstance(self.interface, Plain) else self.interface.decode(stored)
 
-    def _strided(self: Tensor) -> NDArray[Any] | None:
+    def _as_strided(self: Tensor) -> NDArray[Any] | None:
         """A numpy array over the same memory, if there is one; it cannot be written where elements coincide."""
         import numpy as np
 
@@ -177,13 +177,13 @@ class TensorData:
     def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         import numpy as np
 
-        if copy is False and (self._strided() is None or not isinstance(self.interface, Plain)):
+        if copy is False and (self._as_strided() is None or not isinstance(self.interface, Plain)):
             raise ValueError("the values have no strides in memory, so they cannot be had without a copy")
         return np.array(self.numpy(), dtype=dtype, copy=copy)
 
     def __dlpack__(self: Tensor, **words: Any) -> Any:
         """The memory for other libraries; refused where they could not read it as it is."""
-        array = self._strided()
+        array = self._as_strided()
         if array is None or not isinstance(self.interface, Plain):
             raise NotExpressible(
                 f"{self.layout} has no strides that DLPack could say, or its values are quantised.",

@@ -6,16 +6,17 @@
 #include <utility>
 #include <vector>
 
+#include "bindings/buffer.h"
 #include "general/program.h"
-#include "bindings/module.h"
 
 namespace {
 
-using relayout::Int;
 using namespace relayout::general;
+using relayout::Dim;
+using relayout::Int;
+using relayout::Loop;
+using relayout::Pair;
 using Numbers = nb::ndarray<const Int, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
-constexpr Int small = 1 << 16;  // bytes that are copied before another thread would get its turn
 
 Int integer(nb::handle x) {
     if (!PyLong_Check(x.ptr())) throw nb::type_error("expected an integer");
@@ -57,7 +58,7 @@ Side side(nb::handle swizzle, nb::handle block) {
     return made;
 }
 
-void create(General *self, int bits, nb::handle source, nb::handle target, nb::handle dims, nb::handle source_swizzle,
+void create(GeneralProgram *self, int bits, nb::handle source, nb::handle target, nb::handle dims, nb::handle source_swizzle,
             nb::handle target_swizzle, nb::handle source_block, nb::handle target_block) {
     std::vector<Dim> made;
     std::vector<std::vector<Pair>> tables;
@@ -77,38 +78,26 @@ void create(General *self, int bits, nb::handle source, nb::handle target, nb::h
             }
         }
     }
-    new (self) General(bits, {integer(source), integer(target)}, std::move(made), std::move(tables),
+    new (self) GeneralProgram(bits, {integer(source), integer(target)}, std::move(made), std::move(tables),
                        {side(source_swizzle, source_block), side(target_swizzle, target_block)});
 }
 
-// The memory of a Python object, held as long as this.
-class Buffer {
-public:
-    Buffer(nb::handle object, bool writable) {
-        if (PyObject_GetBuffer(object.ptr(), &view, writable ? PyBUF_WRITABLE : PyBUF_SIMPLE) == 0) return;
+using Buffers = std::deque<BufferView>;
+
+Buffers buffers_of(nb::handle objects, bool writable) {
+    Buffers buffers;
+    for (nb::handle object : objects) {
+        buffers.emplace_back(object.ptr(), writable, PyBUF_SIMPLE);
+        if (buffers.back().held()) continue;
         if (PyErr_ExceptionMatches(PyExc_TypeError)) throw nb::python_error();
         PyErr_Clear();
         throw nb::buffer_error(writable ? "the target is not contiguous, or cannot be written"
                                         : "the source is not contiguous");
     }
-    Buffer(const Buffer &) = delete;
-    Buffer &operator=(const Buffer &) = delete;
-    ~Buffer() { PyBuffer_Release(&view); }
-
-    std::uintptr_t address() const { return reinterpret_cast<std::uintptr_t>(view.buf); }
-    Int bytes() const { return view.len; }
-
-private:
-    Py_buffer view;
-};
-
-using Buffers = std::deque<Buffer>;
-
-Buffers buffers_of(nb::handle objects, bool writable) {
-    Buffers found;
-    for (nb::handle object : objects) found.emplace_back(object, writable);
-    return found;
+    return buffers;
 }
+
+std::uintptr_t address(const BufferView &view) { return reinterpret_cast<std::uintptr_t>(view.data()); }
 
 // Bytes of one side that may be used.
 struct Extent {
@@ -116,22 +105,22 @@ struct Extent {
     int side;
 };
 
-bool inside(const General &general, int s, Int room) {
+bool inside(const GeneralProgram &general, int s, Int room) {
     if (general.high(s) <= room) return true;
     nb::gil_scoped_release release;
     return general.end(s) <= room;
 }
 
 // Where the elements of a side are; every offset is proven to be inside, and what is used is added to `extents`.
-Memory memory(const General &general, int s, const Buffers &buffers, nb::handle table, std::vector<Extent> &extents) {
+Memory locate(const GeneralProgram &general, int s, const Buffers &buffers, nb::handle table, std::vector<Extent> &extents) {
     Memory made;
     const Int bits = general.bits(), block = general.side(s).block;
     if (!block) {
         if (!table.is_none()) throw nb::value_error("a table is given, and no size of blocks was");
         if (buffers.size() != 1) throw nb::value_error("elements without a table are in one buffer");
-        const Int room = buffers[0].bytes() * 8 / bits;
+        const Int room = buffers[0].size() * 8 / bits;
         if (!inside(general, s, room)) throw nb::index_error("an element is outside its buffer");
-        made.address = buffers[0].address();
+        made.address = address(buffers[0]);
         const Int high = std::min(general.high(s), room);
         extents.push_back({made.address + std::uintptr_t(general.low(s) * bits / 8),
                            made.address + std::uintptr_t((high * bits + 7) / 8), s});
@@ -144,12 +133,12 @@ Memory memory(const General &general, int s, const Buffers &buffers, nb::handle 
     made.blocks.reserve(entries.size());
     for (const auto &[buffer, start] : entries) {
         if (buffer < 0 || std::size_t(buffer) >= buffers.size()) throw nb::index_error("a block is in no buffer");
-        const Buffer &held = buffers[std::size_t(buffer)];
-        const Int room = held.bytes() * 8 / bits;
+        const BufferView &held = buffers[std::size_t(buffer)];
+        const Int room = held.size() * 8 / bits;
         if (start < 0 || block > room || start > room - block) throw nb::index_error("a block is outside its buffer");
-        made.blocks.push_back({held.address() + std::uintptr_t(start * bits / 8), int(start * bits % 8)});
+        made.blocks.push_back({address(held) + std::uintptr_t(start * bits / 8), int(start * bits % 8)});
         extents.push_back({made.blocks.back().address,
-                           held.address() + std::uintptr_t(((start + block) * bits + 7) / 8), s});
+                           address(held) + std::uintptr_t(((start + block) * bits + 7) / 8), s});
     }
     return made;
 }
@@ -164,15 +153,15 @@ bool apart(std::vector<Extent> extents) {
     return true;
 }
 
-bool call(const General &general, nb::handle x, nb::handle out, nb::handle x_table, nb::handle out_table, int threads) {
+bool call(const GeneralProgram &general, nb::handle x, nb::handle out, nb::handle x_table, nb::handle out_table, int threads) {
     if (threads < 1) throw nb::value_error("at least one thread copies");
     const Buffers source = buffers_of(x, false), target = buffers_of(out, true);
     if (!general.count()) return true;
     std::vector<Extent> extents;
-    const std::array<Memory, 2> memories{memory(general, 0, source, x_table, extents),
-                                         memory(general, 1, target, out_table, extents)};
+    const std::array<Memory, 2> memories{locate(general, 0, source, x_table, extents),
+                                         locate(general, 1, target, out_table, extents)};
     if (!apart(std::move(extents))) return false;
-    if (general.count() / 8 * general.bits() <= small) {
+    if (general.count() / 8 * general.bits() < release_gil_from) {
         general.run(memories, 1);
     } else {
         nb::gil_scoped_release release;
@@ -184,7 +173,7 @@ bool call(const General &general, nb::handle x, nb::handle out, nb::handle x_tab
 }  // namespace
 
 void bind_general(nb::module_ &m) {
-    nb::class_<General>(m, "GeneralProgram",
+    nb::class_<GeneralProgram>(m, "GeneralProgram",
                         "A copy between two sets of offsets: all combinations of one box of each dimension.")
         .def("__init__", &create, nb::arg("bits"), nb::arg("source"), nb::arg("target"), nb::arg("dims"),
              nb::arg("source_swizzle").none(), nb::arg("target_swizzle").none(), nb::arg("source_block").none(),

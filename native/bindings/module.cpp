@@ -6,6 +6,8 @@ NB_MODULE(_native, m) {
     bind_offsets(m);
     bind_nested(m);
     bind_general(m);
-    bind_repack(m);
+    bind_tiled(m);
+    bind_callable(m);
+    bind_memory(m);
     bind_convert(m);
 }

@@ -7,6 +7,6 @@ namespace relayout {
 using Byte = unsigned char;
 using Int = std::int64_t;
 
-constexpr Int line = 64;  // bytes of a line of the cache
+constexpr Int cache_line = 64;  // bytes
 
 }  // namespace relayout

@@ -29,10 +29,9 @@ Isa chosen_isa() {
     const Isa best = best_isa();
     const char *name = std::getenv("RELAYOUT_ISA");
     if (!name) return best;
-    const Isa wanted = !std::strcmp(name, "baseline") ? Isa::baseline
-                       : !std::strcmp(name, "avx2")   ? Isa::avx2
-                                                      : best;
-    return wanted < best ? wanted : best;
+    for (int k = 0; k < int(best); ++k)
+        if (!std::strcmp(name, isa_names[k])) return Isa(k);
+    return best;
 }
 
 }  // namespace

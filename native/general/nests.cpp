@@ -4,16 +4,12 @@
 #include <utility>
 
 #include "general/tiles.h"
+#include "general/tuning.h"
 
 namespace relayout::general {
 namespace {
 
-constexpr Int tile_most = 8192;    // The most elements, or parts of longer runs, in a tile,
-constexpr Int tile_enough = 1024;  // and how many make up for the start of a tile.
-constexpr Int table_most = 4096;
-constexpr Int nests_most = 1 << 16;
-constexpr Int run_most = 1 << 15;  // bytes
-constexpr Int line_bits = 512;
+constexpr Int cache_line_bits = 8 * cache_line;
 
 Int checked(Int v) {
     if (v <= -limit || v >= limit) throw std::invalid_argument("a number is too large for an offset in memory");
@@ -28,64 +24,47 @@ Int product(Int a, Int b) {
     return a ? checked(a * b) : 0;
 }
 
-Range only(Int v) { return {checked(v), v, std::abs(v)}; }
+OffsetRange only(Int v) { return {checked(v), v, std::abs(v)}; }
 
-Range added(const Range &a, const Range &b) {
+OffsetRange added(const OffsetRange &a, const OffsetRange &b) {
     return {sum(a.low, b.low), sum(a.high, b.high), sum(a.absolute, b.absolute)};
 }
 
-Range joined(const Range &a, const Range &b) {
+OffsetRange joined(const OffsetRange &a, const OffsetRange &b) {
     return {std::min(a.low, b.low), std::max(a.high, b.high), std::max(a.absolute, b.absolute)};
 }
 
-Range range(const Box &box, int side) {
-    Range found = only(box.offset[side]);
-    for (const Loop &loop : box.loops) found = added(found, range(loop, side));
+OffsetRange box_range(const Box &box, int side) {
+    OffsetRange found = only(box.offset[side]);
+    for (const Loop &loop : box.loops) found = added(found, loop_range(loop, side));
     return found;
 }
 
-void sort_by(int side, std::vector<Loop> &loops) {
-    std::stable_sort(loops.begin(), loops.end(), [side](const Loop &a, const Loop &b) {
-        return std::abs(a.step[side]) > std::abs(b.step[side]);
-    });
-}
-
-// Puts the loops in the order of the target, all going up in it, and merges those that step as one. For their order
-// tables count as loops of their first step.
+// Merges the inner loops in the order of the target, all going up in it. For their order tables count as loops of their
+// first step.
 void arrange(Nest &nest) {
-    std::vector<Loop> loops;
-    for (Loop loop : nest.inner) {
-        if (loop.count == 1) {
-            nest.start = nest.start + loop.at(0);
-            continue;
-        }
+    Box box{nest.start, std::move(nest.inner)};
+    for (Loop &loop : box.loops) {
+        if (loop.count == 1) continue;
         if (loop.table) {
             loop.step = loop.table[1] - loop.table[0];
-        } else if (std::make_pair(loop.step[1], loop.step[0]) < std::make_pair(Int(0), Int(0))) {
-            nest.start = nest.start + loop.at(loop.count - 1);
+        } else if (std::make_pair(loop.step.target, loop.step.source) < std::make_pair(Int(0), Int(0))) {
+            box.offset = box.offset + loop.at(loop.count - 1);
             loop.step = -1 * loop.step;
         }
-        loops.push_back(loop);
     }
-    sort_by(0, loops);
-    sort_by(1, loops);
-    nest.inner.clear();
-    for (const Loop &loop : loops) {
-        Loop *last = nest.inner.empty() ? nullptr : &nest.inner.back();
-        if (last && !last->table && !loop.table && last->step == loop.count * loop.step)
-            *last = {last->count * loop.count, loop.step};
-        else
-            nest.inner.push_back(loop);
-    }
+    box = merge_loops(std::move(box));
+    nest.start = box.offset;
+    nest.inner = std::move(box.loops);
 }
 
 // Puts the loops of a tile in the order of side `wide`, which is wider apart. Where another loop is the fastest on the
 // other side, that one goes around few steps at a time, so that both sides go on from line to line.
 void arrange_tile(std::vector<Loop> &loops, int wide) {
     if (loops.size() < 2) return;
-    sort_by(1 - wide, loops);
+    sort_loops(loops, 1 - wide);
     const Loop other = loops.back();
-    sort_by(wide, loops);
+    sort_loops(loops, wide);
     const Loop fastest = loops.back();
     if (fastest.table || fastest.step == other.step) return;
     const auto same = [&](const Loop &loop) { return loop.step == other.step; };
@@ -106,10 +85,10 @@ Int whole_periods(const Loop &loop, int side, Int period) {
 }
 
 // How many steps of each loop make a tile.
-class Choice {
+class TileChoice {
 public:
-    Choice(const std::vector<Loop> &nest, const Sides &sides, int element_bits)
-        : steps(nest.size(), 1), run(nest.size()), loops(nest), bits(element_bits), together(line_bits / element_bits) {
+    TileChoice(const std::vector<Loop> &nest, const Sides &sides, int element_bits)
+        : steps(nest.size(), 1), run(nest.size()), loops(nest), bits(element_bits), together(cache_line_bits / element_bits) {
         for (std::size_t k = 0; k < loops.size(); ++k)
             if (!loops[k].table && loops[k].step == Pair{1, 1}) run = k;
         for (const Side &side : sides) {
@@ -126,7 +105,7 @@ public:
         std::vector<Int> wanted = steps;
         for (std::size_t k = 0; k < loops.size(); ++k)
             wanted[k] = std::max(wanted[k], whole_periods(loops[k], side, period));
-        if (cost(wanted) > tile_most) return false;
+        if (cost(wanted) > max_tile_pieces) return false;
         steps = std::move(wanted);
         return true;
     }
@@ -135,14 +114,14 @@ public:
     void grow() {
         for (std::size_t k = loops.size(); k-- > 0;)
             if (loops[k].table) grow(k, loops[k].count);
-        if (run < loops.size()) grow(run, run_most * 8 / bits);
+        if (run < loops.size()) grow(run, max_run_bytes * 8 / bits);
         for (const int side : {1, 0})
             for (std::size_t k = loops.size(); k-- > 0;) {
                 const Int step = std::abs(loops[k].step[side]) * bits;
-                if (step && step < line_bits) grow(k, line_bits / step);
+                if (step && step < cache_line_bits) grow(k, cache_line_bits / step);
             }
-        for (std::size_t k = loops.size(); k-- > 0 && cost(steps) < tile_enough;)
-            grow(k, steps[k] * ceil_div(tile_enough, cost(steps)));
+        for (std::size_t k = loops.size(); k-- > 0 && cost(steps) < min_tile_pieces;)
+            grow(k, steps[k] * ceil_div(min_tile_pieces, cost(steps)));
     }
 
 private:
@@ -154,7 +133,7 @@ private:
         Int all = 1;
         for (std::size_t k = 0; k < loops.size(); ++k) {
             const Int one = k == run ? ceil_div(wanted[k], together) : wanted[k];
-            if (one > tile_most / all) return tile_most + 1;
+            if (one > max_tile_pieces / all) return max_tile_pieces + 1;
             all *= one;
         }
         return all;
@@ -163,7 +142,7 @@ private:
     bool take(std::size_t k, Int count) {
         std::vector<Int> wanted = steps;
         wanted[k] = count;
-        if (cost(wanted) > tile_most) return false;
+        if (cost(wanted) > max_tile_pieces) return false;
         steps = std::move(wanted);
         return true;
     }
@@ -195,7 +174,7 @@ Int common_divisor(Int number, const std::vector<Loop> &loops, int side) {
 void divide(Nest &nest, const Sides &sides, int bits, std::vector<Nest> &todo) {
     arrange(nest);
     std::vector<Loop> loops = std::move(nest.inner);
-    Choice choice(loops, sides, bits);
+    TileChoice choice(loops, sides, bits);
     for (const int side : {1, 0})
         nest.folded[side] = !sides[side].swizzle.bits || choice.fold(side, sides[side].swizzle.period());
     choice.grow();
@@ -225,7 +204,7 @@ void divide(Nest &nest, const Sides &sides, int bits, std::vector<Nest> &todo) {
     }
     const int wide = spans[0] > spans[1] ? 0 : 1;
     arrange_tile(nest.inner, wide);
-    sort_by(wide, nest.outer);
+    sort_loops(nest.outer, wide);
     for (const int side : {0, 1}) {
         Int border = sides[side].block;
         if (!nest.folded[side]) border = std::gcd(border, sides[side].swizzle.grain());
@@ -235,21 +214,21 @@ void divide(Nest &nest, const Sides &sides, int bits, std::vector<Nest> &todo) {
 
 }  // namespace
 
-Range range(const Loop &loop, int side) {
+OffsetRange loop_range(const Loop &loop, int side) {
     if (!loop.table) {
         const Int far = product(loop.count - 1, loop.step[side]);
         return {std::min<Int>(far, 0), std::max<Int>(far, 0), std::abs(far)};
     }
-    Range found = only(loop.table[0][side]);
+    OffsetRange found = only(loop.table[0][side]);
     for (Int i = 1; i < loop.count; ++i) found = joined(found, only(loop.table[i][side]));
     return found;
 }
 
-Range range(Int start, const std::vector<Dim> &dims, int side) {
-    Range found = only(start);
+OffsetRange dims_range(Int start, const std::vector<Dim> &dims, int side) {
+    OffsetRange found = only(start);
     for (const Dim &dim : dims) {
-        Range widest = range(dim[0], side);
-        for (const Box &box : dim) widest = joined(widest, range(box, side));
+        OffsetRange widest = box_range(dim[0], side);
+        for (const Box &box : dim) widest = joined(widest, box_range(box, side));
         found = added(found, widest);
     }
     return found;
@@ -272,18 +251,18 @@ Int count_elements(const std::vector<Dim> &dims) {
     return all;
 }
 
-Dim divided(const Dim &dim) {
+Dim split_tables(const Dim &dim) {
     Dim found;
     for (const Box &box : dim) {
         const auto none = [](const Loop &loop) { return loop.count == 0; };
         if (std::any_of(box.loops.begin(), box.loops.end(), none)) continue;
         found.push_back(box);
         for (std::size_t k = 0; k < box.loops.size(); ++k)
-            while (found.back().loops[k].table && found.back().loops[k].count > table_most) {
+            while (found.back().loops[k].table && found.back().loops[k].count > max_table_entries) {
                 Box rest = found.back();
-                rest.loops[k].table += table_most;
-                rest.loops[k].count -= table_most;
-                found.back().loops[k].count = table_most;
+                rest.loops[k].table += max_table_entries;
+                rest.loops[k].count -= max_table_entries;
+                found.back().loops[k].count = max_table_entries;
                 found.push_back(std::move(rest));
             }
     }
@@ -294,19 +273,13 @@ std::vector<Nest> make_nests(Pair start, const std::vector<Dim> &dims, const Sid
     Int combinations = 1;
     for (const Dim &dim : dims) {
         combinations *= Int(dim.size());
-        if (combinations > nests_most) throw std::invalid_argument("the dimensions fall into too many boxes");
+        if (combinations > max_combinations) throw std::invalid_argument("the dimensions fall into too many boxes");
     }
     std::vector<Nest> found, todo;
-    for (Int number = 0; number < combinations; ++number) {
+    for_each_combination(dims, {start, {}}, [&](const Box &box) {
         Nest whole{};
-        whole.start = start;
-        Int rest = number;
-        for (const Dim &dim : dims) {
-            const Box &box = dim[std::size_t(rest % Int(dim.size()))];
-            rest /= Int(dim.size());
-            whole.start = whole.start + box.offset;
-            whole.inner.insert(whole.inner.end(), box.loops.begin(), box.loops.end());
-        }
+        whole.start = box.offset;
+        whole.inner = box.loops;
         todo.push_back(std::move(whole));
         while (!todo.empty()) {
             Nest nest = std::move(todo.back());
@@ -314,7 +287,7 @@ std::vector<Nest> make_nests(Pair start, const std::vector<Dim> &dims, const Sid
             divide(nest, sides, bits, todo);
             found.push_back(std::move(nest));
         }
-    }
+    });
     std::stable_sort(found.begin(), found.end(), [](const Nest &a, const Nest &b) { return a.tiles > b.tiles; });
     Int before = 0;
     for (Nest &nest : found) {

@@ -8,14 +8,10 @@
 #include <utility>
 
 #include "common/thread_pool.h"
+#include "general/tuning.h"
 
 namespace relayout::general {
 namespace {
-
-constexpr Int prefetched_from = 1 << 20;  // bytes; less is in the cache soon
-constexpr Int kept_most = 1 << 14;        // The most pieces of tiles that are kept for the next copy.
-constexpr Int thread_bytes = 1 << 17;     // A thread for less does not make up for waking it.
-constexpr Int strip = 128;                // How many pieces are copied or looked up at once.
 
 // Calls f(base, next) for the tiles of a nest from `begin` to before `end`: the sum of the offsets of the outer loops,
 // and that of the tile after it, if there is one.
@@ -86,7 +82,7 @@ public:
         return room;
     }
 
-    // Asks for lines of the next tile, as many in all as `done` of the pieces.
+    // Prefetches lines of the next tile, as many in all as `done` of the pieces.
     template <int write>
     void prefetch(Int done) {
         if (block) return;
@@ -106,10 +102,10 @@ private:
 };
 
 void copy_tile(const Tile &tile, Pieces source, Pieces target) {
-    Int rooms[2][strip];
+    Int rooms[2][pieces_at_once];
     for (std::size_t k = 0; k < std::size(copies); ++k)
         for (Int begin = tile.first[k], count; begin < tile.first[k + 1]; begin += count) {
-            count = std::min(tile.first[k + 1] - begin, strip);
+            count = std::min(tile.first[k + 1] - begin, pieces_at_once);
             source.prefetch<0>(begin + count);
             target.prefetch<1>(begin + count);
             copies[k](source.origin, target.origin, source.at(begin, count, rooms[0]),
@@ -124,7 +120,7 @@ struct BitPlace {
 
     BitPlace(const Side &side, bool folded, int bits, const Memory &memory, Int v) {
         if (!folded) v = side.swizzle(v);
-        const Block block = side.block ? memory.blocks[std::size_t(v / side.block)] : Block{memory.address, 0};
+        const BlockStart block = side.block ? memory.blocks[std::size_t(v / side.block)] : BlockStart{memory.address, 0};
         const Int place = (side.block ? v % side.block : v) * bits + block.bit;
         byte = reinterpret_cast<Byte *>(block.address + std::uintptr_t(place / 8));
         bit = int(place % 8);
@@ -155,10 +151,10 @@ void copy_bits(BitPlace source, BitPlace target, Int count) {
 }
 
 // Copies single elements that cross no byte.
-void copy_singles(const std::vector<Run> &runs, const Pair &base, int bits, std::uintptr_t source,
+void copy_singles(const std::vector<ElementRun> &runs, const Pair &base, int bits, std::uintptr_t source,
                   std::uintptr_t target) {
     const unsigned all = (1u << bits) - 1;
-    for (const Run &run : runs) {
+    for (const ElementRun &run : runs) {
         const Int from = (base[0] + run.at[0]) * bits, to = (base[1] + run.at[1]) * bits;
         const unsigned value = *reinterpret_cast<const Byte *>(source + std::uintptr_t(from / 8));
         Byte &byte = *reinterpret_cast<Byte *>(target + std::uintptr_t(to / 8));
@@ -181,14 +177,14 @@ void check(int bits, const Sides &sides) {
 
 }  // namespace
 
-General::General(int bits, Pair start, std::vector<Dim> dims, std::vector<std::vector<Pair>> tables, const Sides &sides)
+GeneralProgram::GeneralProgram(int bits, Pair start, std::vector<Dim> dims, std::vector<std::vector<Pair>> tables, const Sides &sides)
     : bits_(bits), tables_(std::move(tables)), sides_(sides), count_(count_elements(dims)) {
     check(bits, sides);
     for (std::atomic<Int> &end : ends_) end = -1;
     if (!count_) return;
-    for (Dim &dim : dims) dim = divided(dim);
+    for (Dim &dim : dims) dim = split_tables(dim);
     for (const int side : {0, 1}) {
-        const Range reached = range(start[side], dims, side);
+        const OffsetRange reached = dims_range(start[side], dims, side);
         if (reached.low < 0) throw std::invalid_argument("an offset is below 0");
         low_[side] = reached.low;
         high_[side] = reached.high + 1;
@@ -197,37 +193,37 @@ General::General(int bits, Pair start, std::vector<Dim> dims, std::vector<std::v
         if (!moves) swizzle.bits = 0;
     }
     nests_ = make_nests(start, dims, sides_, bits_);
-    prefetched_ = count_ / 8 * bits_ >= prefetched_from;
+    prefetched_ = count_ / 8 * bits_ >= prefetch_from;
     Int kept = 0;
     for (Nest &nest : nests_) {
-        if (kept > kept_most) break;
+        if (kept > max_kept_pieces) break;
         nest.tile = std::make_shared<Tile>(make_tile(nest, sides_, bits_, true, prefetched_));
         kept += Int(nest.tile->pieces[0].size() + nest.tile->runs.size());
     }
 }
 
-Int General::low(int side) const {
+Int GeneralProgram::low(int side) const {
     const Swizzle &swizzle = sides_[side].swizzle;
     return swizzle.bits ? low_[side] / swizzle.period() * swizzle.period() : low_[side];
 }
 
-Int General::high(int side) const {
+Int GeneralProgram::high(int side) const {
     const Swizzle &swizzle = sides_[side].swizzle;
     return swizzle.bits ? ceil_div(high_[side], swizzle.period()) * swizzle.period() : high_[side];
 }
 
-Int General::end(int side) const {
+Int GeneralProgram::end(int side) const {
     Int found = ends_[side].load(std::memory_order_relaxed);
     if (found >= 0) return found;
     for (const Nest &nest : nests_) {
-        const std::vector<Run> runs = make_runs(nest, sides_);
+        const std::vector<ElementRun> runs = make_runs(nest, sides_);
         Int most = std::numeric_limits<Int>::min();
         if (nest.folded[side]) {
-            for (const Run &run : runs) most = std::max(most, run.at[side] + run.length);
-            for (const Loop &loop : nest.outer) most += range(loop, side).high;
+            for (const ElementRun &run : runs) most = std::max(most, run.at[side] + run.length);
+            for (const Loop &loop : nest.outer) most += loop_range(loop, side).high;
         } else {
             each_tile(nest, 0, nest.tiles, [&](const Pair &base, const Pair &) {
-                for (const Run &run : runs)
+                for (const ElementRun &run : runs)
                     most = std::max(most, sides_[side].swizzle(base[side] + run.at[side]) + run.length);
             });
         }
@@ -237,14 +233,14 @@ Int General::end(int side) const {
     return found;
 }
 
-void General::run(const std::array<Memory, 2> &memories, int threads) const {
+void GeneralProgram::run(const std::array<Memory, 2> &memories, int threads) const {
     bool in_bytes = true;
     for (const Memory &memory : memories)
-        for (const Block &block : memory.blocks) in_bytes = in_bytes && block.bit == 0;
+        for (const BlockStart &block : memory.blocks) in_bytes = in_bytes && block.bit == 0;
     // Elements that share bytes are written one after the other.
     const auto apart = [&](const Nest &nest) { return in_bytes && nest.tile && nest.tile->in_bytes; };
     if (bits_ < 8 && !std::all_of(nests_.begin(), nests_.end(), apart)) threads = 1;
-    threads = int(std::min<Int>(threads, 1 + count_ / 8 * bits_ / thread_bytes));
+    threads = int(std::min<Int>(threads, 1 + count_ / 8 * bits_ / bytes_per_thread));
     const Int tiles = nests_.empty() ? 0 : nests_.back().first + nests_.back().tiles;
     std::atomic<bool> failed{false};
     parallel(threads, tiles, [&](Int begin, Int end) {
@@ -258,8 +254,8 @@ void General::run(const std::array<Memory, 2> &memories, int threads) const {
 }
 
 // Copies the tiles from `begin` to before `end`.
-void General::copy(const std::array<Memory, 2> &memories, bool in_bytes, Int begin, Int end) const {
-    const auto alone = [](const Run &run) { return run.length == 1; };
+void GeneralProgram::copy(const std::array<Memory, 2> &memories, bool in_bytes, Int begin, Int end) const {
+    const auto alone = [](const ElementRun &run) { return run.length == 1; };
     const auto after = [](Int number, const Nest &nest) { return number < nest.first; };
     auto nest = std::upper_bound(nests_.begin(), nests_.end(), begin, after) - 1;
     for (Int last; begin < end; begin = last, ++nest) {
@@ -276,7 +272,7 @@ void General::copy(const std::array<Memory, 2> &memories, bool in_bytes, Int beg
             };
             if (tile.in_bytes) return copy_tile(tile, pieces(0), pieces(1));
             if (singles) return copy_singles(tile.runs, base, bits_, memories[0].address, memories[1].address);
-            for (const Run &run : tile.runs) {
+            for (const ElementRun &run : tile.runs) {
                 const auto place = [&](int s) {
                     return BitPlace(sides_[s], nest->folded[s], bits_, memories[s], base[s] + run.at[s]);
                 };

@@ -10,7 +10,7 @@
 namespace relayout::general {
 
 // Where a block begins.
-struct Block {
+struct BlockStart {
     std::uintptr_t address;
     int bit;
 };
@@ -18,14 +18,14 @@ struct Block {
 // Where the elements of one side are in memory: in one piece, or one block after the other.
 struct Memory {
     std::uintptr_t address = 0;
-    std::vector<Block> blocks;
+    std::vector<BlockStart> blocks;
 };
 
 // A copy between any two sets of offsets: all combinations of one box of each dimension.
-class General {
+class GeneralProgram {
 public:
     // `tables` holds the tables of the loops. Throws std::invalid_argument for numbers beyond the limits.
-    General(int bits, Pair start, std::vector<Dim> dims, std::vector<std::vector<Pair>> tables, const Sides &sides);
+    GeneralProgram(int bits, Pair start, std::vector<Dim> dims, std::vector<std::vector<Pair>> tables, const Sides &sides);
 
     int bits() const { return bits_; }
     Int count() const { return count_; }

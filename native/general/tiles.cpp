@@ -12,7 +12,7 @@ constexpr std::size_t largest = 6;  // The logarithm of the bytes of the largest
 Int floor_mod(Int a, Int b) { return (a % b + b) % b; }
 
 // Whether all runs of all tiles are whole bytes; wider elements always are.
-bool whole_bytes(const Nest &nest, const std::vector<Run> &runs, int bits) {
+bool whole_bytes(const Nest &nest, const std::vector<ElementRun> &runs, int bits) {
     if (bits >= 8 || 8 % bits) return bits >= 8;
     Int together = 8 / bits;
     for (const int side : {0, 1}) {
@@ -20,7 +20,7 @@ bool whole_bytes(const Nest &nest, const std::vector<Run> &runs, int bits) {
         for (const Loop &loop : nest.outer)
             for (Int i = 0; i < (loop.table ? loop.count : 2); ++i) together = std::gcd(together, loop.at(i)[side]);
     }
-    for (const Run &run : runs) together = std::gcd(std::gcd(together, run.length), std::gcd(run.at[0], run.at[1]));
+    for (const ElementRun &run : runs) together = std::gcd(std::gcd(together, run.length), std::gcd(run.at[0], run.at[1]));
     return together == 8 / bits;
 }
 
@@ -32,14 +32,14 @@ std::size_t piece(Int length) {
 }
 
 // Cuts runs, in bytes, into pieces, the last moved back to end with its run.
-void cut(const std::vector<Run> &runs, Tile &tile) {
+void cut(const std::vector<ElementRun> &runs, Tile &tile) {
     std::array<Int, 8> next{};
-    for (const Run &run : runs) next[piece(run.length) + 1] += ceil_div(run.length, Int(1) << piece(run.length));
+    for (const ElementRun &run : runs) next[piece(run.length) + 1] += ceil_div(run.length, Int(1) << piece(run.length));
     std::partial_sum(next.begin(), next.end(), next.begin());
     tile.first = next;
     for (std::vector<Int> &pieces : tile.pieces) pieces.resize(std::size_t(next.back()));
     tile.low = tile.high = runs[0].at;
-    for (const Run &run : runs) {
+    for (const ElementRun &run : runs) {
         const std::size_t k = piece(run.length);
         for (const int side : {0, 1}) {
             tile.low[side] = std::min(tile.low[side], run.at[side]);
@@ -52,11 +52,11 @@ void cut(const std::vector<Run> &runs, Tile &tile) {
     }
 }
 
-std::vector<Int> lines_of(const std::vector<Run> &runs, int side) {
+std::vector<Int> lines_of(const std::vector<ElementRun> &runs, int side) {
     std::vector<Int> lines;
-    for (const Run &run : runs) {
-        const Int first = run.at[side] - floor_mod(run.at[side], line);
-        for (Int at = first; at < run.at[side] + run.length; at += line)
+    for (const ElementRun &run : runs) {
+        const Int first = run.at[side] - floor_mod(run.at[side], cache_line);
+        for (Int at = first; at < run.at[side] + run.length; at += cache_line)
             if (lines.empty() || lines.back() != at) lines.push_back(at);
     }
     std::sort(lines.begin(), lines.end());
@@ -66,7 +66,7 @@ std::vector<Int> lines_of(const std::vector<Run> &runs, int side) {
 
 }  // namespace
 
-std::vector<Run> make_runs(const Nest &nest, const Sides &sides) {
+std::vector<ElementRun> make_runs(const Nest &nest, const Sides &sides) {
     std::vector<Pair> starts{nest.start};
     for (auto loop = nest.inner.rbegin(); loop != nest.inner.rend(); ++loop) {
         std::vector<Pair> wider;
@@ -78,10 +78,10 @@ std::vector<Run> make_runs(const Nest &nest, const Sides &sides) {
     Pair cuts = nest.border;
     for (const int side : {0, 1})
         if (sides[side].swizzle.bits) cuts[side] = std::gcd(cuts[side], sides[side].swizzle.grain());
-    std::vector<Run> found;
+    std::vector<ElementRun> found;
     for (const Pair &start : starts)
         for (Int done = 0; done < nest.run;) {
-            Run run{start + Pair{done, done}, nest.run - done};
+            ElementRun run{start + Pair{done, done}, nest.run - done};
             for (const int side : {0, 1}) {
                 if (cuts[side]) run.length = std::min(run.length, cuts[side] - floor_mod(run.at[side], cuts[side]));
                 if (nest.folded[side]) run.at[side] = sides[side].swizzle(run.at[side]);
@@ -104,9 +104,9 @@ Tile make_tile(const Nest &nest, const Sides &sides, int bits, bool in_bytes, bo
     made.runs = make_runs(nest, sides);
     made.in_bytes = in_bytes && whole_bytes(nest, made.runs, bits);
     if (!made.in_bytes) return made;
-    std::vector<Run> runs = std::move(made.runs);
+    std::vector<ElementRun> runs = std::move(made.runs);
     made.runs.clear();
-    for (Run &run : runs) run = {{run.at[0] * bits / 8, run.at[1] * bits / 8}, run.length * bits / 8};
+    for (ElementRun &run : runs) run = {{run.at[0] * bits / 8, run.at[1] * bits / 8}, run.length * bits / 8};
     cut(runs, made);
     for (const int side : {0, 1})
         if (prefetched) made.lines[side] = lines_of(runs, side);

@@ -5,18 +5,11 @@
 #include <memory>
 #include <vector>
 
-#include "common/bytes.h"
+#include "common/loop_nest.h"
 
-// Two sets of offsets, of a source and of a target, as tiles with loops around them. Numbers are in elements unless
-// they are said to be in bytes or bits.
+// The general engine: any two sets of offsets, by tables, swizzles and block tables, of elements of any bits, as tiles of
+// runs with loops around them. Numbers are in elements unless they are said to be in bytes or bits.
 namespace relayout::general {
-
-// One number for the source and one for the target.
-using Pair = std::array<Int, 2>;
-
-inline Pair operator+(const Pair &a, const Pair &b) { return {a[0] + b[0], a[1] + b[1]}; }
-inline Pair operator-(const Pair &a, const Pair &b) { return {a[0] - b[0], a[1] - b[1]}; }
-inline Pair operator*(Int n, const Pair &a) { return {n * a[0], n * a[1]}; }
 
 inline Int ceil_div(Int a, Int b) { return (a + b - 1) / b; }
 
@@ -43,41 +36,24 @@ struct Side {
 
 using Sides = std::array<Side, 2>;
 
-// A loop moves both sides by `step`, or to the entries of a table.
-struct Loop {
-    Int count;
-    Pair step;
-    const Pair *table = nullptr;
-
-    Pair at(Int i) const { return table ? table[i] : i * step; }
-};
-
-// From these offsets on, all combinations of the loops.
-struct Box {
-    Pair offset;
-    std::vector<Loop> loops;
-};
-
-using Dim = std::vector<Box>;
-
 // The least and the largest offset, and a bound on the absolute values of sums of its parts in any order.
-struct Range {
+struct OffsetRange {
     Int low, high, absolute;
 };
 
 // What a side of a loop reaches, or of all combinations of one box of each dimension. Throws std::invalid_argument
 // for numbers beyond the limit.
-Range range(const Loop &loop, int side);
-Range range(Int start, const std::vector<Dim> &dims, int side);
+OffsetRange loop_range(const Loop &loop, int side);
+OffsetRange dims_range(Int start, const std::vector<Dim> &dims, int side);
 
-// How many elements there are; throws like `range`.
+// How many elements there are; throws like `dims_range`.
 Int count_elements(const std::vector<Dim> &dims);
 
 // Without boxes of nothing, and with long tables as several boxes, so that each fits into a tile.
-Dim divided(const Dim &dim);
+Dim split_tables(const Dim &dim);
 
 // Elements that are together on both sides, at their places if the swizzle is folded in, else before it.
-struct Run {
+struct ElementRun {
     Pair at;
     Int length;
 };
@@ -90,7 +66,7 @@ struct Tile {
     std::array<Int, 8> first;
     Pair low, high;             // The bytes of each side, low to before high.
     std::vector<Int> lines[2];  // Where its cache lines are, if they are to be prefetched.
-    std::vector<Run> runs;
+    std::vector<ElementRun> runs;
 };
 
 // A tile, repeated by the outer loops. Loops are listed with the slowest first.
@@ -107,7 +83,7 @@ struct Nest {
 // The nests of all combinations of one box of each dimension, those of the most tiles first.
 std::vector<Nest> make_nests(Pair start, const std::vector<Dim> &dims, const Sides &sides, int bits);
 
-std::vector<Run> make_runs(const Nest &nest, const Sides &sides);
+std::vector<ElementRun> make_runs(const Nest &nest, const Sides &sides);
 
 // `in_bytes` allows for pieces, where elements fill whole bytes together.
 Tile make_tile(const Nest &nest, const Sides &sides, int bits, bool in_bytes, bool prefetched);

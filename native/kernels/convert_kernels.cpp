@@ -109,14 +109,14 @@ template <typename To> inline To rounded(float x) {
 }
 
 // The range of a quantised type in float32.
-template <typename To> struct Range {
+template <typename To> struct QuantisedRange {
     static constexpr bool is_signed = To(-1) < To(0);
     static constexpr int bits = 8 * sizeof(To) - is_signed;
     float low = is_signed ? -float(U32(1) << bits) : 0.f;
     float high = float((U32(1) << bits) - (bits > 24 ? 1u << (bits - 24) : 1u));
 
     // Were they known to the compiler, it would tell cases apart instead of taking minimum and maximum.
-    Range() { asm("" : "+m"(low), "+m"(high)); }
+    QuantisedRange() { asm("" : "+m"(low), "+m"(high)); }
 
     To quantised(float x) const {
         x = x < high ? x : high;  // NaN is not less
@@ -174,7 +174,7 @@ void narrow_to_halves(const Byte *source, Byte *target, Int count, const float *
 
 #else
 
-constexpr Step widen_halves = &plain<Half, float>, narrow_to_halves = &plain<float, Half>;
+constexpr ConvertKernel widen_halves = &plain<Half, float>, narrow_to_halves = &plain<float, Half>;
 
 #endif
 
@@ -192,111 +192,111 @@ void decode_each(const Byte *source, Byte *target, Int count, const float *scale
 template <typename To>
 void encode(const Byte *source, Byte *target, Int count, const float *inverse, const float *zero) {
     const float f = *inverse, z = *zero;
-    const Range<To> range;
+    const QuantisedRange<To> range;
     all<float, To>(source, target, count, [f, z, range](float x, Int) { return range.quantised(x * f + z); });
 }
 
 template <typename To>
 void encode_each(const Byte *source, Byte *target, Int count, const float *inverse, const float *zero) {
-    const Range<To> range;
+    const QuantisedRange<To> range;
     all<float, To>(source, target, count, [=](float x, Int i) { return range.quantised(x * inverse[i] + zero[i]); });
 }
 
-template <typename From, typename To> constexpr Step wider() {
+template <typename From, typename To> constexpr ConvertKernel wider() {
     constexpr bool from_signed = From(-1) < From(0), to_signed = To(-1) < To(0);
     if constexpr (sizeof(From) < sizeof(To) && (to_signed || !from_signed)) return &plain<From, To>;
     return nullptr;
 }
 
-template <typename To> Step to_integer(Kind source) {
+template <typename To> ConvertKernel to_integer(Dtype source) {
     switch (source) {
-        case Kind::boolean: return &plain<Bool, To>;
-        case Kind::int8: return wider<I8, To>();
-        case Kind::int16: return wider<I16, To>();
-        case Kind::int32: return wider<I32, To>();
-        case Kind::uint8: return wider<U8, To>();
-        case Kind::uint16: return wider<U16, To>();
-        case Kind::uint32: return wider<U32, To>();
+        case Dtype::boolean: return &plain<Bool, To>;
+        case Dtype::int8: return wider<I8, To>();
+        case Dtype::int16: return wider<I16, To>();
+        case Dtype::int32: return wider<I32, To>();
+        case Dtype::uint8: return wider<U8, To>();
+        case Dtype::uint16: return wider<U16, To>();
+        case Dtype::uint32: return wider<U32, To>();
         default: return nullptr;
     }
 }
 
-Step to_float32(Kind source) {
+ConvertKernel to_float32(Dtype source) {
     switch (source) {
-        case Kind::boolean: return &plain<Bool, float>;
-        case Kind::int8: return &plain<I8, float>;
-        case Kind::int16: return &plain<I16, float>;
-        case Kind::int32: return &plain<I32, float>;
-        case Kind::int64: return &plain<I64, float>;
-        case Kind::uint8: return &plain<U8, float>;
-        case Kind::uint16: return &plain<U16, float>;
-        case Kind::uint32: return &plain<U32, float>;
-        case Kind::uint64: return &plain<U64, float>;
-        case Kind::float16: return widen_halves;
-        case Kind::bfloat16: return &plain<Bfloat, float>;
-        case Kind::float64: return &plain<double, float>;
-        default: return nullptr;
-    }
-}
-
-// What is not here is the same by way of float32.
-Step to_float64(Kind source) {
-    switch (source) {
-        case Kind::int32: return &plain<I32, double>;
-        case Kind::int64: return &plain<I64, double>;
-        case Kind::uint32: return &plain<U32, double>;
-        case Kind::uint64: return &plain<U64, double>;
-        case Kind::float16: return &plain<Half, double>;
-        case Kind::float32: return &plain<float, double>;
+        case Dtype::boolean: return &plain<Bool, float>;
+        case Dtype::int8: return &plain<I8, float>;
+        case Dtype::int16: return &plain<I16, float>;
+        case Dtype::int32: return &plain<I32, float>;
+        case Dtype::int64: return &plain<I64, float>;
+        case Dtype::uint8: return &plain<U8, float>;
+        case Dtype::uint16: return &plain<U16, float>;
+        case Dtype::uint32: return &plain<U32, float>;
+        case Dtype::uint64: return &plain<U64, float>;
+        case Dtype::float16: return widen_halves;
+        case Dtype::bfloat16: return &plain<Bfloat, float>;
+        case Dtype::float64: return &plain<double, float>;
         default: return nullptr;
     }
 }
 
 // What is not here is the same by way of float32.
-Step to_float16(Kind source) {
+ConvertKernel to_float64(Dtype source) {
     switch (source) {
-        case Kind::bfloat16: return &plain<Bfloat, Half>;
-        case Kind::float32: return narrow_to_halves;
-        case Kind::float64: return &plain<double, Half>;
+        case Dtype::int32: return &plain<I32, double>;
+        case Dtype::int64: return &plain<I64, double>;
+        case Dtype::uint32: return &plain<U32, double>;
+        case Dtype::uint64: return &plain<U64, double>;
+        case Dtype::float16: return &plain<Half, double>;
+        case Dtype::float32: return &plain<float, double>;
         default: return nullptr;
     }
 }
 
-Step find_plain(Kind source, Kind target) {
+// What is not here is the same by way of float32.
+ConvertKernel to_float16(Dtype source) {
+    switch (source) {
+        case Dtype::bfloat16: return &plain<Bfloat, Half>;
+        case Dtype::float32: return narrow_to_halves;
+        case Dtype::float64: return &plain<double, Half>;
+        default: return nullptr;
+    }
+}
+
+ConvertKernel find_plain(Dtype source, Dtype target) {
     switch (target) {
-        case Kind::int8: return to_integer<I8>(source);
-        case Kind::int16: return to_integer<I16>(source);
-        case Kind::int32: return to_integer<I32>(source);
-        case Kind::int64: return to_integer<I64>(source);
-        case Kind::uint8: return to_integer<U8>(source);
-        case Kind::uint16: return to_integer<U16>(source);
-        case Kind::uint32: return to_integer<U32>(source);
-        case Kind::uint64: return to_integer<U64>(source);
-        case Kind::float16: return to_float16(source);
-        case Kind::bfloat16: return source == Kind::float32 ? &plain<float, Bfloat> : nullptr;
-        case Kind::float32: return to_float32(source);
-        case Kind::float64: return to_float64(source);
+        case Dtype::int8: return to_integer<I8>(source);
+        case Dtype::int16: return to_integer<I16>(source);
+        case Dtype::int32: return to_integer<I32>(source);
+        case Dtype::int64: return to_integer<I64>(source);
+        case Dtype::uint8: return to_integer<U8>(source);
+        case Dtype::uint16: return to_integer<U16>(source);
+        case Dtype::uint32: return to_integer<U32>(source);
+        case Dtype::uint64: return to_integer<U64>(source);
+        case Dtype::float16: return to_float16(source);
+        case Dtype::bfloat16: return source == Dtype::float32 ? &plain<float, Bfloat> : nullptr;
+        case Dtype::float32: return to_float32(source);
+        case Dtype::float64: return to_float64(source);
         default: return nullptr;
     }
 }
 
-template <typename Integer> Step scaled(bool decodes, bool each) {
+template <typename Integer> ConvertKernel scaled(bool decodes, bool each) {
     if (decodes) return each ? &decode_each<Integer> : &decode<Integer>;
     return each ? &encode_each<Integer> : &encode<Integer>;
 }
 
 }  // namespace
 
-Step find_step(Kind source, Kind target, Scaling scaling) {
+ConvertKernel find_convert_kernel(Dtype source, Dtype target, Scaling scaling) {
     if (scaling == Scaling::none) return find_plain(source, target);
-    const bool decodes = target == Kind::float32, each = scaling == Scaling::each;
-    if (!decodes && source != Kind::float32) return nullptr;
+    const bool decodes = target == Dtype::float32, each = scaling == Scaling::each;
+    if (!decodes && source != Dtype::float32) return nullptr;
     switch (decodes ? source : target) {
-        case Kind::int8: return scaled<I8>(decodes, each);
-        case Kind::int16: return scaled<I16>(decodes, each);
-        case Kind::int32: return scaled<I32>(decodes, each);
-        case Kind::uint8: return scaled<U8>(decodes, each);
-        case Kind::uint16: return scaled<U16>(decodes, each);
+        case Dtype::int8: return scaled<I8>(decodes, each);
+        case Dtype::int16: return scaled<I16>(decodes, each);
+        case Dtype::int32: return scaled<I32>(decodes, each);
+        case Dtype::uint8: return scaled<U8>(decodes, each);
+        case Dtype::uint16: return scaled<U16>(decodes, each);
         default: return nullptr;
     }
 }

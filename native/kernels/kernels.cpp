@@ -27,31 +27,29 @@ void fill(Byte *d, Int length, const Byte *pattern) {
     Vec16::load(pattern + length % 16).store(d + length - 16);
 }
 
-// Ask for lines that are to be written.
-void touch(Byte *target, Int length) {
-    for (Int k = 0; k < length; k += line) __builtin_prefetch(target + k, 1, 2);
+void prefetch_for_write(Byte *target, Int length) {
+    for (Int k = 0; k < length; k += cache_line) __builtin_prefetch(target + k, 1, 2);
 }
-
-void all_stored() { fence(); }
 
 }  // namespace
 
-extern const Kernels table;
-const Kernels table = {runs,
-                       padded_runs_or_none,
-                       {transpose<1>, transpose<2>, transpose<4>, transpose<8>},
+extern const Kernels kernel_table;
+const Kernels kernel_table = {has_nontemporal_stores,
+                              runs,
+                              padded_runs_or_none,
+                              {transpose<1>, transpose<2>, transpose<4>, transpose<8>},
 #if defined(__AVX512BW__)
-                       {nullptr, nullptr, shifted<4>, shifted<8>},
+                              {nullptr, nullptr, shifted_transpose<4>, shifted_transpose<8>},
 #else
-                       {},
+                              {},
 #endif
-                       {weave<1>, weave<2>, weave<4>, weave<8>},
-                       {unweave<1>, unweave<2>, unweave<4>, unweave<8>},
-                       {scatter<1>, scatter<2>, scatter<4>, scatter<8>, scatter<16>},
-                       flush,
-                       fill,
-                       touch,
-                       all_stored};
+                              {interleave<1>, interleave<2>, interleave<4>, interleave<8>},
+                              {deinterleave<1>, deinterleave<2>, deinterleave<4>, deinterleave<8>},
+                              {scatter<1>, scatter<2>, scatter<4>, scatter<8>, scatter<16>},
+                              copy_nontemporal,
+                              fill,
+                              prefetch_for_write,
+                              store_fence};
 
 }  // namespace RELAYOUT_ISA_NAMESPACE
 }  // namespace relayout

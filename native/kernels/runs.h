@@ -41,19 +41,19 @@ inline void copy(const Byte *s, Byte *d, Int length) {
     }
 }
 
-inline Int to_line(const Byte *p) { return Int(-reinterpret_cast<std::uintptr_t>(p) % line); }
+inline Int to_line(const Byte *p) { return Int(-reinterpret_cast<std::uintptr_t>(p) % cache_line); }
 
-void flush(const Byte *s, Byte *d, Int length) {
+void copy_nontemporal(const Byte *s, Byte *d, Int length) {
     const Int head = least(length, to_line(d));
     if (head) copy(s, d, head);
     Int k = head;
-    for (; k + line <= length; k += line) Vec64::load(s + k).stream(d + k);
+    for (; k + cache_line <= length; k += cache_line) Vec64::load(s + k).store_nontemporal(d + k);
     if (k < length) copy(s + k, d + k, length - k);
 }
 
-template <typename V, bool stream> void put(V x, Byte *d) {
-    if constexpr (stream)
-        x.stream(d);
+template <typename V, bool nontemporal> void store_as(V x, Byte *d) {
+    if constexpr (nontemporal)
+        x.store_nontemporal(d);
     else
         x.store(d);
 }
@@ -73,9 +73,9 @@ inline void each_run(const Byte *s, Byte *d, const Repeat &strip, const Repeat &
 }
 
 // Runs of one vector.
-template <typename V, bool stream>
+template <typename V, bool nontemporal>
 void equal_runs(const Byte *s, Byte *d, const Repeat &strip, const Repeat &repeat, Int ahead) {
-    each_run(s, d, strip, repeat, ahead, [](const Byte *from, Byte *to) { put<V, stream>(V::load(from), to); });
+    each_run(s, d, strip, repeat, ahead, [](const Byte *from, Byte *to) { store_as<V, nontemporal>(V::load(from), to); });
 }
 
 // Runs of two pieces, of which the second may overlap the first.
@@ -98,23 +98,23 @@ template <typename Word> struct Scalar {
     void store(Byte *p) const { std::memcpy(p, &v, sizeof(Word)); }
 };
 
-template <typename V> void streamed(const Byte *s, Byte *d, Int length, Int ahead) {
+template <typename V> void copy_run_nontemporal(const Byte *s, Byte *d, Int length, Int ahead) {
     for (Int k = 0; k < length; k += V::bytes) {
-        if (ahead && k % line == 0) prefetch(s + k + ahead);
-        V::load(s + k).stream(d + k);
+        if (ahead && k % cache_line == 0) prefetch(s + k + ahead);
+        V::load(s + k).store_nontemporal(d + k);
     }
 }
 
-void runs(const Byte *s, Byte *d, const Repeat &strip, Int length, const Repeat &repeat, bool stream, Int ahead) {
-    if (stream && length == 16) return equal_runs<Vec16, true>(s, d, strip, repeat, ahead);
-    if (stream && length == 32) return equal_runs<Vec32, true>(s, d, strip, repeat, ahead);
-    if (stream && length == 64) return equal_runs<Vec64, true>(s, d, strip, repeat, ahead);
-    if (!stream && length == 16) return equal_runs<Vec16, false>(s, d, strip, repeat, ahead);
-    if (!stream && length == 32) return equal_runs<Vec32, false>(s, d, strip, repeat, ahead);
-    if (!stream && length == 64) return equal_runs<Vec64, false>(s, d, strip, repeat, ahead);
-    if (!stream && length > 64 && length <= 128) return double_runs<Vec64>(s, d, strip, length - 64, repeat, ahead);
-    if (!stream && length > 32 && length < 64) return double_runs<Vec32>(s, d, strip, length - 32, repeat, ahead);
-    if (!stream && length > 16 && length < 32) return double_runs<Vec16>(s, d, strip, length - 16, repeat, ahead);
+void runs(const Byte *s, Byte *d, const Repeat &strip, Int length, const Repeat &repeat, bool nontemporal, Int ahead) {
+    if (nontemporal && length == 16) return equal_runs<Vec16, true>(s, d, strip, repeat, ahead);
+    if (nontemporal && length == 32) return equal_runs<Vec32, true>(s, d, strip, repeat, ahead);
+    if (nontemporal && length == 64) return equal_runs<Vec64, true>(s, d, strip, repeat, ahead);
+    if (!nontemporal && length == 16) return equal_runs<Vec16, false>(s, d, strip, repeat, ahead);
+    if (!nontemporal && length == 32) return equal_runs<Vec32, false>(s, d, strip, repeat, ahead);
+    if (!nontemporal && length == 64) return equal_runs<Vec64, false>(s, d, strip, repeat, ahead);
+    if (!nontemporal && length > 64 && length <= 128) return double_runs<Vec64>(s, d, strip, length - 64, repeat, ahead);
+    if (!nontemporal && length > 32 && length < 64) return double_runs<Vec32>(s, d, strip, length - 32, repeat, ahead);
+    if (!nontemporal && length > 16 && length < 32) return double_runs<Vec16>(s, d, strip, length - 16, repeat, ahead);
     if (length >= 8 && length < 16) return double_runs<Scalar<std::uint64_t>>(s, d, strip, length - 8, repeat, ahead);
     if (length >= 4 && length < 8) return double_runs<Scalar<std::uint32_t>>(s, d, strip, length - 4, repeat, ahead);
     if (length >= 2 && length < 4) return double_runs<Scalar<std::uint16_t>>(s, d, strip, length - 2, repeat, ahead);
@@ -122,17 +122,17 @@ void runs(const Byte *s, Byte *d, const Repeat &strip, Int length, const Repeat 
         for (Int i = 0; i < strip.count; ++i) {
             const Byte *from = s + r * repeat.source + i * strip.source;
             Byte *to = d + r * repeat.target + i * strip.target;
-            if (stream && length < 512) {
-                streamed<Vec16>(from, to, length, ahead);
-            } else if (stream && (reinterpret_cast<std::uintptr_t>(to) | std::uintptr_t(length)) % 64 == 0) {
-                streamed<Vec64>(from, to, length, ahead);
-            } else if (stream) {
+            if (nontemporal && length < 512) {
+                copy_run_nontemporal<Vec16>(from, to, length, ahead);
+            } else if (nontemporal && (reinterpret_cast<std::uintptr_t>(to) | std::uintptr_t(length)) % 64 == 0) {
+                copy_run_nontemporal<Vec64>(from, to, length, ahead);
+            } else if (nontemporal) {
                 if (ahead)
-                    for (Int k = 0; k < length; k += line) prefetch(from + k + ahead);
-                flush(from, to, length);
+                    for (Int k = 0; k < length; k += cache_line) prefetch(from + k + ahead);
+                copy_nontemporal(from, to, length);
             } else {
                 if (ahead)
-                    for (Int k = 0; k < length; k += line) prefetch(from + k + ahead);
+                    for (Int k = 0; k < length; k += cache_line) prefetch(from + k + ahead);
                 copy(from, to, length);
             }
         }
@@ -151,36 +151,36 @@ inline Vec64 masked(const Byte *p, std::uint64_t mask, Vec64 rest) {
     return {_mm512_mask_loadu_epi8(rest.v, __mmask64(mask), p)};
 }
 
-template <typename V, bool stream>
+template <typename V, bool nontemporal>
 void masked_runs(const Byte *s, Byte *d, const Repeat &strip, Int valid, const Byte *pattern, const Repeat &repeat,
                  Int ahead) {
     const V rest = V::load(pattern);
     const std::uint64_t mask = (std::uint64_t(1) << valid) - 1;
     each_run(s, d, strip, repeat, ahead,
-             [mask, rest](const Byte *from, Byte *to) { put<V, stream>(masked(from, mask, rest), to); });
+             [mask, rest](const Byte *from, Byte *to) { store_as<V, nontemporal>(masked(from, mask, rest), to); });
 }
 
-template <bool stream>
+template <bool nontemporal>
 void masked_runs_of(const Byte *s, Byte *d, const Repeat &strip, Int valid, Int length, const Byte *pattern,
                     const Repeat &repeat, Int ahead) {
-    if (length == 16) return masked_runs<Vec16, stream>(s, d, strip, valid, pattern, repeat, ahead);
-    if (length == 32) return masked_runs<Vec32, stream>(s, d, strip, valid, pattern, repeat, ahead);
-    return masked_runs<Vec64, stream>(s, d, strip, valid, pattern, repeat, ahead);
+    if (length == 16) return masked_runs<Vec16, nontemporal>(s, d, strip, valid, pattern, repeat, ahead);
+    if (length == 32) return masked_runs<Vec32, nontemporal>(s, d, strip, valid, pattern, repeat, ahead);
+    return masked_runs<Vec64, nontemporal>(s, d, strip, valid, pattern, repeat, ahead);
 }
 
 void padded_runs(const Byte *s, Byte *d, const Repeat &strip, Int valid, Int length, const Byte *pattern,
-                 const Repeat &repeat, bool stream, Int ahead) {
-    if (stream)
+                 const Repeat &repeat, bool nontemporal, Int ahead) {
+    if (nontemporal)
         masked_runs_of<true>(s, d, strip, valid, length, pattern, repeat, ahead);
     else
         masked_runs_of<false>(s, d, strip, valid, length, pattern, repeat, ahead);
 }
 
-constexpr PaddedRuns padded_runs_or_none = padded_runs;
+constexpr PaddedRunsKernel padded_runs_or_none = padded_runs;
 
 #else
 
-constexpr PaddedRuns padded_runs_or_none = nullptr;
+constexpr PaddedRunsKernel padded_runs_or_none = nullptr;
 
 #endif
 

@@ -15,42 +15,42 @@ template <int W, typename V, int E> inline void shuffle(V (&x)[E]) {
     V y[E];
 #pragma GCC unroll 16
     for (int i = 0; i < E / 2; ++i) {
-        y[2 * i] = V::template low<W>(x[i], x[i + E / 2]);
-        y[2 * i + 1] = V::template high<W>(x[i], x[i + E / 2]);
+        y[2 * i] = V::template zip_low<W>(x[i], x[i + E / 2]);
+        y[2 * i + 1] = V::template zip_high<W>(x[i], x[i + E / 2]);
     }
 #pragma GCC unroll 16
     for (int i = 0; i < E; ++i) x[i] = y[i];
 }
 
 // V::bytes / W rows by 16 / W columns: every lane of a vector takes 16 / W of the rows.
-template <int W, typename V, bool stream>
+template <int W, typename V, bool nontemporal>
 inline void block(const Byte *const *rows, Int at, Byte *target, const Int *columns) {
     constexpr int E = 16 / W;
     V x[E];
 #pragma GCC unroll 16
-    for (int r = 0; r < E; ++r) x[r] = V::lanes(rows + r, E, at);
+    for (int r = 0; r < E; ++r) x[r] = V::load_lanes(rows + r, E, at);
     shuffle<W>(x);
     if constexpr (E > 2) shuffle<W>(x);
     if constexpr (E > 4) shuffle<W>(x);
     if constexpr (E > 8) shuffle<W>(x);
 #pragma GCC unroll 16
-    for (int c = 0; c < E; ++c) put<V, stream>(x[c], target + columns[c]);
+    for (int c = 0; c < E; ++c) store_as<V, nontemporal>(x[c], target + columns[c]);
 }
 
 // All columns of V::bytes / W rows.
-template <int W, typename V, bool stream>
+template <int W, typename V, bool nontemporal>
 inline void band(const Byte *const *rows, Int at, Byte *target, const Int *columns, Int width) {
     constexpr Int E = 16 / W;
     Int j = 0;
-    for (; j + E <= width; j += E) block<W, V, stream>(rows, at + j * W, target, columns + j);
+    for (; j + E <= width; j += E) block<W, V, nontemporal>(rows, at + j * W, target, columns + j);
     if (j == width) return;
-    if (width >= E) return block<W, V, stream>(rows, at + (width - E) * W, target, columns + width - E);
+    if (width >= E) return block<W, V, nontemporal>(rows, at + (width - E) * W, target, columns + width - E);
     for (j = 0; j < width; ++j)
         for (int i = 0; i < V::bytes / W; ++i) std::memcpy(target + columns[j] + i * W, rows[i] + at + j * W, W);
 }
 
 // As many columns as rows: whole vectors are loaded, and first their lanes are swapped.
-template <int W, typename V, bool stream>
+template <int W, typename V, bool nontemporal>
 inline void square(const Byte *const *rows, Int at, Byte *target, const Int *columns, Int ahead) {
     constexpr int E = 16 / W, L = V::bytes / 16;
     V x[L][E];
@@ -74,66 +74,66 @@ inline void square(const Byte *const *rows, Int at, Byte *target, const Int *col
         if constexpr (E > 4) shuffle<W>(x[l]);
         if constexpr (E > 8) shuffle<W>(x[l]);
 #pragma GCC unroll 16
-        for (int c = 0; c < E; ++c) put<V, stream>(x[l][c], target + columns[l * E + c]);
+        for (int c = 0; c < E; ++c) store_as<V, nontemporal>(x[l][c], target + columns[l * E + c]);
     }
 }
 
-// 64 / W rows: a line of the target for each column.
-template <int W, typename V, bool stream>
+// 64 / W rows: a cache line of the target for each column.
+template <int W, typename V, bool nontemporal>
 inline void lines(const Byte *const *rows, Int at, Byte *target, const Int *columns, Int width, Int ahead) {
     constexpr Int N = V::bytes / W;
     if (width < N) {
         if (ahead)
             for (Int r = 0; r < 64 / W; ++r) prefetch(rows[r] + at + width * W - 1 + ahead);
-        for (Int i = 0; i < 64 / W; i += N) band<W, V, stream>(rows + i, at, target + i * W, columns, width);
+        for (Int i = 0; i < 64 / W; i += N) band<W, V, nontemporal>(rows + i, at, target + i * W, columns, width);
         return;
     }
     for (Int j = 0; j < width; j += N) {
         const Int first = least(j, width - N);
         for (Int i = 0; i < 64 / W; i += N)
-            square<W, V, stream>(rows + i, at + first * W, target + i * W, columns + first, ahead);
+            square<W, V, nontemporal>(rows + i, at + first * W, target + i * W, columns + first, ahead);
     }
 }
 
-// The same, around the cache, for narrow elements, whose blocks have many columns: lines are put together first, so that
-// few of them at a time go to memory, each in one piece.
+// Such lines by non-temporal stores, for narrow elements, whose blocks have many columns: lines are put together first, so
+// that few of them at a time go to memory, each in one piece.
 template <int W>
 inline void collected_lines(const Byte *const *rows, Int at, Byte *target, const Int *columns, Int width, Int ahead) {
     constexpr Int N = Vec32::bytes / W;
-    alignas(64) Byte buffer[N * line];
+    alignas(64) Byte buffer[N * cache_line];
     Int places[N];
-    for (Int c = 0; c < N; ++c) places[c] = c * line;
+    for (Int c = 0; c < N; ++c) places[c] = c * cache_line;
     for (Int j = 0; j < width; j += N) {
         const Int first = width < N ? 0 : least(j, width - N), here = least(N, width);
         lines<W, Vec32, false>(rows, at + first * W, buffer, places, here, ahead);
-        for (Int c = 0; c < here; ++c) Vec64::load(buffer + c * line).stream(target + columns[first + c]);
+        for (Int c = 0; c < here; ++c) Vec64::load(buffer + c * cache_line).store_nontemporal(target + columns[first + c]);
     }
 }
 
-template <int W, bool stream>
+template <int W, bool nontemporal>
 void tall(const Byte *const *rows, Int height, Byte *target, const Int *columns, Int width, bool scattered, Int ahead) {
     constexpr Int R = 64 / W;
     // Strips of whole lines of the source, so that each is read once.
     for (Int j = 0; j < width; j += R) {
         const Int strip = least(R, width - j);
-        if (stream && W <= 2 && (scattered || Wide::bytes < line)) {
+        if (nontemporal && W <= 2 && (scattered || WidestVec::bytes < cache_line)) {
             for (Int i = 0; i < height; i += R)
                 collected_lines<W>(rows + i, j * W, target + i * W, columns + j, strip, ahead);
             continue;
         }
         for (Int i = 0; i < height; i += R) {
             const Int first = least(i, height - R);
-            lines<W, Wide, stream>(rows + first, j * W, target + first * W, columns + j, strip, ahead);
+            lines<W, WidestVec, nontemporal>(rows + first, j * W, target + first * W, columns + j, strip, ahead);
         }
     }
 }
 
 template <int W, typename V>
-void short_bands(const Byte *const *rows, Int height, Byte *target, const Int *columns, Int width, bool stream) {
+void short_bands(const Byte *const *rows, Int height, Byte *target, const Int *columns, Int width, bool nontemporal) {
     constexpr Int R = V::bytes / W;
     for (Int i = 0; i < height; i += R) {
         const Int first = least(i, height - R);
-        if (stream)
+        if (nontemporal)
             band<W, V, true>(rows + first, 0, target + first * W, columns, width);
         else
             band<W, V, false>(rows + first, 0, target + first * W, columns, width);
@@ -144,7 +144,7 @@ constexpr Int max_rows = 1024;
 
 template <int W>
 void transpose(const Byte *source, const Int *row_offsets, Int height, Byte *target, const Int *columns, Int width,
-               const Repeat &repeat, bool stream, bool scattered, Int ahead) {
+               const Repeat &repeat, bool nontemporal, bool scattered, Int ahead) {
     const Byte *rows[max_rows];
     for (Int k = 0; k < repeat.count; ++k, source += repeat.source, target += repeat.target)
         for (Int base = 0; base < height; base += max_rows) {
@@ -152,7 +152,7 @@ void transpose(const Byte *source, const Int *row_offsets, Int height, Byte *tar
             for (Int i = 0; i < here; ++i) rows[i] = source + row_offsets[base + i];
             Byte *to = target + base * W;
             if (here * W >= 64) {
-                if (stream)
+                if (nontemporal)
                     tall<W, true>(rows, here, to, columns, width, scattered, ahead);
                 else
                     tall<W, false>(rows, here, to, columns, width, scattered, ahead);
@@ -160,11 +160,11 @@ void transpose(const Byte *source, const Int *row_offsets, Int height, Byte *tar
             }
             if (ahead)
                 for (Int i = 0; i < here; ++i)
-                    for (Int at = 0; at < width * W; at += line) prefetch(rows[i] + at + ahead);
+                    for (Int at = 0; at < width * W; at += cache_line) prefetch(rows[i] + at + ahead);
             if (here * W >= 32)
-                short_bands<W, Vec32>(rows, here, to, columns, width, stream);
+                short_bands<W, Vec32>(rows, here, to, columns, width, nontemporal);
             else if (here * W >= 16)
-                short_bands<W, Vec16>(rows, here, to, columns, width, stream);
+                short_bands<W, Vec16>(rows, here, to, columns, width, nontemporal);
             else
                 for (Int j = 0; j < width; ++j)
                     for (Int i = 0; i < here; ++i) std::memcpy(to + columns[j] + i * W, rows[i] + j * W, W);
@@ -173,8 +173,8 @@ void transpose(const Byte *source, const Int *row_offsets, Int height, Byte *tar
 
 #if defined(__AVX512BW__)
 
-// Columns that start within a line: every line is made of the end of one block and the start of the next.
-template <int W> struct Shifted {
+// Columns that start within a cache line: every cache line is made of the end of one block and the start of the next.
+template <int W> struct ShiftedColumns {
     static constexpr int N = 64 / W, E = 16 / W;
     using Index = std::conditional_t<W == 4, std::uint32_t, std::uint64_t>;
     Vec64 before[N], index[N];
@@ -192,7 +192,7 @@ template <int W> struct Shifted {
         }
     }
 
-    // The next N rows. Of the first line only what belongs to the column is written.
+    // The next N rows. Of the first cache line only what belongs to the column is written.
     template <bool first> void block(const Byte *const *rows, Int at, const Byte *const *coming) {
         Vec64 x[4][E];
 #pragma GCC unroll 16
@@ -218,7 +218,7 @@ template <int W> struct Shifted {
                 if (first)
                     _mm512_mask_storeu_epi8(to[c], ~std::uint64_t(0) << lead[c], whole.v);
                 else
-                    whole.stream(to[c]);
+                    whole.store_nontemporal(to[c]);
                 before[c] = x[l][k];
                 to[c] += 64;
             }
@@ -235,9 +235,9 @@ template <int W> struct Shifted {
 };
 
 template <int W>
-void shifted(const Byte *source, const Int *row_offsets, Int height, Byte *target, const Int *columns, Int width,
+void shifted_transpose(const Byte *source, const Int *row_offsets, Int height, Byte *target, const Int *columns, Int width,
              const Repeat &repeat, bool, bool, Int ahead) {
-    using Columns = Shifted<W>;
+    using Columns = ShiftedColumns<W>;
     constexpr Int N = Columns::N, distance = 64;
     if (height < 2 * N || height > max_rows || width < N || repeat.count != 1 ||
         reinterpret_cast<std::uintptr_t>(target) % W)

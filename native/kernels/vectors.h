@@ -24,17 +24,17 @@ struct Vec16 {
 
     static Vec16 load(const Byte *p) { return {_mm_loadu_si128(reinterpret_cast<const __m128i *>(p))}; }
     void store(Byte *p) const { _mm_storeu_si128(reinterpret_cast<__m128i *>(p), v); }
-    void stream(Byte *p) const { _mm_stream_si128(reinterpret_cast<__m128i *>(p), v); }
-    static Vec16 lanes(const Byte *const *rows, int, Int at) { return load(rows[0] + at); }
+    void store_nontemporal(Byte *p) const { _mm_stream_si128(reinterpret_cast<__m128i *>(p), v); }
+    static Vec16 load_lanes(const Byte *const *rows, int, Int at) { return load(rows[0] + at); }
     static void swap_lanes(Vec16 (&)[1]) {}
 
-    template <int W> static Vec16 low(Vec16 a, Vec16 b) {
+    template <int W> static Vec16 zip_low(Vec16 a, Vec16 b) {
         if constexpr (W == 1) return {_mm_unpacklo_epi8(a.v, b.v)};
         if constexpr (W == 2) return {_mm_unpacklo_epi16(a.v, b.v)};
         if constexpr (W == 4) return {_mm_unpacklo_epi32(a.v, b.v)};
         if constexpr (W == 8) return {_mm_unpacklo_epi64(a.v, b.v)};
     }
-    template <int W> static Vec16 high(Vec16 a, Vec16 b) {
+    template <int W> static Vec16 zip_high(Vec16 a, Vec16 b) {
         if constexpr (W == 1) return {_mm_unpackhi_epi8(a.v, b.v)};
         if constexpr (W == 2) return {_mm_unpackhi_epi16(a.v, b.v)};
         if constexpr (W == 4) return {_mm_unpackhi_epi32(a.v, b.v)};
@@ -42,7 +42,8 @@ struct Vec16 {
     }
 };
 
-inline void fence() { _mm_sfence(); }
+constexpr bool has_nontemporal_stores = true;
+inline void store_fence() { _mm_sfence(); }
 inline void prefetch(const Byte *p) { _mm_prefetch(reinterpret_cast<const char *>(p), _MM_HINT_T1); }
 
 #elif defined(__ARM_NEON)
@@ -53,11 +54,11 @@ struct Vec16 {
 
     static Vec16 load(const Byte *p) { return {vld1q_u8(p)}; }
     void store(Byte *p) const { vst1q_u8(p, v); }
-    void stream(Byte *p) const { vst1q_u8(p, v); }
-    static Vec16 lanes(const Byte *const *rows, int, Int at) { return load(rows[0] + at); }
+    void store_nontemporal(Byte *p) const { vst1q_u8(p, v); }
+    static Vec16 load_lanes(const Byte *const *rows, int, Int at) { return load(rows[0] + at); }
     static void swap_lanes(Vec16 (&)[1]) {}
 
-    template <int W> static Vec16 low(Vec16 a, Vec16 b) {
+    template <int W> static Vec16 zip_low(Vec16 a, Vec16 b) {
         if constexpr (W == 1) return {vzip1q_u8(a.v, b.v)};
         if constexpr (W == 2)
             return {vreinterpretq_u8_u16(vzip1q_u16(vreinterpretq_u16_u8(a.v), vreinterpretq_u16_u8(b.v)))};
@@ -66,7 +67,7 @@ struct Vec16 {
         if constexpr (W == 8)
             return {vreinterpretq_u8_u64(vzip1q_u64(vreinterpretq_u64_u8(a.v), vreinterpretq_u64_u8(b.v)))};
     }
-    template <int W> static Vec16 high(Vec16 a, Vec16 b) {
+    template <int W> static Vec16 zip_high(Vec16 a, Vec16 b) {
         if constexpr (W == 1) return {vzip2q_u8(a.v, b.v)};
         if constexpr (W == 2)
             return {vreinterpretq_u8_u16(vzip2q_u16(vreinterpretq_u16_u8(a.v), vreinterpretq_u16_u8(b.v)))};
@@ -77,7 +78,9 @@ struct Vec16 {
     }
 };
 
-inline void fence() {}
+// Non-temporal pairs of NEON are hints that no kernel here gives: these are plain stores.
+constexpr bool has_nontemporal_stores = false;
+inline void store_fence() {}
 inline void prefetch(const Byte *p) { __builtin_prefetch(p, 0, 2); }
 
 #else
@@ -93,8 +96,8 @@ struct Vec16 {
         return x;
     }
     void store(Byte *p) const { std::memcpy(p, v, 16); }
-    void stream(Byte *p) const { store(p); }
-    static Vec16 lanes(const Byte *const *rows, int, Int at) { return load(rows[0] + at); }
+    void store_nontemporal(Byte *p) const { store(p); }
+    static Vec16 load_lanes(const Byte *const *rows, int, Int at) { return load(rows[0] + at); }
     static void swap_lanes(Vec16 (&)[1]) {}
 
     template <int W> static Vec16 zip(const Byte *a, const Byte *b) {
@@ -105,11 +108,12 @@ struct Vec16 {
         }
         return x;
     }
-    template <int W> static Vec16 low(Vec16 a, Vec16 b) { return zip<W>(a.v, b.v); }
-    template <int W> static Vec16 high(Vec16 a, Vec16 b) { return zip<W>(a.v + 8, b.v + 8); }
+    template <int W> static Vec16 zip_low(Vec16 a, Vec16 b) { return zip<W>(a.v, b.v); }
+    template <int W> static Vec16 zip_high(Vec16 a, Vec16 b) { return zip<W>(a.v + 8, b.v + 8); }
 };
 
-inline void fence() {}
+constexpr bool has_nontemporal_stores = false;
+inline void store_fence() {}
 inline void prefetch(const Byte *) {}
 
 #endif
@@ -122,8 +126,8 @@ struct Vec32 {
 
     static Vec32 load(const Byte *p) { return {_mm256_loadu_si256(reinterpret_cast<const __m256i *>(p))}; }
     void store(Byte *p) const { _mm256_storeu_si256(reinterpret_cast<__m256i *>(p), v); }
-    void stream(Byte *p) const { _mm256_stream_si256(reinterpret_cast<__m256i *>(p), v); }
-    static Vec32 lanes(const Byte *const *rows, int apart, Int at) {
+    void store_nontemporal(Byte *p) const { _mm256_stream_si256(reinterpret_cast<__m256i *>(p), v); }
+    static Vec32 load_lanes(const Byte *const *rows, int apart, Int at) {
         const __m256i first = _mm256_castsi128_si256(Vec16::load(rows[0] + at).v);
         return {_mm256_inserti128_si256(first, Vec16::load(rows[apart] + at).v, 1)};
     }
@@ -134,13 +138,13 @@ struct Vec32 {
         x[1].v = _mm256_permute2x128_si256(a, b, 0x31);
     }
 
-    template <int W> static Vec32 low(Vec32 a, Vec32 b) {
+    template <int W> static Vec32 zip_low(Vec32 a, Vec32 b) {
         if constexpr (W == 1) return {_mm256_unpacklo_epi8(a.v, b.v)};
         if constexpr (W == 2) return {_mm256_unpacklo_epi16(a.v, b.v)};
         if constexpr (W == 4) return {_mm256_unpacklo_epi32(a.v, b.v)};
         if constexpr (W == 8) return {_mm256_unpacklo_epi64(a.v, b.v)};
     }
-    template <int W> static Vec32 high(Vec32 a, Vec32 b) {
+    template <int W> static Vec32 zip_high(Vec32 a, Vec32 b) {
         if constexpr (W == 1) return {_mm256_unpackhi_epi8(a.v, b.v)};
         if constexpr (W == 2) return {_mm256_unpackhi_epi16(a.v, b.v)};
         if constexpr (W == 4) return {_mm256_unpackhi_epi32(a.v, b.v)};
@@ -157,8 +161,8 @@ struct Vec32 {
 
     static Vec32 load(const Byte *p) { return {Vec16::load(p), Vec16::load(p + 16)}; }
     void store(Byte *p) const { a.store(p), b.store(p + 16); }
-    void stream(Byte *p) const { a.stream(p), b.stream(p + 16); }
-    static Vec32 lanes(const Byte *const *rows, int apart, Int at) {
+    void store_nontemporal(Byte *p) const { a.store_nontemporal(p), b.store_nontemporal(p + 16); }
+    static Vec32 load_lanes(const Byte *const *rows, int apart, Int at) {
         return {Vec16::load(rows[0] + at), Vec16::load(rows[apart] + at)};
     }
     static void swap_lanes(Vec32 (&x)[2]) {
@@ -166,9 +170,9 @@ struct Vec32 {
         x[0].b = x[1].a;
         x[1].a = moved;
     }
-    template <int W> static Vec32 low(Vec32 x, Vec32 y) { return {Vec16::low<W>(x.a, y.a), Vec16::low<W>(x.b, y.b)}; }
-    template <int W> static Vec32 high(Vec32 x, Vec32 y) {
-        return {Vec16::high<W>(x.a, y.a), Vec16::high<W>(x.b, y.b)};
+    template <int W> static Vec32 zip_low(Vec32 x, Vec32 y) { return {Vec16::zip_low<W>(x.a, y.a), Vec16::zip_low<W>(x.b, y.b)}; }
+    template <int W> static Vec32 zip_high(Vec32 x, Vec32 y) {
+        return {Vec16::zip_high<W>(x.a, y.a), Vec16::zip_high<W>(x.b, y.b)};
     }
 };
 
@@ -182,8 +186,8 @@ struct Vec64 {
 
     static Vec64 load(const Byte *p) { return {_mm512_loadu_si512(p)}; }
     void store(Byte *p) const { _mm512_storeu_si512(p, v); }
-    void stream(Byte *p) const { _mm512_stream_si512(reinterpret_cast<__m512i *>(p), v); }
-    static Vec64 lanes(const Byte *const *rows, int apart, Int at) {
+    void store_nontemporal(Byte *p) const { _mm512_stream_si512(reinterpret_cast<__m512i *>(p), v); }
+    static Vec64 load_lanes(const Byte *const *rows, int apart, Int at) {
         // A broadcast of 16 bytes costs no shuffle, and the mask picks the lane.
         __m512i x = _mm512_broadcast_i32x4(Vec16::load(rows[0] + at).v);
         x = _mm512_mask_broadcast_i32x4(x, 0x00F0, Vec16::load(rows[apart] + at).v);
@@ -205,13 +209,13 @@ struct Vec64 {
         x[3].v = _mm512_shuffle_i32x4(c, d, 0xDD);
     }
 
-    template <int W> static Vec64 low(Vec64 a, Vec64 b) {
+    template <int W> static Vec64 zip_low(Vec64 a, Vec64 b) {
         if constexpr (W == 1) return {_mm512_unpacklo_epi8(a.v, b.v)};
         if constexpr (W == 2) return {_mm512_unpacklo_epi16(a.v, b.v)};
         if constexpr (W == 4) return {_mm512_unpacklo_epi32(a.v, b.v)};
         if constexpr (W == 8) return {_mm512_unpacklo_epi64(a.v, b.v)};
     }
-    template <int W> static Vec64 high(Vec64 a, Vec64 b) {
+    template <int W> static Vec64 zip_high(Vec64 a, Vec64 b) {
         if constexpr (W == 1) return {_mm512_unpackhi_epi8(a.v, b.v)};
         if constexpr (W == 2) return {_mm512_unpackhi_epi16(a.v, b.v)};
         if constexpr (W == 4) return {_mm512_unpackhi_epi32(a.v, b.v)};
@@ -227,17 +231,17 @@ struct Vec64 {
 
     static Vec64 load(const Byte *p) { return {Vec32::load(p), Vec32::load(p + 32)}; }
     void store(Byte *p) const { a.store(p), b.store(p + 32); }
-    void stream(Byte *p) const { a.stream(p), b.stream(p + 32); }
+    void store_nontemporal(Byte *p) const { a.store_nontemporal(p), b.store_nontemporal(p + 32); }
 };
 
 #endif
 
 #if defined(__AVX512BW__)
-using Wide = Vec64;
+using WidestVec = Vec64;
 #elif defined(__AVX2__)
-using Wide = Vec32;
+using WidestVec = Vec32;
 #else
-using Wide = Vec16;
+using WidestVec = Vec16;
 #endif
 
 }  // namespace

@@ -2,24 +2,18 @@
 
 #include "tiled/program.h"
 
-namespace relayout {
+// Chooses the tiles: which kernel copies a box, in what shape, and the loops around it. `aligned`: the target starts at a
+// cache line, and whole lines of it are worth completing; `nontemporal`: it is large, and written by non-temporal stores
+// wherever tiles have whole lines.
+namespace relayout::tiled {
 
-// A full box over all dimensions. `parts`, if there are any, are adjacent boxes of the dimension that is fastest in the
-// target, padding among them, in the order of the target; their offsets count from the piece's.
-struct Piece {
-    Int source, target;
-    std::vector<Loop> loops;
-    std::vector<Box> parts;
-};
+Pass schedule(const Box &box, int width, bool aligned, bool nontemporal);
 
-// The tile that suits a piece without parts, and the loops around it. `aligned`: the target starts at a line; `large`: it
-// is better written around the cache.
-Step schedule(const Piece &piece, int width, bool aligned, bool large);
+// For the box around `parts`, which lie side by side in the target, padding among them, and fill `segment` bytes; none if
+// they are better copied one by one.
+std::optional<Pass> schedule_group(const Box &box, const std::vector<Box> &parts, Int segment, int width, bool aligned);
 
-// The same for a piece whose parts fill `segment` bytes; false if they are better copied one by one.
-bool schedule_group(const Piece &piece, Int segment, int width, bool aligned, Step &result);
+// Writes a box of padding.
+Pass schedule_fill(const Box &box, int width);
 
-// The loops that fill a piece of padding.
-Step schedule_fill(const Piece &piece, int width);
-
-}  // namespace relayout
+}  // namespace relayout::tiled

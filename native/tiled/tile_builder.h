@@ -1,16 +1,13 @@
 #pragma once
 
-// Takes loops out of a piece into a tile, and puts the rest around it.
+// Takes loops out of a box into a tile, and puts the rest around it.
 
 #include <algorithm>
 #include <cstdlib>
 
-#include "tiled/schedule.h"
+#include "tiled/program.h"
 
-namespace relayout {
-
-constexpr Int tile_bytes = 4096;  // a tile below this loses to the calls around it
-constexpr std::size_t max_ops = 64;
+namespace relayout::tiled {
 
 inline int log2_of(Int n) {
     int k = 0;
@@ -19,24 +16,6 @@ inline int log2_of(Int n) {
 }
 
 inline bool is_width(Int n) { return n == 1 || n == 2 || n == 4 || n == 8 || n == 16; }
-
-// Loops that step as one in both memories become one; the slowest of the target come first.
-inline std::vector<Loop> merged(std::vector<Loop> loops) {
-    loops.erase(std::remove_if(loops.begin(), loops.end(), [](const Loop &l) { return l.count == 1; }), loops.end());
-    std::stable_sort(loops.begin(), loops.end(), [](const Loop &a, const Loop &b) {
-        const Int x = std::llabs(a.target), y = std::llabs(b.target);
-        return x != y ? x > y : std::llabs(a.source) > std::llabs(b.source);
-    });
-    std::vector<Loop> out;
-    for (const Loop &loop : loops) {
-        if (!out.empty() && out.back().source == loop.source * loop.count &&
-            out.back().target == loop.target * loop.count)
-            out.back() = {out.back().count * loop.count, loop.source, loop.target};
-        else
-            out.push_back(loop);
-    }
-    return out;
-}
 
 // How many of `count` steps a tile takes if it wants `wanted`: all of them, or equal shares, multiples of `unit`.
 inline Int share(Int count, Int wanted, Int unit) {
@@ -50,35 +29,38 @@ inline Int share(Int count, Int wanted, Int unit) {
 
 inline bool among(const Loop &loop, const std::vector<Loop> &loops) {
     for (const Loop &other : loops)
-        if (loop.source == other.source && loop.target == other.target) return true;
+        if (loop.step == other.step) return true;
     return false;
 }
+
+inline Repeat as_repeat(const Loop &loop) { return {loop.count, loop.step.source, loop.step.target}; }
 
 inline Int product(Int bytes, const std::vector<Loop> &loops) {
     for (const Loop &loop : loops) bytes *= loop.count;
     return bytes;
 }
 
-// The loops of a piece while a tile is taken out of them.
-struct Builder {
+// The loops of a box while a tile is taken out of them.
+struct TileBuilder {
     std::vector<Loop> loops;
-    Step step;
+    Pass pass;
     bool cut = false;       // the loop taken last was too long for the tile
-    bool in_order = false;  // ops share lines, so that none may be repeated before the next
+    bool in_order = false;  // calls share lines, so that none may be repeated before the next
 
-    Builder(Int source, Int target, std::vector<Loop> all) : loops(std::move(all)) {
-        step.source = source;
-        step.target = target;
+    explicit TileBuilder(const Box &box) {
+        Box merged = merge_loops(box);
+        loops = std::move(merged.loops);
+        pass.offset = merged.offset;
     }
 
-    int find(Int Loop::*field, Int value) const {
+    int find(int side, Int value) const {
         for (std::size_t k = 0; k < loops.size(); ++k)
-            if (loops[k].*field == value) return int(k);
+            if (loops[k].step[side] == value) return int(k);
         return -1;
     }
 
     int nearest() const {
-        const auto smaller = [](const Loop &a, const Loop &b) { return std::llabs(a.source) < std::llabs(b.source); };
+        const auto smaller = [](const Loop &a, const Loop &b) { return std::llabs(a.step.source) < std::llabs(b.step.source); };
         return int(std::min_element(loops.begin(), loops.end(), smaller) - loops.begin());
     }
 
@@ -88,18 +70,18 @@ struct Builder {
         loops.erase(loops.begin() + index);
         const Int tile = share(loop.count, std::max<Int>(wanted, 1), unit);
         cut = tile < loop.count;
-        if (cut) step.outer.push_back({(loop.count + tile - 1) / tile, tile, loop.count, loop.source, loop.target});
-        return {tile, loop.source, loop.target};
+        if (cut) pass.loops.push_back({(loop.count + tile - 1) / tile, tile, loop.count, loop.step});
+        return {tile, loop.step};
     }
 
     // The loops that continue a contiguous range of `bytes` bytes up to `wanted`, and its length with them. Those that
     // are `spared` are left alone.
-    std::vector<Loop> chain(Int Loop::*field, Int &bytes, Int wanted, Int unit, const std::vector<Loop> &spared = {},
+    std::vector<Loop> chain(int side, Int &bytes, Int wanted, Int unit, const std::vector<Loop> &spared = {},
                             Int longest = 0) {
         std::vector<Loop> taken;
         cut = false;
         while (bytes < wanted && !cut) {
-            const int next = find(field, bytes);
+            const int next = find(side, bytes);
             if (next < 0) break;
             const Loop &loop = loops[std::size_t(next)];
             if (among(loop, spared)) break;
@@ -112,9 +94,9 @@ struct Builder {
     }
 
     // The loops that such a chain would take.
-    std::vector<Loop> path(Int Loop::*field, Int bytes, Int wanted, const std::vector<Loop> &spared) const {
+    std::vector<Loop> path(int side, Int bytes, Int wanted, const std::vector<Loop> &spared) const {
         std::vector<Loop> found;
-        for (int next = find(field, bytes); bytes < wanted && next >= 0; next = find(field, bytes)) {
+        for (int next = find(side, bytes); bytes < wanted && next >= 0; next = find(side, bytes)) {
             const Loop &loop = loops[std::size_t(next)];
             if (among(loop, spared)) break;
             found.push_back(loop);
@@ -125,116 +107,116 @@ struct Builder {
 
     // Repeat what the tile has for more loops, the nearest in the source first, until it is large enough. The longest is
     // run by the kernels themselves.
-    void widen(Int bytes, Int wanted = tile_bytes) {
+    void widen(Int bytes, Int wanted = min_tile_bytes) {
         struct Extra {
             Loop loop;
             Int staged;
         };
         std::vector<Extra> extras;
-        Int longest = 1, calls = Int(step.ops.size());
-        while (bytes < wanted && !loops.empty() && calls < Int(max_ops)) {
-            const Loop loop = take(nearest(), std::min((wanted + bytes - 1) / bytes, Int(max_ops)));
+        Int longest = 1, call_count = Int(pass.calls.size());
+        while (bytes < wanted && !loops.empty() && call_count < Int(max_calls)) {
+            const Loop loop = take(nearest(), std::min((wanted + bytes - 1) / bytes, Int(max_calls)));
             extras.push_back({loop, bytes});
-            calls *= std::min(longest, loop.count);
+            call_count *= std::min(longest, loop.count);
             longest = std::max(longest, loop.count);
             bytes *= loop.count;
         }
-        step.staged_bytes = bytes;
-        const bool repeat = step.ops[0].repeat.count == 1 && !in_order;
+        pass.staged_bytes = bytes;
+        const bool repeat = pass.calls[0].repeat.count == 1 && !in_order;
         bool repeated = false;
         for (const Extra &extra : extras) {
             const Loop &loop = extra.loop;
-            const std::vector<Op> ops = step.ops;
-            const std::vector<Segment> segments = step.segments;
+            const std::vector<KernelCall> calls = pass.calls;
+            const std::vector<Segment> segments = pass.segments;
             const bool here = repeat && !repeated && loop.count == longest;
             repeated = repeated || here;
             if (here)
-                for (Op &op : step.ops) {
-                    op.repeat = {loop.count, loop.source, loop.target};
-                    op.staged_repeat = {loop.count, loop.source, extra.staged};
+                for (KernelCall &call : pass.calls) {
+                    call.repeat = as_repeat(loop);
+                    call.staged_repeat = {loop.count, loop.step.source, extra.staged};
                 }
             for (Int i = 1; i < loop.count; ++i) {
-                for (Op op : ops) {
+                for (KernelCall call : calls) {
                     if (here) break;
-                    op.source += i * loop.source;
-                    op.target += i * loop.target;
-                    op.staged += i * extra.staged;
-                    step.ops.push_back(op);
+                    call.source += i * loop.step.source;
+                    call.target += i * loop.step.target;
+                    call.staged += i * extra.staged;
+                    pass.calls.push_back(call);
                 }
                 for (const Segment &s : segments)
-                    step.segments.push_back({s.target + i * loop.target, s.staged + i * extra.staged, s.length});
+                    pass.segments.push_back({s.target + i * loop.step.target, s.staged + i * extra.staged, s.length});
             }
         }
     }
 
     // All that is left goes around the tile, in the order of the source: the smallest steps are the fastest.
-    Step finish(Int bytes) {
-        for (const Loop &loop : loops) step.outer.push_back({loop.count, 1, loop.count, loop.source, loop.target});
-        std::stable_sort(step.outer.begin(), step.outer.end(), [](const Outer &a, const Outer &b) {
-            const Int x = std::llabs(a.source) * a.tile, y = std::llabs(b.source) * b.tile;
-            return x != y ? x > y : std::llabs(a.target) > std::llabs(b.target);
+    Pass finish(Int bytes) {
+        for (const Loop &loop : loops) pass.loops.push_back({loop.count, 1, loop.count, loop.step});
+        std::stable_sort(pass.loops.begin(), pass.loops.end(), [](const TileLoop &a, const TileLoop &b) {
+            const Int x = std::llabs(a.step.source) * a.tile, y = std::llabs(b.step.source) * b.tile;
+            return x != y ? x > y : std::llabs(a.step.target) > std::llabs(b.step.target);
         });
-        step.iterations = 1;
-        for (const Outer &outer : step.outer) step.iterations *= outer.count;
+        pass.tiles = 1;
+        for (const TileLoop &loop : pass.loops) pass.tiles *= loop.count;
         merge_segments();
-        step.tile_bytes = bytes;
-        step.streams = step.target % line == 0 && !step.segments.empty();
-        for (const Outer &o : step.outer)
-            if ((o.tile * o.target) % line || ((o.extent - o.tile) * o.target) % line) step.streams = false;
-        for (const Segment &s : step.segments)
-            if (s.target % line || s.length % line) step.streams = false;
-        step.long_runs = true;
-        for (const Op &op : step.ops) {
-            if (!streams(op)) step.streams = false;
-            const bool lasting = (op.kind == Kind::runs && op.length >= 512) ||
-                                 (op.kind == Kind::weave && (op.height * op.count << op.width) >= 1024);
-            if (!lasting) step.long_runs = false;
+        pass.tile_bytes = bytes;
+        pass.whole_lines = pass.offset.target % cache_line == 0 && !pass.segments.empty();
+        for (const TileLoop &o : pass.loops)
+            if ((o.tile * o.step.target) % cache_line || ((o.extent - o.tile) * o.step.target) % cache_line) pass.whole_lines = false;
+        for (const Segment &s : pass.segments)
+            if (s.target % cache_line || s.length % cache_line) pass.whole_lines = false;
+        pass.long_runs = true;
+        for (const KernelCall &call : pass.calls) {
+            if (!is_aligned(call)) pass.whole_lines = false;
+            const bool lasting = (call.kind == KernelKind::runs && call.length >= long_run) ||
+                                 (call.kind == KernelKind::interleave && (call.height * call.count << call.width) >= long_interleave);
+            if (!lasting) pass.long_runs = false;
         }
-        return std::move(step);
+        return std::move(pass);
     }
 
 private:
     // Whether the stores of a kernel are aligned once the tile's target is.
-    bool streams(const Op &op) const {
-        switch (op.kind) {
-            case Kind::runs:
-            case Kind::padded_runs: {
-                const Int unit = op.length % 64 == 0 ? 64 : op.length == 32 ? 32 : 16;
-                return (op.target | op.length | op.strip.target | op.repeat.target) % unit == 0;
+    bool is_aligned(const KernelCall &call) const {
+        switch (call.kind) {
+            case KernelKind::runs:
+            case KernelKind::padded_runs: {
+                const Int unit = call.length % 64 == 0 ? 64 : call.length == 32 ? 32 : 16;
+                return (call.target | call.length | call.strip.target | call.repeat.target) % unit == 0;
             }
-            case Kind::weave: return (op.target | op.repeat.target) % 16 == 0;
-            case Kind::transpose: {
-                const Int bytes = op.height << op.width;
-                const Int unit = bytes % line == 0 ? line : bytes;
-                return (unit == line || unit == 16 || unit == 32) && (op.target | op.repeat.target) % unit == 0 &&
-                       columns_fit(op, unit);
+            case KernelKind::interleave: return (call.target | call.repeat.target) % 16 == 0;
+            case KernelKind::transpose: {
+                const Int bytes = call.height << call.width;
+                const Int unit = bytes % cache_line == 0 ? cache_line : bytes;
+                return (unit == cache_line || unit == 16 || unit == 32) && (call.target | call.repeat.target) % unit == 0 &&
+                       columns_fit(call, unit);
             }
-            case Kind::unweave: {
-                const Int unit = (op.count << op.width) % line == 0 ? line : 16;
-                return (op.target | op.repeat.target) % unit == 0 && columns_fit(op, unit);
+            case KernelKind::deinterleave: {
+                const Int unit = (call.count << call.width) % cache_line == 0 ? cache_line : 16;
+                return (call.target | call.repeat.target) % unit == 0 && columns_fit(call, unit);
             }
             default: return false;
         }
     }
 
-    bool columns_fit(const Op &op, Int unit) const {
-        const Int n = op.kind == Kind::unweave ? op.valid : op.count;
+    bool columns_fit(const KernelCall &call, Int unit) const {
+        const Int n = call.kind == KernelKind::deinterleave ? call.valid : call.count;
         for (Int j = 0; j < n; ++j)
-            if (step.tables[op.columns + std::size_t(j)] % unit) return false;
+            if (pass.tables[call.columns + std::size_t(j)] % unit) return false;
         return true;
     }
 
     void merge_segments() {
         std::vector<Segment> out;
-        for (const Segment &s : step.segments) {
+        for (const Segment &s : pass.segments) {
             if (!out.empty() && out.back().target + out.back().length == s.target &&
                 out.back().staged + out.back().length == s.staged)
                 out.back().length += s.length;
             else
                 out.push_back(s);
         }
-        step.segments = std::move(out);
+        pass.segments = std::move(out);
     }
 };
 
-}  // namespace relayout
+}  // namespace relayout::tiled

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string>
+
+#include "bindings/module.h"
+#include "tiled/program.h"
+
+// What Python calls TiledProgram: a program, and which buffers it takes.
+class TiledProgramObject {
+public:
+    // What a call comes to; Python turns everything but `done` into an error or another way.
+    enum Outcome { done, unsuitable, read_only, too_short, overlapping };
+
+    // Offsets and loops of the dims count elements of `width` bytes. `formats` are those of the buffer protocol, each
+    // between spaces.
+    TiledProgramObject(int width, relayout::Int source, relayout::Int target, nb::sequence dims, nb::object fill,
+                       const std::string &formats, relayout::Int nontemporal_from, nb::object convert,
+                       const std::string &target_formats, int threads);
+
+    // With 0 threads, as many as relayout::default_threads tells.
+    int call(nb::handle x, nb::handle out, int threads) const;
+
+    bool call_default(PyObject *x, PyObject *out) const { return call(x, out, threads_) == done; }
+
+    nb::list passes(bool aligned) const;
+
+private:
+    int threads_;
+    std::string formats_, target_formats_;
+    relayout::tiled::TiledProgram program_;
+};

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import subprocess
 import sys
 import time
@@ -104,6 +105,16 @@ def test_every_public_name_is_in_one_group() -> None:
     grouped = [name for group in script("make_api").groups() for name in group.names]
     assert grouped == relayout.__all__
     assert len(set(grouped)) == len(grouped)
+
+
+@pytest.mark.parametrize("page", ["docs/architecture.md", "docs/design.md", "CONTRIBUTING.md"])
+def test_every_file_and_link_of_a_page_exists(page: str) -> None:
+    text = (ROOT / page).read_text()
+    files = re.findall(r"`([\w./]+(?:\.py|\.md|\.h|\.cpp|/))`", text)
+    roots = (ROOT, ROOT / "src" / "relayout", ROOT / "src")
+    assert [name for name in files if not any((root / name).exists() for root in roots)] == []
+    links = [link.partition("#")[0] for link in re.findall(r"\]\(([^)]+)\)", text) if "://" not in link]
+    assert [link for link in links if link and not (ROOT / page).parent.joinpath(link).exists()] == []
 
 
 def test_the_pure_path_passes_the_same_tests() -> None:

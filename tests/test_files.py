@@ -22,7 +22,7 @@ from file_support import field, fulfil, onnx_bytes, store
 from relayout.elements.types import element
 from relayout.files.contents import PlannedTensor
 from relayout.files.record import LayoutRecord
-from relayout.files.registry import kind_of, open_source, plan_destination
+from relayout.files.registry import container_of, open_source, plan_destination
 
 KINDS = ["x.npy", "x.npz", "x.safetensors", "x.safetensors.index.json", "x.zarr", "x.bin"]
 IMAGE = (np.arange(9 * 9 * 40) % 251).astype(np.uint8).reshape(1, 9, 9, 40)
@@ -242,7 +242,7 @@ def test_they_read_our_safetensors(tmp_path: Path) -> None:
 
 def test_shards_are_cut_and_listed_as_others_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     numpys = pytest.importorskip("safetensors.numpy")
-    monkeypatch.setattr("relayout.files.containers.safetensors.SHARD_BYTES", 100)
+    monkeypatch.setattr("relayout.files.containers.shards.SHARD_BYTES", 100)
     arrays = {f"t{k}": np.arange(10, dtype=np.float32) + k for k in range(5)}
     path = store(tmp_path / "model.safetensors.index.json", arrays)
     index = json.loads(path.read_text())
@@ -714,7 +714,7 @@ def test_a_record_that_contradicts_the_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_kinds_are_told_by_name(tmp_path: Path) -> None:
-    kinds = [kind_of(name) for name in [*KINDS, "x.gguf", "x.onnx"]]
+    kinds = [container_of(name).name for name in [*KINDS, "x.gguf", "x.onnx"]]
     assert kinds == ["npy", "npz", "safetensors", "shards", "zarr", "raw", "gguf", "onnx"]
     with pytest.raises(rl.BadFile, match="does not tell"):
         rl.open(tmp_path / "x.txt")

@@ -383,7 +383,7 @@ def test_onnx_messages(tmp_path: Path, content: bytes) -> None:
 
 
 def test_messages_of_many_fields_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("relayout.files.containers.protobuf.MAX_FIELDS", 1000)
+    monkeypatch.setattr("relayout.files.protobuf.MAX_FIELDS", 1000)
     (tmp_path / "x.onnx").write_bytes(onnx_bytes() + field(1, 8) * 2000)
     refused(tmp_path / "x.onnx", "more than 1000 fields")
 

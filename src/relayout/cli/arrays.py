@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import BadFile
-from ..files.registry import kind_of
+from ..files.registry import container_of
 from ..files.registry import open as open_file
 from ..tensors.tensor import Tensor
 
@@ -46,6 +46,6 @@ def memory(path: Path, kind: np.dtype[Any]) -> NDArray[Any]:
 def _is_known(path: Path) -> bool:
     """Whether the name or a sidecar tells what the file holds."""
     try:
-        return kind_of(path) != "raw" or path.with_name(f"{path.name}.relayout.json").exists()
+        return container_of(path).name != "raw" or path.with_name(f"{path.name}.relayout.json").exists()
     except BadFile:
         return False

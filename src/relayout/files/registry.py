@@ -1,4 +1,8 @@
-"""Tensors in files: what a container holds and where, how one is to be written, and tensors over mapped memory."""
+"""The containers by name, by suffix and by content: those of this package, and those that other packages add.
+
+Every module in the folder ``containers`` is one. Others are found by entry points in the group ``relayout.containers``.
+A container is imported when its turn comes, and those of other packages only for what none of our own takes.
+"""
 
 from __future__ import annotations
 
@@ -6,70 +10,132 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+    from importlib.metadata import EntryPoint
     from os import PathLike
+    from pathlib import Path
 
+    from .container import Container
     from .contents import Destination, PlannedTensor, Source
     from .mapped import TensorFile
 
-# Which module and functions serve a kind of file.
-_READERS = {
-    "npy": ("npy", "read"),
-    "npz": ("npz", "read"),
-    "safetensors": ("safetensors", "read"),
-    "shards": ("safetensors", "read_shards"),
-    "zarr": ("zarr", "read"),
-    "raw": ("raw", "read"),
-    "gguf": ("gguf", "read"),
-    "onnx": ("onnx", "read"),
-}
-_PLANNERS = {
-    "npy": ("npy", "plan"),
-    "npz": ("npz", "plan"),
-    "safetensors": ("safetensors", "plan"),
-    "shards": ("safetensors", "plan_shards"),
-    "zarr": ("zarr", "plan"),
-    "raw": ("raw", "plan"),
-}
-_SUFFIXES = {
-    ".npy": "npy",
-    ".npz": "npz",
-    ".safetensors.index.json": "shards",
-    ".safetensors": "safetensors",
-    ".zarr": "zarr",
-    ".gguf": "gguf",
-    ".onnx": "onnx",
-    ".bin": "raw",
-    ".raw": "raw",
-    ".dat": "raw",
-}
+GROUP = "relayout.containers"
+"""The group of entry points."""
+
+_TORCH_SUFFIXES = (".pt", ".pth", ".ckpt")
 
 
-_OF_TORCH = (".pt", ".pth", ".ckpt")
+def names() -> list[str]:
+    """The name of every container: the built-in ones, then those of other packages."""
+    own = _built_in()
+    return [*own, *[point.name for point in _entry_points() if point.name not in own]]
 
 
-def kind_of(path: str | PathLike[str], among: Container[str] = _READERS) -> str:
-    """The kind of file that a name means: ``"safetensors"``, ``"npy"`` and so on."""
+def named(name: str) -> Container:
+    """The container of that name."""
+    from ..errors import ShapeError
+
+    if name in _built_in():
+        return _import(name)
+    for point in _entry_points():
+        if point.name == name:
+            return _load(point)
+    raise ShapeError(f"there is no container {name!r}.", hint=f"known: {', '.join(names())}", name=name)
+
+
+def container_of(path: str | PathLike[str], written: bool = False) -> Container:
+    """The container of a path: a folder by what is in it, a file by its suffix, else by its first bytes.
+
+    What is to be ``written`` is told by its suffix, else by the folder that is there.
+    """
     from pathlib import Path
 
     from .contents import FROM_TORCH, bad_file
 
     where = Path(path)
-    for suffix, kind in _SUFFIXES.items():
-        if where.name.endswith(suffix):
-            return kind
-    if (where / "zarr.json").is_file():
-        return "zarr"
-    if where.is_dir():
+    by_suffix = next((container for container in _containers(where) if where.name.endswith(container.suffixes)), None)
+    if written and by_suffix is not None:
+        return by_suffix
+    folder = where.is_dir()
+    if folder and (recognised := _recognised(where)):
+        return recognised
+    if by_suffix is not None:
+        return by_suffix
+    if folder:
         raise bad_file(where, "it is a folder, and no Zarr.", f"name a file in it, as in {where / 'model.safetensors'}")
-    if where.suffix in _OF_TORCH:
+    if where.suffix in _TORCH_SUFFIXES:
         raise bad_file(where, "files of PyTorch are neither read nor written.", FROM_TORCH)
-    raise bad_file(where, "its name does not tell what kind of file it is.", _endings(among))
+    if not written and (recognised := _recognised(where)):
+        return recognised
+    raise bad_file(where, "its name does not tell what kind of file it is.", _way_out(written))
 
 
-def _endings(among: Container[str]) -> str:
-    """The way out of a name."""
-    return f"end it with one of {', '.join([suffix for suffix, kind in _SUFFIXES.items() if kind in among])}"
+def suffixes(written: bool = False) -> list[str]:
+    """Every suffix that is read, or only those that can be written."""
+    found = [container for container in _containers() if container.writable or not written]
+    return [suffix for container in found for suffix in container.suffixes]
+
+
+def is_container_folder(path: Path) -> bool:
+    """Whether a folder is one of tensors, as a Zarr is."""
+    return path.is_dir() and _recognised(path) is not None
+
+
+def _way_out(written: bool) -> str:
+    return f"end it with one of {', '.join(suffixes(written))}"
+
+
+# ---- finding containers ----------------------------------------------------------------------------------
+
+
+def _built_in() -> list[str]:
+    from pkgutil import iter_modules
+
+    from . import containers
+
+    return [module.name for module in iter_modules(containers.__path__)]
+
+
+def _import(name: str) -> Container:
+    found: Container = import_module(f".containers.{name}", __package__).CONTAINER
+    return found
+
+
+def _entry_points() -> list[EntryPoint]:
+    from importlib.metadata import entry_points
+
+    return sorted(entry_points(group=GROUP), key=lambda point: point.name)
+
+
+def _load(point: EntryPoint) -> Container:
+    from ..errors import BadFile
+
+    try:
+        found: Container = point.load()
+    except (ImportError, AttributeError) as error:
+        package = "a package" if point.dist is None else point.dist.name
+        raise BadFile(
+            f"the container {point.name!r} of {package} cannot be loaded: {error}.",
+            hint=f"install {package} again, or take it away",
+        ) from None
+    return found
+
+
+def _containers(path: Path | None = None) -> Iterator[Container]:
+    """All containers one after another, for a path those first whose names are in its name."""
+    own = _built_in()
+    for name in sorted(own, key=lambda name: path is not None and f".{name}" not in path.name):
+        yield _import(name)
+    for point in _entry_points():
+        if point.name not in own:
+            yield _load(point)
+
+
+def _recognised(path: Path) -> Container | None:
+    return next((container for container in _containers(path) if container.recognises(path)), None)
+
+
+# ---- reading and writing ---------------------------------------------------------------------------------
 
 
 def open_source(path: str | PathLike[str], **raw: Any) -> Source:
@@ -84,44 +150,39 @@ def open_source(path: str | PathLike[str], **raw: Any) -> Source:
     where = Path(path)
     given = {key: value for key, value in raw.items() if value is not None}
     try:
-        indexes = sorted(where.glob("*.safetensors.index.json")) if where.is_dir() else []
-        if len(indexes) > 1:
-            hint = f"name one of {', '.join([str(index) for index in indexes])}"
-            raise bad_file(where, f"it is a folder with {len(indexes)} indexes of shards.", hint)
-        where = indexes[0] if indexes else where
-        module, function = _READERS["raw" if given else kind_of(where)]
-        read = getattr(import_module(f".containers.{module}", __package__), function)
-        found: Source = read(where, **given)
+        if given:
+            from .containers.raw import CONTAINER as RAW
+
+            return RAW.read(where, **given)
+        return container_of(where).read(where)
     except OSError as error:
         what = f"it cannot be read: {error.strerror or error}."
         raise bad_file(where, what, "look at the permissions and the disk") from None
-    return found
 
 
 def plan_destination(
     path: str | PathLike[str],
-    kind: str | None = None,
+    name: str | None = None,
     planned: Sequence[PlannedTensor] = (),
     metadata: Mapping[str, Any] | None = None,
 ) -> Destination:
-    """The files that hold these tensors, sizes and headers known, before anything is written."""
+    """The files that hold these tensors, sizes and headers known, before anything is written.
+
+    They are of the container of that name, else of that which the path tells.
+    """
     from pathlib import Path
 
     from .contents import bad_file
 
     where = Path(path)
-    kind = kind or kind_of(where, _PLANNERS)
-    if kind not in _PLANNERS:
-        raise bad_file(where, f"{kind} files are read, not written.", _endings(_PLANNERS))
+    container = container_of(where, written=True) if name is None else named(name)
+    if not container.writable:
+        raise bad_file(where, f"{container.name} files are read, not written.", _way_out(written=True))
     for p in planned:
         if any("\ud800" <= c <= "\udfff" for c in p.name):
-            raise bad_file(
-                where, "its name is no text.", "rename the tensor, or the file that it is named after", p.name
-            )
-    module, function = _PLANNERS[kind]
-    plan = getattr(import_module(f".containers.{module}", __package__), function)
-    made: Destination = plan(where, list(planned), metadata)
-    return made
+            hint = "rename the tensor, or the file that it is named after"
+            raise bad_file(where, "its name is no text.", hint, p.name)
+    return container.plan(where, list(planned), metadata)
 
 
 def open(path: str | PathLike[str], *, dtype: Any = None, shape: Any = None, layout: Any = None) -> TensorFile:

@@ -9,6 +9,7 @@ from typing import Any
 
 from ...elements.types import ELEMENTS, Element
 from ...errors import shown
+from ..container import Container, begins_with
 from ..contents import Source, StoredTensor, bad_file, nbytes
 from ..reading import TRUNCATED, OpenFile, check_disjoint, checked_shape, contiguous_tensor, with_records_json
 
@@ -56,7 +57,53 @@ _BLOCKS = {
 }
 
 
-class _Cursor:
+class Gguf(Container):
+    """All tensors of a model; read only."""
+
+    name = "gguf"
+    suffixes = (".gguf",)
+
+    def recognises(self, path: Path) -> bool:
+        return begins_with(path, b"GGUF")
+
+    def read(self, path: Path) -> Source:
+        """All tensors; those of quantised blocks as uint8, with a row's bytes in place of its elements."""
+        with OpenFile(path) as file:
+            cursor = _HeaderReader(file)
+            magic, version = cursor.take(4), cursor.number("I")
+            if magic != b"GGUF" or version not in (2, 3):
+                raise bad_file(path, f"it begins with {magic!r} and version {version}.", _HINT)
+            count, pairs = cursor.number("Q"), cursor.number("Q")
+            metadata: dict[str, Any] = {}
+            for _ in range(pairs):
+                key = cursor.text()
+                if key in metadata:
+                    raise bad_file(path, f"the key {shown(key)} is there twice.", _HINT)
+                metadata[key] = cursor.value(cursor.number("I"))
+            told = [_tensor(cursor) for _ in range(count)]
+            alignment = metadata.get("general.alignment", 32)
+            if type(alignment) is not int or not 8 <= alignment <= 1 << 20 or alignment % 8:
+                raise bad_file(path, f"its alignment is {shown(alignment)}.", _HINT)
+            first = -(-cursor.at // alignment) * alignment
+            entries: dict[str, StoredTensor] = {}
+            for name, kind, shape, offset in told:
+                if name in entries or offset % alignment:
+                    raise bad_file(path, "it is there twice, or not aligned.", _HINT, name)
+                element, stored = _stored(kind, shape, path, name)
+                entry = contiguous_tensor(file, first + offset, nbytes(element, stored), name, element, stored)
+                entries[name] = entry._replace(packing=_BLOCKS[kind][0] if kind in _BLOCKS else None)
+        check_disjoint(entries.values(), path)
+        packed = {name: entry.packing for name, entry in entries.items() if entry.packing is not None}
+        if packed:
+            metadata.setdefault(PACKINGS, packed)
+        entries = with_records_json(entries, metadata.pop("relayout", None), path)
+        return Source(path, self.name, entries, metadata)
+
+
+CONTAINER = Gguf()
+
+
+class _HeaderReader:
     """The header from its beginning on, read in pieces as it goes."""
 
     def __init__(self, file: OpenFile) -> None:
@@ -101,41 +148,7 @@ class _Cursor:
         raise bad_file(self.file.path, f"its header has a value of type {kind}.", _HINT)
 
 
-def read(path: Path) -> Source:
-    """All tensors; those of quantised blocks as uint8, with a row's bytes in place of its elements."""
-    with OpenFile(path) as file:
-        cursor = _Cursor(file)
-        magic, version = cursor.take(4), cursor.number("I")
-        if magic != b"GGUF" or version not in (2, 3):
-            raise bad_file(path, f"it begins with {magic!r} and version {version}.", _HINT)
-        count, pairs = cursor.number("Q"), cursor.number("Q")
-        metadata: dict[str, Any] = {}
-        for _ in range(pairs):
-            key = cursor.text()
-            if key in metadata:
-                raise bad_file(path, f"the key {shown(key)} is there twice.", _HINT)
-            metadata[key] = cursor.value(cursor.number("I"))
-        told = [_tensor(cursor) for _ in range(count)]
-        alignment = metadata.get("general.alignment", 32)
-        if type(alignment) is not int or not 8 <= alignment <= 1 << 20 or alignment % 8:
-            raise bad_file(path, f"its alignment is {shown(alignment)}.", _HINT)
-        first = -(-cursor.at // alignment) * alignment
-        entries: dict[str, StoredTensor] = {}
-        for name, kind, shape, offset in told:
-            if name in entries or offset % alignment:
-                raise bad_file(path, "it is there twice, or not aligned.", _HINT, name)
-            element, stored = _stored(kind, shape, path, name)
-            entry = contiguous_tensor(file, first + offset, nbytes(element, stored), name, element, stored)
-            entries[name] = entry._replace(packing=_BLOCKS[kind][0] if kind in _BLOCKS else None)
-    check_disjoint(entries.values(), path)
-    packed = {name: entry.packing for name, entry in entries.items() if entry.packing is not None}
-    if packed:
-        metadata.setdefault(PACKINGS, packed)
-    entries = with_records_json(entries, metadata.pop("relayout", None), path)
-    return Source(path, "gguf", entries, metadata)
-
-
-def _tensor(cursor: _Cursor) -> tuple[str, int, tuple[int, ...], int]:
+def _tensor(cursor: _HeaderReader) -> tuple[str, int, tuple[int, ...], int]:
     name, rank = cursor.text(), cursor.number("I")
     if rank > MAX_DIMS:
         raise bad_file(cursor.file.path, f"it has {rank} dimensions.", _HINT, name)

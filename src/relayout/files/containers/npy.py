@@ -10,6 +10,7 @@ from typing import Any
 from ...elements.types import ELEMENTS, Element, storage_dtype
 from ...errors import shown
 from ...layout.layout import Layout
+from ..container import Container, begins_with
 from ..contents import Destination, PlannedTensor, Segment, Source, StoredTensor, bad_file, nbytes
 from ..reading import OpenFile, checked_shape, contiguous_tensor, with_records
 from ..record import LayoutRecord
@@ -29,12 +30,39 @@ for _bits in (2, 4, 8):
 _NATIVE |= {"V1": "uint8", "V2": "uint16"}
 
 
-def read(path: Path) -> Source:
-    """The one tensor, named as the file is."""
-    with OpenFile(path) as file:
-        entry = read_array(file, 0, file.size, path.stem)
-    records, metadata = read_sidecar(path, [entry.name])
-    return Source(path, "npy", with_records({entry.name: entry}, records), metadata)
+class Npy(Container):
+    """One array, its record in a sidecar."""
+
+    name = "npy"
+    suffixes = (".npy",)
+    single = True
+
+    def recognises(self, path: Path) -> bool:
+        return begins_with(path, MAGIC)
+
+    def read(self, path: Path) -> Source:
+        """The one tensor, named as the file is."""
+        with OpenFile(path) as file:
+            entry = read_array(file, 0, file.size, path.stem)
+        records, metadata = read_sidecar(path, [entry.name])
+        return Source(path, self.name, with_records({entry.name: entry}, records), metadata)
+
+    def plan(
+        self, path: Path, planned: Sequence[PlannedTensor], metadata: Mapping[str, Any] | None = None
+    ) -> Destination:
+        """One tensor, and its record in a sidecar."""
+        if len(planned) != 1:
+            raise bad_file(path, f"a .npy file holds one tensor, not {len(planned)}.", "write .npz or .safetensors")
+        stored = with_numpy_dtype(planned[0])
+        header = npy_header(stored.element, stored.shape)
+        size = nbytes(stored.element, stored.shape)
+        whole = Destination(
+            {path: (len(header) + size, {0: header})}, {stored.name: (Segment(path, len(header), size),)}
+        )
+        return with_sidecar(whole, path, [stored], metadata)
+
+
+CONTAINER = Npy()
 
 
 def read_array(file: OpenFile, start: int, size: int, name: str) -> StoredTensor:
@@ -98,24 +126,13 @@ def _element_of(descr: Any, file: Path, name: str) -> Element:
 # ---- writing ---------------------------------------------------------------------------------------------
 
 
-def plan(path: Path, planned: Sequence[PlannedTensor], metadata: Mapping[str, Any] | None = None) -> Destination:
-    """One tensor, and its record in a sidecar."""
-    if len(planned) != 1:
-        raise bad_file(path, f"a .npy file holds one tensor, not {len(planned)}.", "write .npz or .safetensors")
-    stored = with_numpy_dtype(planned[0])
-    header = npy_header(stored.element, stored.shape)
-    size = nbytes(stored.element, stored.shape)
-    whole = Destination({path: (len(header) + size, {0: header})}, {stored.name: (Segment(path, len(header), size),)})
-    return with_sidecar(whole, path, [stored], metadata)
-
-
 def npy_header(kind: Element, shape: tuple[int, ...]) -> bytes:
     """The header of an array in C order; the data behind it begins at a multiple of 64 bytes."""
     descr = storage_dtype(kind).newbyteorder("<").str
     text = f"{{'descr': {descr!r}, 'fortran_order': False, 'shape': {shape!r}, }}".encode()
-    room = -(len(text) + 11) % ALIGNMENT
-    length = len(text) + room + 1
-    return MAGIC + b"\1\0" + length.to_bytes(2, "little") + text + b" " * room + b"\n"
+    spaces = -(len(text) + 11) % ALIGNMENT
+    length = len(text) + spaces + 1
+    return MAGIC + b"\1\0" + length.to_bytes(2, "little") + text + b" " * spaces + b"\n"
 
 
 def with_numpy_dtype(p: PlannedTensor) -> PlannedTensor:
@@ -125,7 +142,7 @@ def with_numpy_dtype(p: PlannedTensor) -> PlannedTensor:
 
 
 def with_bits_dtype(p: PlannedTensor) -> PlannedTensor:
-    """The same bytes as unsigned integers, or as bytes where there are none so wide. The record names the type."""
+    """The bits as unsigned integers, or as bytes where there are none so wide; the record names the type."""
     from ...elements.interface import Plain
 
     kind = p.element

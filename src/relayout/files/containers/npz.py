@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...errors import LayoutError, shown
+from ..container import Container, begins_with
 from ..contents import Checksum, Destination, PlannedTensor, Segment, Source, StoredTensor, bad_file, nbytes
 from ..reading import TRUNCATED, OpenFile, check_disjoint, with_records
 from ..sidecar import read_sidecar, with_sidecar
@@ -29,18 +30,65 @@ MAX_NAME = 60_000
 _WIDE, _MANY = 0xFFFFFFFF, 0xFFFF
 
 
-def read(path: Path) -> Source:
-    """All arrays by name, without their ``.npy``."""
-    entries: dict[str, StoredTensor] = {}
-    with OpenFile(path) as file:
-        for member in _members(file):
-            name = member.filename.removesuffix(".npy")
-            if name in entries:
-                raise bad_file(path, "the archive has it twice.", "write the archive again", name)
-            entries[name] = _entry(file, member, name)
-    check_disjoint(entries.values(), path)
-    records, metadata = read_sidecar(path, entries)
-    return Source(path, "npz", with_records(entries, records), metadata)
+class Npz(Container):
+    """A zip archive of ``.npy`` files, their records in a sidecar."""
+
+    name = "npz"
+    suffixes = (".npz",)
+
+    def recognises(self, path: Path) -> bool:
+        """A zip archive whose first member is an array; what PyTorch saves is a zip archive of others."""
+        if not begins_with(path, b"PK\3\4"):
+            return False
+        with path.open("rb") as file:
+            local = file.read(_LOCAL.size)
+            return len(local) == _LOCAL.size and file.read(_LOCAL.unpack(local)[9]).endswith(b".npy")
+
+    def read(self, path: Path) -> Source:
+        """All arrays by name, without their ``.npy``."""
+        entries: dict[str, StoredTensor] = {}
+        with OpenFile(path) as file:
+            for member in _members(file):
+                name = member.filename.removesuffix(".npy")
+                if name in entries:
+                    raise bad_file(path, "the archive has it twice.", "write the archive again", name)
+                entries[name] = _entry(file, member, name)
+        check_disjoint(entries.values(), path)
+        records, metadata = read_sidecar(path, entries)
+        return Source(path, self.name, with_records(entries, records), metadata)
+
+    def plan(
+        self, path: Path, planned: Sequence[PlannedTensor], metadata: Mapping[str, Any] | None = None
+    ) -> Destination:
+        """An archive without compression, its data on multiples of 64 bytes; with zip64 only where it is needed."""
+        stored = [with_numpy_dtype(p) for p in planned]
+        total = sum([nbytes(p.element, p.shape) + len(p.name.encode()) * 2 + 1024 for p in stored])
+        large = total >= _WIDE or len(stored) >= _MANY
+        parts: dict[int, bytes] = {}
+        entries: dict[str, tuple[Segment, ...]] = {}
+        members = []
+        at = 0
+        for p in stored:
+            if p.name in entries or "\0" in p.name or len(p.name.encode()) > MAX_NAME:
+                raise bad_file(path, "the name is taken, or none for a zip archive.", "rename the tensor", p.name)
+            header, name = npy_header(p.element, p.shape), f"{p.name}.npy".encode()
+            size = nbytes(p.element, p.shape)
+            front = _local_header(name, len(header) + size, at, large)
+            start = at + len(front)
+            parts[at] = front + header
+            entries[p.name] = (Segment(path, start + len(header), size),)
+            members.append(_Member(name, header, at, start, len(header) + size))
+            at = start + len(header) + size
+        directory, checksums = b"", []
+        for m in members:
+            checksums.append(Checksum(path, m.start, m.size, (m.at + 14, at + len(directory) + 16)))
+            directory += _directory_entry(m, large)
+        parts[at] = parts.get(at, b"") + directory + _end_of_directory(at, len(directory), len(members), large)
+        destination = Destination({path: (at + len(parts[at]), parts)}, entries, tuple(checksums))
+        return with_sidecar(destination, path, stored, metadata)
+
+
+CONTAINER = Npz()
 
 
 def _members(file: OpenFile) -> list[zipfile.ZipInfo]:
@@ -107,36 +155,7 @@ class _Member(NamedTuple):
     size: int
 
 
-def plan(path: Path, planned: Sequence[PlannedTensor], metadata: Mapping[str, Any] | None = None) -> Destination:
-    """An archive without compression, its data on multiples of 64 bytes; with zip64 only where it is needed."""
-    stored = [with_numpy_dtype(p) for p in planned]
-    total = sum([nbytes(p.element, p.shape) + len(p.name.encode()) * 2 + 1024 for p in stored])
-    large = total >= _WIDE or len(stored) >= _MANY
-    parts: dict[int, bytes] = {}
-    entries: dict[str, tuple[Segment, ...]] = {}
-    members = []
-    at = 0
-    for p in stored:
-        if p.name in entries or "\0" in p.name or len(p.name.encode()) > MAX_NAME:
-            raise bad_file(path, "the name is pop_object, or none for a zip archive.", "rename the tensor", p.name)
-        header, name = npy_header(p.element, p.shape), f"{p.name}.npy".encode()
-        size = nbytes(p.element, p.shape)
-        front = _front(name, len(header) + size, at, large)
-        start = at + len(front)
-        parts[at] = front + header
-        entries[p.name] = (Segment(path, start + len(header), size),)
-        members.append(_Member(name, header, at, start, len(header) + size))
-        at = start + len(header) + size
-    directory, checksums = b"", []
-    for m in members:
-        checksums.append(Checksum(path, m.start, m.size, (m.at + 14, at + len(directory) + 16)))
-        directory += _listed(m, large)
-    parts[at] = parts.get(at, b"") + directory + _end(at, len(directory), len(members), large)
-    whole = Destination({path: (at + len(parts[at]), parts)}, entries, tuple(checksums))
-    return with_sidecar(whole, path, stored, metadata)
-
-
-def _front(name: bytes, size: int, at: int, large: bool) -> bytes:
+def _local_header(name: bytes, size: int, at: int, large: bool) -> bytes:
     """The header of a member, which makes what follows begin at a multiple of 64 bytes."""
     extra = struct.pack("<2H2Q", 1, 16, size, size) if large else b""
     filler = -(at + _LOCAL.size + len(name) + len(extra) + 4) % ALIGNMENT
@@ -146,8 +165,8 @@ def _front(name: bytes, size: int, at: int, large: bool) -> bytes:
     return _LOCAL.pack(b"PK\3\4", *fields) + name + extra
 
 
-def _listed(m: _Member, large: bool) -> bytes:
-    """A member's line of the directory."""
+def _directory_entry(m: _Member, large: bool) -> bytes:
+    """What the directory says of a member."""
     extra = struct.pack("<2H3Q", 1, 24, m.size, m.size, m.at) if large else b""
     told, at = (_WIDE, _WIDE) if large else (m.size, m.at)
     version = 45 if large else 20
@@ -155,7 +174,7 @@ def _listed(m: _Member, large: bool) -> bytes:
     return _CENTRAL.pack(b"PK\1\2", version, version, _UTF8, 0, 0, _FIRST_DAY, *sizes) + m.name + extra
 
 
-def _end(at: int, size: int, count: int, large: bool) -> bytes:
+def _end_of_directory(at: int, size: int, count: int, large: bool) -> bytes:
     if not large:
         return _END.pack(b"PK\5\6", 0, 0, count, count, size, at, 0)
     wide = _END64.pack(b"PK\6\6", _END64.size - 12, 45, 45, 0, 0, count, count, size, at)

@@ -8,9 +8,10 @@ from typing import Any
 
 from ...elements.types import ELEMENTS, Element, storage_dtype
 from ...errors import shown
+from ..container import Container
 from ..contents import Segment, Source, StoredTensor, bad_file, nbytes
+from ..protobuf import BYTES, FIXED32, FIXED64, VARINT, Field, Message
 from ..reading import HEADER_LIMIT, TRUNCATED, OpenFile, checked_shape, sibling, with_records_json
-from .protobuf import BYTES, FIXED32, FIXED64, VARINT, Field, Message
 
 # Numbers of fields.
 _GRAPH, _PROPERTIES, _INITIALIZER = 7, 14, 5
@@ -28,29 +29,38 @@ _HINT = "save the model again with onnx.save"
 _TYPED = (_FLOATS, _INT32, _INT64, _DOUBLES, _UINT64)
 
 
-def read(path: Path) -> Source:
-    """All initializers of the main graph by name; metadata are the model's ``metadata_props``."""
-    entries: dict[str, StoredTensor] = {}
-    metadata: dict[str, str] = {}
-    with OpenFile(path) as file:
-        model = Message(file)
-        known = False
-        for part in model.fields(0, file.size):
-            if part.number == _PROPERTIES and part.wire == BYTES:
-                key, value = _pair(model, part)
-                metadata[key] = value
-            elif part.number == _GRAPH and part.wire == BYTES:
-                known = True
-                for inner in model.fields(part.start, part.end):
-                    if inner.number == _INITIALIZER and inner.wire == BYTES:
-                        entry = _tensor(model, inner)
-                        if entry.name in entries:
-                            raise bad_file(path, "the model has it twice.", _HINT, entry.name)
-                        entries[entry.name] = entry
-        if not known:
-            raise bad_file(path, "it has no graph: it is no ONNX model.", _HINT)
-    entries = with_records_json(entries, metadata.pop("relayout", None), path)
-    return Source(path, "onnx", entries, metadata)
+class Onnx(Container):
+    """The initializers of a model; read only."""
+
+    name = "onnx"
+    suffixes = (".onnx",)
+
+    def read(self, path: Path) -> Source:
+        """All initializers of the main graph by name; metadata are the model's ``metadata_props``."""
+        entries: dict[str, StoredTensor] = {}
+        metadata: dict[str, str] = {}
+        with OpenFile(path) as file:
+            model = Message(file)
+            known = False
+            for part in model.fields(0, file.size):
+                if part.number == _PROPERTIES and part.wire == BYTES:
+                    key, value = _pair(model, part)
+                    metadata[key] = value
+                elif part.number == _GRAPH and part.wire == BYTES:
+                    known = True
+                    for inner in model.fields(part.start, part.end):
+                        if inner.number == _INITIALIZER and inner.wire == BYTES:
+                            entry = _tensor(model, inner)
+                            if entry.name in entries:
+                                raise bad_file(path, "the model has it twice.", _HINT, entry.name)
+                            entries[entry.name] = entry
+            if not known:
+                raise bad_file(path, "it has no graph: it is no ONNX model.", _HINT)
+        entries = with_records_json(entries, metadata.pop("relayout", None), path)
+        return Source(path, self.name, entries, metadata)
+
+
+CONTAINER = Onnx()
 
 
 def _pair(model: Message, part: Field) -> tuple[str, str]:

@@ -16,6 +16,7 @@ from ...elements.types import ELEMENTS, Element
 from ...errors import LayoutError, shown
 from ...integers.nested import product
 from ...layout.layout import Layout
+from ..container import Container
 from ..contents import Destination, PlannedTensor, Segment, Source, StoredTensor, bad_file, nbytes
 from ..reading import HEADER_LIMIT, TRUNCATED, OpenFile, checked_shape, parse_record, pop_object, read_text, strict_json
 from ..record import LayoutRecord
@@ -36,35 +37,84 @@ DIMENSIONS = "relayout.dimensions"
 _HINT = "write it again as Zarr v3, without compression: codecs=[BytesCodec()] or compressors=None"
 
 
-def read(path: Path) -> Source:
-    """All arrays of a group, or the array that the folder is, named as the folder is."""
-    told = _node(path)
-    alone = told["node_type"] == "array"
-    entries: dict[str, StoredTensor] = {}
-    said: dict[str, Any] = {}
-    dimensions: dict[str, Any] = {}
-    room = HEADER_LIMIT
-    for folder, name, node in [(path, path.stem, told)] if alone else _below(path, "", 0):
-        own = node.get("attributes", {})
-        if node["node_type"] == "array":
-            if len(entries) >= MAX_ARRAYS:
-                raise bad_file(path, f"it has more than {MAX_ARRAYS} arrays.", "open a group of it")
-            entries[name], own = _array(folder, name, node, room)
-            room -= len(entries[name].inline or b"")
-            if isinstance(node.get("dimension_names"), list):
-                dimensions[name] = node["dimension_names"]
-        if own:
-            said[name] = own
-    metadata = said.pop(path.stem, {}) if alone else dict(told.get("attributes", {}))
-    said, dimensions = pop_object(metadata, ARRAYS, dict) | said, pop_object(metadata, DIMENSIONS, list) | dimensions
-    return Source(path, "zarr", entries, metadata | _words(said, dimensions))
+class Zarr(Container):
+    """A folder of groups and arrays, each with its record as an attribute."""
+
+    name = "zarr"
+    suffixes = (".zarr",)
+
+    def recognises(self, path: Path) -> bool:
+        return (path / "zarr.json").is_file()
+
+    def read(self, path: Path) -> Source:
+        """All arrays of a group, or the array that the folder is, named as the folder is."""
+        told = _read_node(path)
+        alone = told["node_type"] == "array"
+        entries: dict[str, StoredTensor] = {}
+        said: dict[str, Any] = {}
+        dimensions: dict[str, Any] = {}
+        inline_limit = HEADER_LIMIT
+        for folder, name, node in [(path, path.stem, told)] if alone else _walk(path, "", 0):
+            own = node.get("attributes", {})
+            if node["node_type"] == "array":
+                if len(entries) >= MAX_ARRAYS:
+                    raise bad_file(path, f"it has more than {MAX_ARRAYS} arrays.", "open a group of it")
+                entries[name], own = _read_array(folder, name, node, inline_limit)
+                inline_limit -= len(entries[name].inline or b"")
+                if isinstance(node.get("dimension_names"), list):
+                    dimensions[name] = node["dimension_names"]
+            if own:
+                said[name] = own
+        metadata = said.pop(path.stem, {}) if alone else dict(told.get("attributes", {}))
+        said = pop_object(metadata, ARRAYS, dict) | said
+        dimensions = pop_object(metadata, DIMENSIONS, list) | dimensions
+        return Source(path, self.name, entries, metadata | _nonempty(said, dimensions))
+
+    def plan(
+        self, path: Path, planned: Sequence[PlannedTensor], metadata: Mapping[str, Any] | None = None
+    ) -> Destination:
+        """A group with an array for each tensor, cut along its slowest dimension into slabs of about 64 MiB."""
+        told = dict(metadata or {})
+        said, dimensions = pop_object(told, ARRAYS, dict), pop_object(told, DIMENSIONS, list)
+        files: dict[Path, tuple[int, dict[int, bytes]]] = {}
+        entries: dict[str, tuple[Segment, ...]] = {}
+        group = {"zarr_format": 3, "node_type": "group"}
+        for p in [with_numpy_dtype(p) for p in planned]:
+            parts = p.name.split("/")
+            if p.name in entries or any(not _is_name(part) for part in parts):
+                what = "its name is taken, or names no folder."
+                raise bad_file(path, what, "write .safetensors, or rename the tensor", p.name)
+            above = ["/".join(parts[:k]) for k in range(1, len(parts))]
+            folder = path.joinpath(*parts)
+            if folder / "zarr.json" in files or any(name in entries for name in above):
+                what = "the name of a group is that of an array."
+                raise bad_file(path, what, "write .safetensors, or rename the tensor", p.name)
+            for name in above:
+                if path / name / "zarr.json" not in files:
+                    _add_json(files, path / name, group | {"attributes": said.pop(name, {})})
+            chunk = _chunk_shape(p.shape, p.element)
+            node = _array_node(p, chunk, said.pop(p.name, {}))
+            names = dimensions.get(p.name, [])
+            if p.record is None and len(names) == len(p.shape) > 0 and all(isinstance(n, str | None) for n in names):
+                node["dimension_names"] = dimensions.pop(p.name)
+            _add_json(files, folder, node)
+            counts = [-(-n // c) for n, c in zip(p.shape, chunk)]
+            size = nbytes(p.element, chunk)
+            places = [folder.joinpath("c", *map(str, at)) for at in cartesian(*[range(n) for n in counts])]
+            files |= dict.fromkeys(places, (size, {}))
+            entries[p.name] = tuple([Segment(place, 0, size) for place in places])
+        _add_json(files, path, group | {"attributes": told | _nonempty(said, dimensions)})
+        return Destination(files, entries)
 
 
-def _words(said: dict[str, Any], dimensions: dict[str, Any]) -> dict[str, Any]:
+CONTAINER = Zarr()
+
+
+def _nonempty(said: dict[str, Any], dimensions: dict[str, Any]) -> dict[str, Any]:
     return {key: words for key, words in ((ARRAYS, said), (DIMENSIONS, dimensions)) if words}
 
 
-def _node(folder: Path) -> dict[str, Any]:
+def _read_node(folder: Path) -> dict[str, Any]:
     file = folder / "zarr.json"
     if file.is_symlink():
         raise bad_file(file, "it is a link.", "copy the files themselves")
@@ -78,7 +128,7 @@ def _node(folder: Path) -> dict[str, Any]:
     return told
 
 
-def _below(folder: Path, prefix: str, depth: int) -> Iterator[tuple[Path, str, dict[str, Any]]]:
+def _walk(folder: Path, prefix: str, depth: int) -> Iterator[tuple[Path, str, dict[str, Any]]]:
     """The groups and arrays in a group, at any depth, by name; links are not followed."""
     if depth > MAX_DEPTH:
         raise bad_file(folder, f"its groups are nested more than {MAX_DEPTH} deep.", "open a group of it")
@@ -87,16 +137,18 @@ def _below(folder: Path, prefix: str, depth: int) -> Iterator[tuple[Path, str, d
     for name in names:
         inner = folder / name
         if (inner / "zarr.json").exists():
-            node = _node(inner)
+            node = _read_node(inner)
             yield inner, prefix + name, node
             if node["node_type"] == "group":
-                yield from _below(inner, f"{prefix}{name}/", depth + 1)
+                yield from _walk(inner, f"{prefix}{name}/", depth + 1)
 
 
-def _array(folder: Path, name: str, told: dict[str, Any], room: int) -> tuple[StoredTensor, dict[str, Any]]:
+def _read_array(
+    folder: Path, name: str, told: dict[str, Any], inline_limit: int
+) -> tuple[StoredTensor, dict[str, Any]]:
     """An array and its foreign attributes. Chunks that are no slabs, or are transposed, are a layout of blocks.
 
-    Where chunks were left out, all are put together in ``room`` bytes of memory.
+    Where chunks were left out, all are put together in ``inline_limit`` bytes of memory.
     """
     file = folder / "zarr.json"
     kind = _element_of(told, file, name)
@@ -104,25 +156,24 @@ def _array(folder: Path, name: str, told: dict[str, Any], room: int) -> tuple[St
     chunk = checked_shape(_option(told, "chunk_grid", "regular", "chunk_shape"), kind, file, name)
     if len(chunk) != len(shape) or 0 in chunk:
         raise bad_file(file, f"its chunks of {shown(chunk)} do not cut the shape {shown(shape)}.", _HINT, name)
-    order = _order(told, kind, len(shape), file, name)
+    order = _transposition(told, kind, len(shape), file, name)
     counts = tuple([-(-n // c) for n, c in zip(shape, chunk)])
     if product(counts) > MAX_CHUNKS:
         raise bad_file(
             file, f"it has {product(counts)} chunks, and the limit is {MAX_CHUNKS}.", "use larger chunks", name
         )
-    key = _keys(told, file, name)
+    key = _chunk_key(told, file, name)
     size = nbytes(kind, chunk)
-    chunks = [_chunk(folder, key(at), size, name) for at in cartesian(*[range(n) for n in counts])]
+    chunks = [_chunk_segment(folder, key(at), size, name) for at in cartesian(*[range(n) for n in counts])]
     segments = tuple([chunk for chunk in chunks if chunk is not None])
     inline = None
     if len(segments) < len(chunks):
-        if len(chunks) * size > room:
+        if len(chunks) * size > inline_limit:
             missing = len(chunks) - len(segments)
-            what = (
-                f"{missing} of its chunks were left out, and with them it has {len(chunks) * size} bytes, over {room}."
-            )
+            needed = f"with them it has {len(chunks) * size} bytes, over {inline_limit}"
+            what = f"{missing} of its chunks were left out, and {needed}."
             raise bad_file(file, what, "write all chunks: config={'write_empty_chunks': True}", name)
-        fill = _fill(told.get("fill_value"), kind, file, name) * (size // kind.bytes)
+        fill = _fill_bytes(told.get("fill_value"), kind, file, name) * (size // kind.bytes)
         inline = b"".join([fill if chunk is None else read_text(chunk.file) for chunk in chunks])
         segments = ()
     attributes = dict(told.get("attributes", {}))
@@ -165,7 +216,7 @@ def _element_of(told: dict[str, Any], file: Path, name: str) -> Element:
     return kind
 
 
-def _order(told: dict[str, Any], kind: Element, rank: int, file: Path, name: str) -> list[int]:
+def _transposition(told: dict[str, Any], kind: Element, rank: int, file: Path, name: str) -> list[int]:
     """The order of the dimensions in a chunk; every codec but a transposition and plain bytes is refused."""
     codecs = told.get("codecs")
     named = [c.get("name") if isinstance(c, dict) else None for c in codecs] if isinstance(codecs, list) else None
@@ -184,7 +235,7 @@ def _order(told: dict[str, Any], kind: Element, rank: int, file: Path, name: str
     return order
 
 
-def _keys(told: dict[str, Any], file: Path, name: str) -> Any:
+def _chunk_key(told: dict[str, Any], file: Path, name: str) -> Any:
     """Where the chunk of a place in the grid is."""
     encoding = told.get("chunk_key_encoding")
     kind = encoding.get("name") if isinstance(encoding, dict) else None
@@ -196,7 +247,7 @@ def _keys(told: dict[str, Any], file: Path, name: str) -> Any:
     return lambda at: separator.join(["c", *map(str, at)])
 
 
-def _chunk(folder: Path, key: str, size: int, name: str) -> Segment | None:
+def _chunk_segment(folder: Path, key: str, size: int, name: str) -> Segment | None:
     """The file of a chunk, or None if it was left out because it holds only the fill value."""
     path = folder / key
     try:
@@ -211,7 +262,7 @@ def _chunk(folder: Path, key: str, size: int, name: str) -> Segment | None:
     return Segment(path, 0, size)
 
 
-def _fill(value: Any, kind: Element, file: Path, name: str) -> bytes:
+def _fill_bytes(value: Any, kind: Element, file: Path, name: str) -> bytes:
     """The bytes of one element that has the fill value: a number, a word for one, two of them, or its bits in hex."""
     from ...elements.interface import Plain
     from ...engine.plan import stored_bytes
@@ -232,42 +283,6 @@ def _fill(value: Any, kind: Element, file: Path, name: str) -> bytes:
 # ---- writing ---------------------------------------------------------------------------------------------
 
 
-def plan(path: Path, planned: Sequence[PlannedTensor], metadata: Mapping[str, Any] | None = None) -> Destination:
-    """A group with an array for each tensor, cut along its slowest dimension into slabs of about 64 MiB."""
-    told = dict(metadata or {})
-    said, dimensions = pop_object(told, ARRAYS, dict), pop_object(told, DIMENSIONS, list)
-    files: dict[Path, tuple[int, dict[int, bytes]]] = {}
-    entries: dict[str, tuple[Segment, ...]] = {}
-    group = {"zarr_format": 3, "node_type": "group"}
-    for p in [with_numpy_dtype(p) for p in planned]:
-        parts = p.name.split("/")
-        if p.name in entries or any(not _is_name(part) for part in parts):
-            raise bad_file(
-                path, "its name is pop_object, or names no folder.", "write .safetensors, or rename the tensor", p.name
-            )
-        above = ["/".join(parts[:k]) for k in range(1, len(parts))]
-        folder = path.joinpath(*parts)
-        if folder / "zarr.json" in files or any(name in entries for name in above):
-            what = "the name of a group is that of an array."
-            raise bad_file(path, what, "write .safetensors, or rename the tensor", p.name)
-        for name in above:
-            if path / name / "zarr.json" not in files:
-                _put(files, path / name, group | {"attributes": said.pop(name, {})})
-        chunk = _chunk_shape(p.shape, p.element)
-        node = _array_node(p, chunk, said.pop(p.name, {}))
-        names = dimensions.get(p.name, [])
-        if p.record is None and len(names) == len(p.shape) > 0 and all(isinstance(n, str | None) for n in names):
-            node["dimension_names"] = dimensions.pop(p.name)
-        _put(files, folder, node)
-        counts = [-(-n // c) for n, c in zip(p.shape, chunk)]
-        size = nbytes(p.element, chunk)
-        places = [folder.joinpath("c", *map(str, at)) for at in cartesian(*[range(n) for n in counts])]
-        files |= dict.fromkeys(places, (size, {}))
-        entries[p.name] = tuple([Segment(place, 0, size) for place in places])
-    _put(files, path, group | {"attributes": told | _words(said, dimensions)})
-    return Destination(files, entries)
-
-
 def _array_node(p: PlannedTensor, chunk: tuple[int, ...], attributes: dict[str, Any]) -> dict[str, Any]:
     zero: Any = False if p.element.name == "bool" else [0, 0] if p.element.complex else 0
     endian = {} if p.element.bits == 8 else {"configuration": {"endian": "little"}}
@@ -285,7 +300,7 @@ def _array_node(p: PlannedTensor, chunk: tuple[int, ...], attributes: dict[str, 
     }
 
 
-def _put(files: dict[Path, tuple[int, dict[int, bytes]]], folder: Path, node: Mapping[str, Any]) -> None:
+def _add_json(files: dict[Path, tuple[int, dict[int, bytes]]], folder: Path, node: Mapping[str, Any]) -> None:
     text = json.dumps(node, indent=2, allow_nan=False, default=str).encode() + b"\n"
     files[folder / "zarr.json"] = (len(text), {0: text})
 

@@ -16,6 +16,7 @@ from .. import tuning
 from ..checksums import write_checksums
 from ..contents import Destination, Source
 from ..file_pool import FilePool
+from ..registry import is_container_folder
 from ..sizes import format_size
 from .changes import TensorChange
 from .compare_tensors import TensorDifference, verify_change
@@ -95,7 +96,7 @@ class RepackJob:
         around = any(path.resolve() in (folder, *folder.parents) for folder in folders)
         if around or (source.is_dir() and source.resolve() in path.resolve().parents):
             raise BadFile(f"{path} and the source are one in the other.", hint="write to another folder", file=path)
-        if path.is_dir() and not (self.staging.is_folder and (path / "zarr.json").is_file()):
+        if path.is_dir() and not (self.staging.is_folder and is_container_folder(path)):
             raise BadFile(f"{path} is a folder, and no Zarr.", hint="choose another name", file=path)
 
     def _is_finished(self) -> bool:

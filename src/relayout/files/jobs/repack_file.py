@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...errors import BadFile, ShapeError
 from .. import tuning
-from ..registry import kind_of, open_source, plan_destination
+from ..registry import container_of, open_source, plan_destination
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -124,7 +124,7 @@ def _read_source(path: Path, default: Rule, src_dtype: Any) -> tuple[Source, Rul
 
 def _is_raw(path: Path) -> bool:
     try:
-        return kind_of(path) == "raw"
+        return container_of(path).name == "raw"
     except BadFile:
         return True
 

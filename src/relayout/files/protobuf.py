@@ -6,8 +6,8 @@ import mmap
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ..contents import bad_file
-from ..reading import HEADER_LIMIT, TRUNCATED, OpenFile
+from .contents import bad_file
+from .reading import HEADER_LIMIT, TRUNCATED, OpenFile
 
 MAX_FIELDS = 1 << 22
 """No more fields are looked at in one file."""

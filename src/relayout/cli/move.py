@@ -27,7 +27,18 @@ file_argument = click.Path(path_type=str, readable=False)
 """What cannot be read is found when it is read."""
 
 
-@click.command(cls=Command)
+class FileCommand(Command):
+    """A command on files of tensors; its help lists the suffixes, those of other packages too."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        from ..files.registry import suffixes
+
+        read_only = [suffix for suffix in suffixes() if suffix not in suffixes(written=True)]
+        formatter.write_paragraph()
+        formatter.write_text(f"Files: {', '.join(suffixes(written=True))}; read only: {', '.join(read_only)}.")
+
+
+@click.command(cls=FileCommand)
 @click.argument("file", type=file_argument)
 @dtype_option(what="The type of the elements of a raw file.")
 @click.option("--shape", callback=as_sizes, metavar="SIZES", help="The logical shape of a raw file's tensor.")
@@ -70,7 +81,7 @@ def inspect(file: str, dtype: str | None, shape: tuple[int, ...] | None, src: st
     return Answer(result, blocks)
 
 
-@click.command(cls=Command)
+@click.command(cls=FileCommand)
 @click.argument("source", metavar="IN", type=file_argument)
 @click.argument("destination", metavar="OUT", type=file_argument)
 @layout_option("--to", "to", "The new layout: a text in any notation, or a name of the catalog; else row-major.")
@@ -123,7 +134,7 @@ def repack(source: str, destination: str, fill: str | None, **options: Any) -> A
     return Answer(result, [f"{destination}: {_summary(report)}{resumed}"])
 
 
-@click.command(cls=Command)
+@click.command(cls=FileCommand)
 @click.argument("a", type=file_argument)
 @click.argument("b", type=file_argument)
 @click.option("--map", "rules", type=file_argument, metavar="RULES", help="The rules by which B was made of A.")

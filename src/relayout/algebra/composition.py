@@ -194,9 +194,9 @@ def _through_coordinates(a: Layout, b: Layout, leaves: list[Leaf]) -> Layout:
                 b=b,
             )
         sizes, strides = open_digits(part)
-        for k, found in enumerate(_compose_digits(sizes, strides, along, start, a, b)):
+        for k, digits in enumerate(_compose_digits(sizes, strides, along, start, a, b)):
             if along[k][1]:
-                parts[k] = found
+                parts[k] = digits
         offset += open_sum(sizes, strides, start)
     return _assemble(a, b.shape, parts, offset)
 

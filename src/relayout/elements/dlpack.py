@@ -82,22 +82,22 @@ def from_dlpack(x: Any) -> NDArray[Any]:
         raise ShapeError(
             f"{type(x).__name__} hands out no memory: {error}.", hint="detach it, or copy it into numpy", got=type(x)
         ) from None
-    return array if checked.kind is None else array.view(storage_dtype(checked.kind))
+    return array if checked.element is None else array.view(storage_dtype(checked.element))
 
 
-def to_dlpack(array: NDArray[Any], kind: Element, words: dict[str, Any]) -> Any:
-    """A capsule of the array, which holds elements of ``kind``."""
-    if kind.name not in _CODES:
+def to_dlpack(array: NDArray[Any], element_type: Element, words: dict[str, Any]) -> Any:
+    """A capsule of the array, which holds elements of ``element_type``."""
+    if element_type.name not in _CODES:
         return array.__dlpack__(**words)
-    capsule = array.view(f"u{kind.bytes}").__dlpack__(**words)
-    description(capsule)[0].dtype[0] = _CODES[kind.name]
+    capsule = array.view(f"u{element_type.bytes}").__dlpack__(**words)
+    description(capsule)[0].dtype[0] = _CODES[element_type.name]
     return capsule
 
 
 class _Checked:
     """A producer whose capsule is looked at before numpy reads it."""
 
-    kind: Element | None = None
+    element: Element | None = None
 
     def __init__(self, producer: Any) -> None:
         self.producer = producer
@@ -107,7 +107,7 @@ class _Checked:
 
     def __dlpack__(self, **words: Any) -> Any:
         capsule = self.producer.__dlpack__(**words)
-        self.kind = _prove(capsule)
+        self.element = _prove(capsule)
         return capsule
 
 
@@ -132,13 +132,13 @@ def _prove(capsule: Any) -> Element | None:
         low, high = start + sum([r for r in reach if r < 0]), start + sum([r for r in reach if r > 0]) + bits // 8
         if not tensor.data or low < 0 or high > 1 << 63:
             raise _unfit(f"the addresses {low} to {high}, at {tensor.data or 'none'} + {tensor.byte_offset}")
-    kind = next(
+    missing = next(
         (element(name) for name, number in _CODES.items() if (number, element(name).bits) == (code, bits)), None
     )
-    if kind is not None:
+    if missing is not None:
         # numpy reads the same bits as integers. The capsule was made for us alone.
         tensor.dtype[0] = UNSIGNED
-    return kind
+    return missing
 
 
 def description(capsule: Any) -> tuple[DLTensor, int]:

@@ -31,15 +31,16 @@ class Plain(Immutable):
     axis: ClassVar[None] = None
 
     def __new__(cls, dtype: Any) -> Plain:
-        found = _native_element(dtype)
-        if found.underlying != found:
+        element_type = _native_element(dtype)
+        if element_type.underlying != element_type:
             raise ShapeError(
-                f"{found.name} is quantised: its values need a scale and an offset.",
-                hint=f"ScaleOffset(scale, offset, {found.name!r}), or Plain({found.underlying.name!r}) for the codes",
+                f"{element_type.name} is quantised: its values need a scale and an offset.",
+                hint=f"ScaleOffset(scale, offset, {element_type.name!r}), "
+                f"or Plain({element_type.underlying.name!r}) for the codes",
                 dtype=dtype,
             )
         self = super().__new__(cls)
-        object.__setattr__(self, "element", found)
+        object.__setattr__(self, "element", element_type)
         return self
 
     @property
@@ -107,12 +108,12 @@ class ScaleOffset(Immutable):
     axis: int | None
 
     def __new__(cls, scale: Any, offset: Any, dtype: Any, axis: int | None = None) -> ScaleOffset:
-        found = _native_element(dtype)
-        quantised = found if found.underlying != found else ELEMENTS.get(f"q{found.name}")
+        element_type = _native_element(dtype)
+        quantised = element_type if element_type.underlying != element_type else ELEMENTS.get(f"q{element_type.name}")
         if quantised is None:
             raise ShapeError(
-                f"{found.name} is no quantised type.",
-                hint=f"use Plain({found.name!r}), or one of {', '.join([n for n in ELEMENTS if n[0] == 'q'])}",
+                f"{element_type.name} is no quantised type.",
+                hint=f"use Plain({element_type.name!r}), or one of {', '.join([n for n in ELEMENTS if n[0] == 'q'])}",
                 dtype=dtype,
             )
         scales, offsets = _sequence(scale), _sequence(offset)

@@ -37,19 +37,19 @@ class Memory:
     count: int
     typed: NDArray[Any] | None
 
-    def __init__(self, data: NDArray[np.uint8], kind: Element) -> None:
+    def __init__(self, data: NDArray[np.uint8], element_type: Element) -> None:
         self.bytes = data
-        self.element = kind
-        self.count = data.size * 8 // kind.bits
+        self.element = element_type
+        self.count = data.size * 8 // element_type.bits
         self.typed = None
-        if kind.bits % 8 == 0:
-            if data.size and data.ctypes.data % storage_dtype(kind).alignment:
+        if element_type.bits % 8 == 0:
+            if data.size and data.ctypes.data % storage_dtype(element_type).alignment:
                 raise ShapeError(
-                    f"the memory starts at an address that {kind.name} is not aligned to.",
+                    f"the memory starts at an address that {element_type.name} is not aligned to.",
                     hint="copy it: a new array, or bytes(...) of it, is aligned",
-                    element=kind,
+                    element=element_type,
                 )
-            self.typed = data[: self.count * kind.bytes].view(storage_dtype(kind))
+            self.typed = data[: self.count * element_type.bytes].view(storage_dtype(element_type))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Memory, (self.bytes, self.element)
@@ -81,9 +81,9 @@ class Memory:
             self.bytes[:] = np.resize(subbyte.pack([value] * 8, self.element), self.bytes.size)
 
 
-def allocate(kind: Element, count: int) -> Memory:
+def allocate(element_type: Element, count: int) -> Memory:
     """Zeroed memory for ``count`` elements that starts at a multiple of 64 bytes."""
-    return Memory(allocate_bytes(-(-count * kind.bits // 8)), kind)
+    return Memory(allocate_bytes(-(-count * element_type.bits // 8)), element_type)
 
 
 def allocate_bytes(size: int, *, zeroed: bool = True) -> NDArray[np.uint8]:
@@ -131,8 +131,10 @@ def memory_of(x: Any, dtype: Any = None) -> Memory:
             )
         return Memory(bytes_of(x), wanted)
     packed = wanted is not None and wanted.bits < 8 and array.dtype == np.uint8
-    kind = wanted if wanted is not None and packed else own_element(array)
-    if wanted is not None and (wanted.bits != kind.bits or storage_dtype(wanted) != storage_dtype(kind)):
+    element_type = wanted if wanted is not None and packed else own_element(array)
+    if wanted is not None and (
+        wanted.bits != element_type.bits or storage_dtype(wanted) != storage_dtype(element_type)
+    ):
         raise ShapeError(
             f"the array holds {array.dtype}, not {wanted.name}.",
             hint=f"view it as {wanted.underlying.name}, or pass memoryview(x).cast('B') for its bytes",
@@ -145,7 +147,7 @@ def memory_of(x: Any, dtype: Any = None) -> Memory:
             hint="rl.tensor(x) wraps an array as it is",
             shape=array.shape,
         )
-    return Memory(array.reshape(-1).view(np.uint8), wanted or kind)
+    return Memory(array.reshape(-1).view(np.uint8), wanted or element_type)
 
 
 def own_element(array: NDArray[Any]) -> Element:
@@ -156,14 +158,14 @@ def own_element(array: NDArray[Any]) -> Element:
             hint="x.astype(x.dtype.newbyteorder('=')) copies it into this one",
             got=array.dtype,
         )
-    kind = element(array.dtype)
-    if kind.bits < 8:
+    element_type = element(array.dtype)
+    if element_type.bits < 8:
         raise ShapeError(
-            f"the array keeps each {kind.name} in a byte of its own.",
+            f"the array keeps each {element_type.name} in a byte of its own.",
             hint="rl.from_logical packs it; x.astype('int8') is a byte for each",
             got=array.dtype,
         )
-    return kind
+    return element_type
 
 
 def as_array(x: Any) -> NDArray[Any]:
@@ -240,9 +242,9 @@ def _from_interface(x: Any, description: dict[str, Any]) -> NDArray[Any]:
         )
     flat = bytes_of(data)
     try:
-        shape, kind = tuple(description["shape"]), np.dtype(description["typestr"])
-        element(kind)
-        return _inside(flat, shape, kind, description.get("strides"), description.get("offset", 0))
+        shape, dtype = tuple(description["shape"]), np.dtype(description["typestr"])
+        element(dtype)
+        return _inside(flat, shape, dtype, description.get("strides"), description.get("offset", 0))
     except LayoutError:
         raise
     except (KeyError, TypeError, ValueError, OverflowError) as error:
@@ -253,16 +255,16 @@ def _from_interface(x: Any, description: dict[str, Any]) -> NDArray[Any]:
         ) from None
 
 
-def _inside(flat: NDArray[np.uint8], shape: Any, kind: Any, strides: Any, start: int) -> NDArray[Any]:
+def _inside(flat: NDArray[np.uint8], shape: Any, dtype: Any, strides: Any, start: int) -> NDArray[Any]:
     """An array over ``flat`` whose every element is proven to be inside."""
     import numpy as np
 
     if strides is None:
-        strides = [product(shape[d + 1 :]) * kind.itemsize for d in range(len(shape))]
+        strides = [product(shape[d + 1 :]) * dtype.itemsize for d in range(len(shape))]
     if product(shape):
         reach = [(n - 1) * s for n, s in zip(shape, strides, strict=True)]
         low = start + sum([r for r in reach if r < 0])
-        high = start + sum([r for r in reach if r > 0]) + kind.itemsize
+        high = start + sum([r for r in reach if r > 0]) + dtype.itemsize
         if low < 0 or high > flat.size:
             raise ShapeError(
                 f"the array would use the bytes {low} to {high} of a buffer of {flat.size}.",
@@ -270,4 +272,4 @@ def _inside(flat: NDArray[np.uint8], shape: Any, kind: Any, strides: Any, start:
                 shape=shape,
                 strides=strides,
             )
-    return np.ndarray(shape, kind, buffer=flat, offset=start if product(shape) else 0, strides=strides)
+    return np.ndarray(shape, dtype, buffer=flat, offset=start if product(shape) else 0, strides=strides)

@@ -17,7 +17,7 @@ def numbers(values: Any) -> NDArray[Any]:
 
     try:
         x = np.asarray(values)
-        found = element(x.dtype)
+        element_type = element(x.dtype)
     except (TypeError, ValueError):
         raise ShapeError(
             f"{shown(values)} are no numbers of a type that numpy or ml_dtypes has.",
@@ -25,7 +25,7 @@ def numbers(values: Any) -> NDArray[Any]:
             got=values,
         ) from None
     # ml_dtypes' integers know few operations; as bytes they are the same numbers.
-    return x.astype(storage_dtype(found)) if found.integral and found.bits < 8 else x
+    return x.astype(storage_dtype(element_type)) if element_type.integral and element_type.bits < 8 else x
 
 
 def like(values: Any, x: NDArray[Any]) -> Any:
@@ -35,27 +35,27 @@ def like(values: Any, x: NDArray[Any]) -> Any:
     return x if x.ndim or isinstance(values, np.ndarray) else x.item()
 
 
-def integers(x: NDArray[Any], kind: Element) -> NDArray[Any]:
-    """``x`` as the integers that ``kind`` is stored as; refused where one does not fit."""
+def integers(x: NDArray[Any], element_type: Element) -> NDArray[Any]:
+    """``x`` as the integers that ``element_type`` is stored as; refused where one does not fit."""
     import numpy as np
 
     if x.size and x.dtype.kind not in "biu":
         if element(x.dtype).complex:
-            raise misfit(x, 0, kind, "complex")
+            raise misfit(x, 0, element_type, "complex")
         x = x.astype(np.float64)
         broken = np.flatnonzero(~(np.isfinite(x) & (np.rint(x) == x)))
         if broken.size:
-            raise misfit(x, int(broken[0]), kind, "not an integer")
-    low, high = kind.limits
-    stored = storage_dtype(kind)
-    if x.size and (x.dtype != stored or kind.bits < 8):
+            raise misfit(x, int(broken[0]), element_type, "not an integer")
+    low, high = element_type.limits
+    stored = storage_dtype(element_type)
+    if x.size and (x.dtype != stored or element_type.bits < 8):
         for k in (int(x.argmin()), int(x.argmax())):
             if not low <= int(x.reshape(-1)[k]) <= high:
-                raise misfit(x, k, kind, f"outside {low} to {high}")
+                raise misfit(x, k, element_type, f"outside {low} to {high}")
     return x.astype(stored, copy=False)
 
 
-def floats(x: NDArray[Any], kind: Element) -> NDArray[Any]:
+def floats(x: NDArray[Any], element_type: Element) -> NDArray[Any]:
     """``x`` rounded to a type of reals or complex numbers, as numpy does it.
 
     To a type that numpy lacks it is rounded twice, first to float32 or complex64. Refused where a number would become
@@ -63,30 +63,30 @@ def floats(x: NDArray[Any], kind: Element) -> NDArray[Any]:
     """
     import numpy as np
 
-    stored = storage_dtype(kind)
-    if element(x.dtype).complex and not kind.complex:
-        raise misfit(x, 0, kind, "complex")
+    stored = storage_dtype(element_type)
+    if element(x.dtype).complex and not element_type.complex:
+        raise misfit(x, 0, element_type, "complex")
     with np.errstate(all="ignore"):
-        if not hasattr(np, kind.name) and x.dtype != stored:
-            x = x.astype(np.complex64 if kind.complex else np.float32, copy=False)
+        if not hasattr(np, element_type.name) and x.dtype != stored:
+            x = x.astype(np.complex64 if element_type.complex else np.float32, copy=False)
         y = x.astype(stored, copy=False)
         broken = np.flatnonzero(np.isnan(y) != np.isnan(x))
     if broken.size:
         k = int(broken[0])
-        raise misfit(x, k, kind, f"it would become {y.reshape(-1)[k]}")
+        raise misfit(x, k, element_type, f"it would become {y.reshape(-1)[k]}")
     return y
 
 
-def misfit(x: NDArray[Any], k: int, kind: Element, why: str) -> NotExpressible:
+def misfit(x: NDArray[Any], k: int, element_type: Element, why: str) -> NotExpressible:
     """The refusal of the k-th value."""
     import numpy as np
 
     value = x.reshape(-1)[k].item() if x.size else x.dtype
     index = tuple([int(i) for i in np.unravel_index(k, x.shape)]) if x.size else ()
     return NotExpressible(
-        f"{shown(value)}{f' at {index}' if index else ''} has no place in {kind.name}: {why}.",
+        f"{shown(value)}{f' at {index}' if index else ''} has no place in {element_type.name}: {why}.",
         hint="round, clip or convert the values first, as you want it done",
         counterexample=index or value,
         value=value,
-        element=kind,
+        element=element_type,
     )

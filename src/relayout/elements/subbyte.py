@@ -3,7 +3,7 @@
 Element ``i`` of ``bits`` bits has the bits ``i * bits`` and on of the buffer, read as one little-endian integer. So
 widths of 3, 5, 6 and 7 bits cross bytes, and rows begin where the row before ends, inside a byte or not.
 
-A ``kind`` is an element type (``"int4"``, ``"float4_e2m1fn"``), or a width in bits with ``signed=``. Values are what
+A ``dtype`` is an element type (``"int4"``, ``"float4_e2m1fn"``), or a width in bits with ``signed=``. Values are what
 :func:`relayout.elements.types.storage_dtype` says: one int8, uint8 or ml_dtypes float for each element.
 """
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def packed_bytes(kind: Any, count: int) -> int:
+def packed_bytes(dtype: Any, count: int) -> int:
     """The bytes that ``count`` elements take."""
-    return -(-_count(count, "count") * _kind(kind, None).bits // 8)
+    return -(-_count(count, "count") * _narrow_type(dtype, None).bits // 8)
 
 
-def unpack(buffer: Any, kind: Any, count: int, start: int = 0, *, signed: bool | None = None) -> NDArray[Any]:
+def unpack(buffer: Any, dtype: Any, count: int, start: int = 0, *, signed: bool | None = None) -> NDArray[Any]:
     """``count`` elements from element ``start`` on.
 
     >>> unpack(bytes([0xF1, 0x27]), "int4", 4).tolist()
@@ -33,7 +33,7 @@ def unpack(buffer: Any, kind: Any, count: int, start: int = 0, *, signed: bool |
     """
     import numpy as np
 
-    e = _kind(kind, signed)
+    e = _narrow_type(dtype, signed)
     data = _bytes(buffer)
     count, start = _count(count, "count"), _count(start, "start")
     _within(data, e, start + count)
@@ -51,7 +51,7 @@ def unpack(buffer: Any, kind: Any, count: int, start: int = 0, *, signed: bool |
     return _values(codes.reshape(-1)[start % 8 :][:count], e)
 
 
-def pack(values: Any, kind: Any, *, signed: bool | None = None) -> NDArray[Any]:
+def pack(values: Any, dtype: Any, *, signed: bool | None = None) -> NDArray[Any]:
     """The bytes of the values in row-major order; the bits that are left in the last byte are 0.
 
     >>> pack([1, -1, 7, 2], "int4").tobytes().hex()
@@ -59,7 +59,7 @@ def pack(values: Any, kind: Any, *, signed: bool | None = None) -> NDArray[Any]:
     """
     import numpy as np
 
-    e = _kind(kind, signed)
+    e = _narrow_type(dtype, signed)
     codes = _codes(values, e)
     groups = np.zeros((-(-codes.size // 8), 8), np.uint8)
     groups.reshape(-1)[: codes.size] = codes
@@ -72,11 +72,11 @@ def pack(values: Any, kind: Any, *, signed: bool | None = None) -> NDArray[Any]:
     return data.reshape(-1)[: packed_bytes(e, codes.size)]
 
 
-def get(buffer: Any, kind: Any, index: Any, *, signed: bool | None = None) -> Any:
+def get(buffer: Any, dtype: Any, index: Any, *, signed: bool | None = None) -> Any:
     """The element at ``index``; an array of elements for indices in an array."""
     import numpy as np
 
-    e = _kind(kind, signed)
+    e = _narrow_type(dtype, signed)
     data = _bytes(buffer)
     where = _indices(index, data, e)
     bit = where.reshape(-1) * e.bits
@@ -85,11 +85,11 @@ def get(buffer: Any, kind: Any, index: Any, *, signed: bool | None = None) -> An
     return values if values.ndim else values.item()
 
 
-def put(buffer: Any, kind: Any, index: Any, value: Any, *, signed: bool | None = None) -> None:
+def put(buffer: Any, dtype: Any, index: Any, value: Any, *, signed: bool | None = None) -> None:
     """Write the element at ``index``, or several at as many indices; all other bits stay as they are."""
     import numpy as np
 
-    e = _kind(kind, signed)
+    e = _narrow_type(dtype, signed)
     data = _bytes(buffer)
     if not data.flags.writeable:
         raise ShapeError("the buffer is read-only.", hint="pass a bytearray, or a copy of the array", buffer=buffer)
@@ -118,20 +118,20 @@ def put(buffer: Any, kind: Any, index: Any, value: Any, *, signed: bool | None =
             data[low + 1] = data[low + 1] & (~(mask >> (8 - shift)) & 255) | code >> (8 - shift)
 
 
-def _kind(kind: Any, signed: bool | None) -> Element:
+def _narrow_type(dtype: Any, signed: bool | None) -> Element:
     """The type of the elements, which are stored as unsigned or signed integers or as floats of less than 8 bits."""
-    if isinstance(kind, int) and not isinstance(kind, bool):
-        found = element(f"{'' if signed else 'u'}int{kind}") if 0 < kind < 8 else None
+    if isinstance(dtype, int) and not isinstance(dtype, bool):
+        narrow = element(f"{'' if signed else 'u'}int{dtype}") if 0 < dtype < 8 else None
     else:
-        found = element(kind).underlying if signed is None else None
-    if found is None or found.bits >= 8:
+        narrow = element(dtype).underlying if signed is None else None
+    if narrow is None or narrow.bits >= 8:
         raise ShapeError(
-            f"packed elements are a type of less than 8 bits, or a width of 1 to 7 bits with signed=; got {shown(kind)}"
-            f"{'' if signed is None else f' with signed={signed}'}.",
+            "packed elements are a type of less than 8 bits, or a width of 1 to 7 bits with signed=; "
+            f"got {shown(dtype)}{'' if signed is None else f' with signed={signed}'}.",
             hint="wider elements need no packing",
-            kind=kind,
+            dtype=dtype,
         )
-    return found
+    return narrow
 
 
 def _count(n: Any, what: str) -> int:

@@ -146,10 +146,10 @@ ELEMENTS: dict[str, Element] = _elements()
 def element(dtype: Any) -> Element:
     """The element type of a name (``"float32"``) or of a numpy, ml_dtypes or torch type."""
     name = dtype if isinstance(dtype, str) else getattr(dtype, "name", None) or getattr(dtype, "__name__", None)
-    found = ELEMENTS.get(str(name or dtype).removeprefix("torch."))
-    if found is None:
+    known = ELEMENTS.get(str(name or dtype).removeprefix("torch."))
+    if known is None:
         raise ShapeError(f"there is no element type {shown(dtype)}.", hint=f"known: {', '.join(ELEMENTS)}", dtype=dtype)
-    return found
+    return known
 
 
 def storage_dtype(dtype: Any) -> np.dtype[Any]:
@@ -160,27 +160,29 @@ def storage_dtype(dtype: Any) -> np.dtype[Any]:
     """
     import numpy as np
 
-    kind = element(dtype).underlying
-    name = kind.name
-    if kind.integral and kind.bits < 8:
-        name = "int8" if kind.limits[0] else "uint8"
-    if kind.integral and kind.bits > 64:
+    underlying = element(dtype).underlying
+    name = underlying.name
+    if underlying.integral and underlying.bits < 8:
+        name = "int8" if underlying.limits[0] else "uint8"
+    if underlying.integral and underlying.bits > 64:
         raise NotExpressible(
-            f"numpy has no type for the {kind.bits} bits of {kind.name}.", hint="use two 64-bit integers", element=kind
+            f"numpy has no type for the {underlying.bits} bits of {underlying.name}.",
+            hint="use two 64-bit integers",
+            element=underlying,
         )
-    found: np.dtype[Any] = np.dtype(getattr(np, name, None) or _from_ml_dtypes(name))
-    return found
+    stored: np.dtype[Any] = np.dtype(getattr(np, name, None) or _from_ml_dtypes(name))
+    return stored
 
 
 def _from_ml_dtypes(name: str) -> Any:
     try:
-        found = getattr(import_module("ml_dtypes"), name, None)
+        numpy_type = getattr(import_module("ml_dtypes"), name, None)
     except ImportError:
-        found = None
-    if found is None:
+        numpy_type = None
+    if numpy_type is None:
         raise NotExpressible(
             f"numpy has no {name}; the package ml_dtypes has it, but it is missing or too old.",
             hint="pip install -U ml_dtypes",
             name=name,
         )
-    return found
+    return numpy_type

@@ -184,9 +184,9 @@ class Format(Immutable):
     def layout(self, shape: Any, *, left_pad: Any = None, right_pad: Any = None) -> Layout:
         """The layout of a tensor of that shape: the window is the tensor, the rest of the box is padding."""
         physical, strides = self._sizes_and_strides(shape, left_pad, right_pad)
-        made = self._assemble(physical, strides, shape, left_pad)
+        layout = self._assemble(physical, strides, shape, left_pad)
         total = self._aligned_total(physical, strides)
-        return made if made.padded_size == 0 or total <= made.storage_size else in_box_of(total, made)
+        return layout if layout.padded_size == 0 or total <= layout.storage_size else in_box_of(total, layout)
 
     def _aligned_total(self, physical: list[int], strides: list[int]) -> int:
         """The elements that the alignment of the whole asks for."""

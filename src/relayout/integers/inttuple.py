@@ -299,24 +299,24 @@ def split(idx: int, shape: Any) -> Any:
 
 def unique_coordinate(idx: int, shape: Any, stride: Any) -> Any:
     """The only coordinate whose index is ``idx``."""
-    found: list[Any] = []
+    coordinates: list[Any] = []
     question = f"which coordinate maps to {idx}"
     for digits in solutions(nested.flatten(shape), nested.flatten(stride), idx, question=question):
-        found.append(nested.unflatten(iter(digits), shape))
-        if len(found) == 2:
+        coordinates.append(nested.unflatten(iter(digits), shape))
+        if len(coordinates) == 2:
             raise NotExpressible(
-                f"several coordinates of {shape}:{stride} map to {idx}: {found[0]} and {found[1]} do.",
+                f"several coordinates of {shape}:{stride} map to {idx}: {coordinates[0]} and {coordinates[1]} do.",
                 hint="the layout is not injective (a stride 0 repeats elements); Layout.preimages lists them all",
                 index=idx,
-                counterexample=tuple(found),
+                counterexample=tuple(coordinates),
             )
-    if not found:
+    if not coordinates:
         raise OutOfBounds(
             f"no coordinate of {shape}:{stride} maps to {idx}.",
             hint="the index lies in a hole or past the end",
             index=idx,
         )
-    return found[0]
+    return coordinates[0]
 
 
 def crd2crd(coord: Any, dst_shape: Any, src_shape: Any = None) -> Any:

@@ -52,9 +52,9 @@ def linear_layout(groups: Sequence[Sequence[int]]) -> Layout:
     with the shortest shift. Refused when none serves: then no layout without a window is this function.
     """
     rows = _rows([c for group in groups for c in group])
-    found = [_assemble(groups, swizzle) for swizzle in _swizzles(rows)]
-    if found:
-        return min(found, key=_complexity)
+    candidates = [_assemble(groups, swizzle) for swizzle in _swizzles(rows)]
+    if candidates:
+        return min(candidates, key=_complexity)
     bit = next(j for j, row in enumerate(rows) if row & (row - 1))
     users = [k for k in range(rows[bit].bit_length()) if rows[bit] >> k & 1]
     a, b = (_unit(groups, k) for k in users[:2])

@@ -99,8 +99,8 @@ def compose_digits(sizes: list[int], strides: list[Any], leaves: list[Leaf], sta
     if lowest < 0:
         raise BelowZero(lowest)
     upward = [(n, abs(b)) for n, b in leaves]
-    found = _search_digits(_Sum(sizes, strides, upward, lowest, downward))
-    return [[(n, -d) for n, d in part] if down else part for part, down in zip(found, downward)]
+    digits = _search_digits(_Sum(sizes, strides, upward, lowest, downward))
+    return [[(n, -d) for n, d in part] if down else part for part, down in zip(digits, downward)]
 
 
 def _divide_digits(sizes: list[int], strides: list[Any], n: int, b: int) -> list[Leaf] | None:

@@ -402,5 +402,5 @@ def as_layout(x: Any, operation: str) -> Layout:
     """``x`` itself if it is a layout, else an error that says so."""
     if isinstance(x, Layout):
         return x
-    made = "rl.parse(text) makes one" if isinstance(x, str) else "Layout(shape, stride), or format.layout(shape)"
-    raise ShapeError(f"{operation} takes a layout, got {shown(x)}.", hint=made, got=x)
+    hint = "rl.parse(text) makes one" if isinstance(x, str) else "Layout(shape, stride), or format.layout(shape)"
+    raise ShapeError(f"{operation} takes a layout, got {shown(x)}.", hint=hint, got=x)

@@ -242,44 +242,44 @@ def _coordinate(layout: Layout, combination: tuple[DigitBox, ...], digits: Seque
 
 
 def preimages(layout: Layout, i: int, at_most: int | None = None) -> list[tuple[int, ...]]:
-    """The coordinates, one integer per mode, whose offset is ``i``; all of them, or the first ``at_most`` found."""
+    """The coordinates, one integer per mode, whose offset is ``i``; all of them, or the first ``at_most``."""
     target = i if layout.swizzle is None else layout.swizzle(i)
-    found = []
+    coordinates = []
     for combination in _all_boxes(layout):
         base, sizes, strides = _join_boxes(combination)
         question = f"which coordinates map to {i}"
         for digits in solutions(sizes, strides, target - layout.offset - base, question=question):
-            found.append(_coordinate(layout, combination, digits))
-            if at_most is not None and len(found) == at_most:
-                return found
-            if len(found) > ENUMERATION_LIMIT:
+            coordinates.append(_coordinate(layout, combination, digits))
+            if at_most is not None and len(coordinates) == at_most:
+                return coordinates
+            if len(coordinates) > ENUMERATION_LIMIT:
                 raise LimitExceeded(
                     f"more than {ENUMERATION_LIMIT} coordinates map to {i}.",
                     hint="leave broadcast (stride 0) modes out",
                     limit=ENUMERATION_LIMIT,
                 )
-    return found
+    return coordinates
 
 
 def preimage(layout: Layout, i: int) -> tuple[int, ...]:
     """The only coordinate, one integer per mode, whose offset is ``i``."""
-    found = preimages(layout, i, at_most=2)
-    if not found:
+    coordinates = preimages(layout, i, at_most=2)
+    if not coordinates:
         raise OutOfBounds(
             f"no coordinate of {layout} maps to {i}.",
             hint="the offset lies in a hole, in padding, or outside the storage",
             index=i,
             layout=layout,
         )
-    if len(found) > 1:
+    if len(coordinates) > 1:
         raise NotExpressible(
-            f"several coordinates of {layout} map to {i}, for instance {found[0]} and {found[1]}.",
+            f"several coordinates of {layout} map to {i}, for instance {coordinates[0]} and {coordinates[1]}.",
             hint="Layout.preimages lists them all; a stride 0 repeats elements",
             index=i,
             layout=layout,
-            counterexample=tuple(found),
+            counterexample=tuple(coordinates),
         )
-    return found[0]
+    return coordinates[0]
 
 
 def strides_pass(layout: Layout) -> bool:
@@ -306,16 +306,16 @@ def collision(layout: Layout) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
         # Two digits of one place differ by -(n - 1) .. n - 1: no difference but 0 everywhere may add up to 0.
         spread = [2 * n - 1 for n in sizes]
         centre = sum((n - 1) * d for n, d in zip(sizes, strides, strict=True))
-        for found in solutions(spread, strides, centre, question=question):
-            difference = [x - n + 1 for x, n in zip(found, sizes, strict=True)]
+        for digits in solutions(spread, strides, centre, question=question):
+            difference = [x - n + 1 for x, n in zip(digits, sizes, strict=True)]
             if any(difference):
                 ends = [max(x, 0) for x in difference], [max(-x, 0) for x in difference]
                 return _coordinate(layout, combination, ends[0]), _coordinate(layout, combination, ends[1])
         for other in combinations[:k]:
             other_base, other_sizes, other_strides = _join_boxes(other)
             away = [-d for d in other_strides]
-            for found in solutions(sizes + other_sizes, strides + away, other_base - base, question=question):
-                here, there = list(found[: len(sizes)]), list(found[len(sizes) :])
+            for digits in solutions(sizes + other_sizes, strides + away, other_base - base, question=question):
+                here, there = list(digits[: len(sizes)]), list(digits[len(sizes) :])
                 return _coordinate(layout, other, there), _coordinate(layout, combination, here)
     return None
 

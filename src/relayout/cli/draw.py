@@ -44,7 +44,7 @@ def _dimension(ctx: click.Context, param: click.Parameter, value: str | None) ->
     return int(value) if value is not None and re.fullmatch(r"-?\d{1,9}", value) else value
 
 
-def _fixed(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[Any, int]:
+def _fixed_coordinates(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[Any, int]:
     """Coordinates of dimensions: ``h=0``, or several as in ``n=0,h=1``."""
     found: dict[Any, int] = {}
     for pair in ",".join(values).split(",") if values else ():
@@ -80,7 +80,13 @@ Examples:
 @click.option("--part", help="What to draw of it, as in 0,:8,:8,0.")
 @click.option("--rows", callback=_dimension, metavar="DIM", help="The dimension that runs down, by number or name.")
 @click.option("--columns", callback=_dimension, metavar="DIM", help="The dimension that runs across.")
-@click.option("--at", callback=_fixed, multiple=True, metavar="DIM=N", help="The coordinates of others, as in n=0,c=3.")
+@click.option(
+    "--at",
+    callback=_fixed_coordinates,
+    multiple=True,
+    metavar="DIM=N",
+    help="The coordinates of others, as in n=0,c=3.",
+)
 @click.option("--cells", type=_layout_words(CELLS), help="What is written into a cell.")
 @click.option("--color", type=_layout_words(COLORS), help="What the colour of a cell tells.")
 @click.option("--view", type=click.Choice(VIEWS), default="logical", help="Elements by coordinate, address, or both.")

@@ -137,11 +137,11 @@ class _Parts:
             number = self._part.get(cell.offset)
             return PLAIN if number is None else self._tint(number)
 
-        def outlined(cell: Cell) -> bool:
+        def in_first(cell: Cell) -> bool:
             return self._part.get(cell.offset) == 0
 
         key: Callable[[Cell], int] = lambda cell: self._keys.of(cell.offset)  # noqa: E731
-        return _layout_pane(title, layout, self._limit, tint, "categories", key, outlined, joint)
+        return _layout_pane(title, layout, self._limit, tint, "categories", key, in_first, joint)
 
     def numbers(self, title: str, layout: Layout, joint: str) -> Pane:
         """A layout whose elements are the parts, each in its colour."""

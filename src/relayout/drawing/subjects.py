@@ -84,28 +84,28 @@ def look_at(
 ) -> Look:
     """How the subjects are drawn, with every dimension by number, every coordinate and every word checked."""
     first = subjects[0]
-    points, ranges = _keys(part, first.layout.extents)
-    fixed = _fixed(at, first) | points
+    points, ranges = _points_and_ranges(part, first.layout.extents)
+    fixed = _fixed_coordinates(at, first) | points
     down, across = [None if d is None else _dimension(d, first) for d in (rows, columns)]
     if (down is not None and (down == across or down in fixed)) or across in fixed:
         raise ShapeError("a dimension runs down, across, or stands still.", hint="name each dimension once", at=at)
     if down is None and across is None:
-        down, across = _telling(subjects, fixed)
+        down, across = _informative_dims(subjects, fixed)
     marks = tuple(mark) if isinstance(mark, list) else () if mark is None else (mark,)
     for x in subjects:
-        _check(x, fixed, ranges)
+        _check_coordinates(x, fixed, ranges)
         for c in marks:
             mode_coordinate(x.layout, c)
         if x.tensor is None and "value" in (cells, color):
             raise ShapeError(f"{x.title} has no values to draw.", hint="draw a tensor or an array, or its offsets")
-    _known(cells, CELLS, "cells cannot show")
-    _known(color, COLORS, "cells cannot be coloured by")
+    _check_word(cells, CELLS, "cells cannot show")
+    _check_word(color, COLORS, "cells cannot be coloured by")
     if width is not None and as_int(width, "a width") < 1:
         raise ShapeError(f"a line of memory has no {width} addresses.", hint="give a width of 1 or more", width=width)
     return Look(down, across, fixed, ranges, cells, color, bool(path), marks, width)
 
 
-def _telling(subjects: Sequence[Subject], fixed: Mapping[int, int]) -> tuple[int | None, int | None]:
+def _informative_dims(subjects: Sequence[Subject], fixed: Mapping[int, int]) -> tuple[int | None, int | None]:
     """Two dimensions that tell most of all subjects: those with several blocks, then later ones; None if any two do."""
     layouts = [x.layout for x in subjects]
     extents = layouts[0].extents
@@ -117,12 +117,12 @@ def _telling(subjects: Sequence[Subject], fixed: Mapping[int, int]) -> tuple[int
     return (down, across) if blocked else (None, None)
 
 
-def _known(word: Any, words: Sequence[str], what: str) -> None:
+def _check_word(word: Any, words: Sequence[str], what: str) -> None:
     if word is not None and word not in words:
         raise ShapeError(f"{what} {shown(word)}.", hint=f"one of {', '.join(words)}", got=word)
 
 
-def _check(x: Subject, fixed: dict[int, int], ranges: dict[int, range]) -> None:
+def _check_coordinates(x: Subject, fixed: dict[int, int], ranges: dict[int, range]) -> None:
     """Refuse coordinates that a subject does not have."""
     for d, n in fixed.items():
         if not (d < x.layout.rank and 0 <= n < x.layout.extents[d]):
@@ -140,14 +140,14 @@ def _check(x: Subject, fixed: dict[int, int], ranges: dict[int, range]) -> None:
             )
 
 
-def _fixed(at: Any, subject: Subject) -> dict[int, int]:
+def _fixed_coordinates(at: Any, subject: Subject) -> dict[int, int]:
     """The coordinates of dimensions that stand still."""
     if at is not None and not isinstance(at, Mapping):
         raise ShapeError(f"at is a dict, got {shown(at)}.", hint='as in {"n": 0, "c": 3} or {0: 0, 3: 3}', at=at)
     return {_dimension(d, subject): as_int(n, "a coordinate") for d, n in (at or {}).items()}
 
 
-def _keys(part: Any, extents: Sequence[int]) -> tuple[dict[int, int], dict[int, range]]:
+def _points_and_ranges(part: Any, extents: Sequence[int]) -> tuple[dict[int, int], dict[int, range]]:
     """A key as numpy reads it: coordinates of dimensions that stand still, and ranges of those drawn in part."""
     points: dict[int, int] = {}
     ranges: dict[int, range] = {}

@@ -16,6 +16,7 @@ import pytest
 
 import relayout
 from relayout.cli.main import main
+from test_rooms import MODULES, ROOMS
 
 ROOT = Path(__file__).parent.parent
 
@@ -115,6 +116,18 @@ def test_every_file_and_link_of_a_page_exists(page: str) -> None:
     assert [name for name in files if not any((root / name).exists() for root in roots)] == []
     links = [link.partition("#")[0] for link in re.findall(r"\]\(([^)]+)\)", text) if "://" not in link]
     assert [link for link in links if link and not (ROOT / page).parent.joinpath(link).exists()] == []
+
+
+def test_the_map_has_every_room_in_its_order() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    rows = [re.findall(r"`(\w+)(?:/|\.py)`", row.split("|")[1]) for row in text.splitlines() if row.startswith("| `")]
+    listed = [name for names in rows for name in names]
+    floors = [(names,) if isinstance(names, str) else names for names in ROOMS]
+    there = {module.partition(".")[0] for module in MODULES}
+    built = [[name for name in names if name in there and not name.startswith("_")] for names in floors]
+    assert sorted(listed) == sorted(name for names in built for name in names)
+    height = {name: floor for floor, names in enumerate(built) for name in names}
+    assert [height[name] for name in listed] == sorted(height[name] for name in listed)
 
 
 def test_the_pure_path_passes_the_same_tests() -> None:

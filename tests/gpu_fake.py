@@ -13,8 +13,10 @@ import numpy as np
 import pytest
 
 from gpu_host import compiled
-from relayout.engine.gpu import CUDA, arrays, driver, foreign
-from relayout.engine.gpu import run as device_run
+from relayout.engine.cache import Cache
+from relayout.engine.gpu import arrays, driver, foreign
+from relayout.engine.gpu import launch as device_run
+from relayout.engine.gpu.device import CUDA
 
 CONTEXT, OTHER = 77, 78
 
@@ -158,12 +160,9 @@ def cuda(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     monkeypatch.setattr(HostFunction, "folder", tmp_path, raising=False)
     monkeypatch.setattr(HostFunction, "streams", [])
     monkeypatch.setitem(sys.modules, "cupy", fake_cupy())
-    for kept in (arrays._libraries, device_run._made, device_run._plans):
-        monkeypatch.setattr(device_run if kept is not arrays._libraries else arrays, _name(kept), {})
+    monkeypatch.setattr(arrays, "_libraries", {})
+    for name in ("_repacks", "_plans"):
+        monkeypatch.setattr(device_run, name, Cache(device_run.MAX_CACHED))
     driver.device.cache_clear()
     yield library
     driver.device.cache_clear()
-
-
-def _name(kept: Any) -> str:
-    return {id(arrays._libraries): "_libraries", id(device_run._made): "_made"}.get(id(kept), "_plans")

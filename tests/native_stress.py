@@ -17,8 +17,8 @@ import numpy as np
 from relayout import Format, Layout, Plain, ScaleOffset
 from relayout.elements.types import element, storage_dtype
 from relayout.engine.conversion import conversion
-from relayout.engine.general import General
-from relayout.engine.program import core_nest
+from relayout.engine.cpu.general import GeneralProgram
+from relayout.engine.cpu.program import core_nest
 from relayout.native import native
 
 KINDS = ["uint8", "uint16", "uint32", "uint64", "complex128"]
@@ -132,7 +132,7 @@ def copied(rng: random.Random) -> None:
         program = native.TiledProgram(width, *found, fill, BYTES, **options)
         run((*what, options), out, expected, program, x, out, threads)
     if fill is None:
-        general = General(source, target, kind.bits)
+        general = GeneralProgram(source, target, kind.bits)
         run((*what, "general"), out, expected, general, [x], [out], None, None, threads)
 
 

@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 import relayout as rl
 from relayout import Format, Layout
 from relayout.elements.interface import ScaleOffset
+from relayout.engine.logical import from_logical
 from relayout.tensors import gather as transfer
 from relayout.tensors.block_table import BlockTable
-from relayout.tensors.make import empty, from_logical
+from relayout.tensors.make import empty
 from relayout.tensors.tensor import Tensor
 from relayout.tensors.trimming import trim_table
 from support import coordinates, layouts, value

@@ -11,7 +11,8 @@ import relayout as rl
 from relayout import Layout
 from relayout.ask.guards import check, describe
 from relayout.elements.interface import ScaleOffset
-from relayout.tensors.make import from_logical, tensor
+from relayout.engine.logical import from_logical
+from relayout.tensors.make import tensor
 from relayout.tensors.tensor import Tensor
 
 TYPES = ["float32", "float64", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2", "int8", "int64"]

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 import relayout as rl
 from relayout import Layout, Swizzle
 from relayout.elements.subbyte import pack
-from relayout.engine import general as general_module
-from relayout.engine.general import General
+from relayout.engine.cpu import general as general_module
+from relayout.engine.cpu.general import GeneralProgram
 from relayout.engine.nest import make_nest
 from relayout.native import native
 from relayout.tensors.block_table import BlockTable
@@ -88,7 +88,7 @@ def check(source: list[tuple[int, int]], target: list[tuple[int, int]], bits: in
 def test_a_copy_moves_every_element_and_nothing_else(layouts: tuple[Layout, Layout], bits: int, threads: int) -> None:
     source, target = map(places, layouts)
     x, out = Arena(max(source) + 1, bits, 1), Arena(max(target) + 1, bits, 2)
-    General(*layouts, bits)([x.buffer], [out.buffer], threads=threads)
+    GeneralProgram(*layouts, bits)([x.buffer], [out.buffer], threads=threads)
     check([(0, i) for i in source], [(0, i) for i in target], bits, [x], [out])
 
 
@@ -121,7 +121,7 @@ def test_blocks_may_be_anywhere(layouts: tuple[Layout, Layout], bits: int, data:
         sides.append((table, arenas, where))
     (x_table, x, source), (out_table, out, target) = sides
     blocks = [None if table is None else table.elements for table in (x_table, out_table)]
-    copy = General(*layouts, bits, *blocks)
+    copy = GeneralProgram(*layouts, bits, *blocks)
     copy([a.buffer for a in x], [a.buffer for a in out], x_table, out_table)
     check(source, target, bits, x, out)
 
@@ -176,7 +176,7 @@ def test_large_copies(layouts: tuple[Layout, Layout], threads: int, bits: int) -
     expected[target] = x[source]
     if bits == 4:
         x, out, expected = (pack(a & 15, "uint4") for a in (x, out, expected))
-    General(*layouts, bits)([x.reshape(-1)], [out.reshape(-1)], threads=threads)
+    GeneralProgram(*layouts, bits)([x.reshape(-1)], [out.reshape(-1)], threads=threads)
     assert (out == expected).all()
 
 
@@ -185,12 +185,12 @@ def test_large_blocks() -> None:
     table = BlockTable(np.random.default_rng(1).permutation(36) * 4096 + 5, (64, 64))
     x = np.arange(384 * 384, dtype=np.uint16)
     out = np.zeros(36 * 4096 + 5, np.uint16)
-    General(ROW((384, 384)), target, 16, None, 4096)([x], [out], None, table, threads=3)
+    GeneralProgram(ROW((384, 384)), target, 16, None, 4096)([x], [out], None, table, threads=3)
     blocks, rest = np.divmod(target.offsets(), 4096)
     assert (out[table.starts[blocks] + rest].reshape(-1) == x).all()
     assert np.count_nonzero(out) == np.count_nonzero(x)
     back = np.zeros_like(x)
-    General(target, ROW((384, 384)), 16, 4096, None)([out], [back], table, None, threads=3)
+    GeneralProgram(target, ROW((384, 384)), 16, 4096, None)([out], [back], table, None, threads=3)
     assert (back == x).all()
 
 
@@ -204,7 +204,7 @@ def test_layouts_of_many_windows_are_copied() -> None:
     out = np.zeros_like(x)
     boxes = [len(dim) for dim in make_nest(*layouts).dims]
     assert np.prod(boxes) > general_module.MAX_BOXES
-    General(*layouts, 8)([x], [out])
+    GeneralProgram(*layouts, 8)([x], [out])
     assert (out[layouts[1].offsets()] == x[layouts[0].offsets()]).all()
     assert np.count_nonzero(out) == np.count_nonzero(x[layouts[0].offsets()])
 
@@ -218,29 +218,29 @@ def test_tables_are_as_short_as_the_blocks() -> None:
 
 
 def test_an_empty_layout_copies_nothing() -> None:
-    General(Layout((0, 3)), Layout((0, 3)), 8)([b""], [bytearray()])
+    GeneralProgram(Layout((0, 3)), Layout((0, 3)), 8)([b""], [bytearray()])
 
 
 def test_what_is_too_large_is_refused() -> None:
     for offset in (1 << 55, 1 << 63, 1 << 100):
         with pytest.raises(rl.LimitExceeded):
-            General(Layout(4, offset=offset), Layout(4), 8)
+            GeneralProgram(Layout(4, offset=offset), Layout(4), 8)
     with pytest.raises(rl.LimitExceeded):
-        General(Layout(((3, 4),), ((1 << 70, 1),)), Layout(((4, 3),), ((1, 4),)), 8)
+        GeneralProgram(Layout(((3, 4),), ((1 << 70, 1),)), Layout(((4, 3),), ((1, 4),)), 8)
     with pytest.raises(rl.ShapeError):
-        General(Layout(4), Layout(5), 8)
+        GeneralProgram(Layout(4), Layout(5), 8)
 
 
 def test_without_the_core_there_is_no_copy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(general_module, "native", None)
     with pytest.raises(rl.NotExpressible):
-        General(Layout(4), Layout(4), 8)
+        GeneralProgram(Layout(4), Layout(4), 8)
 
 
 @pytest.mark.parametrize("bits", [3, 4, 8, 16])
 def test_memory_is_checked_to_the_last_element(bits: int) -> None:
     source, target = Layout((5, 7), (7, 1)), Layout((5, 7), (1, 5), swizzle=Swizzle(1, 2, 3))
-    copy = General(source, target, bits)
+    copy = GeneralProgram(source, target, bits)
     assert target.max_offset < Swizzle(1, 2, 3).period  # a bound by the period would ask for more
     need = [-(-(layout.max_offset + 1) * bits // 8) for layout in (source, target)]
     full = [bytearray(b"\xff" * n) for n in need]
@@ -253,7 +253,7 @@ def test_memory_is_checked_to_the_last_element(bits: int) -> None:
 
 
 def test_memory_that_is_shared_is_refused() -> None:
-    copy = General(Layout((8, 8), (8, 1)), Layout((8, 8), (1, 8)), 8)
+    copy = GeneralProgram(Layout((8, 8), (8, 1)), Layout((8, 8), (1, 8)), 8)
     memory = np.arange(128, dtype=np.uint8)
     for start in (0, 1, 63):
         with pytest.raises(rl.Overlap):
@@ -264,7 +264,7 @@ def test_memory_that_is_shared_is_refused() -> None:
     copy([memory[:64]], [memory[64:]])
     assert (memory[64:] == np.arange(64).reshape(8, 8).T.reshape(-1)).all()
     # Blocks of one buffer, one between the others.
-    copy = General(Layout(8), Layout(8), 8, 4, 4)
+    copy = GeneralProgram(Layout(8), Layout(8), 8, 4, 4)
     copy([memory], [memory], BlockTable([0, 8], 4), BlockTable([4, 12], 4))
     assert (memory[4:8] == memory[0:4]).all()
     with pytest.raises(rl.Overlap):
@@ -272,7 +272,7 @@ def test_memory_that_is_shared_is_refused() -> None:
 
 
 def test_memories_that_do_not_fit_are_refused() -> None:
-    copy = General(Layout(8), Layout(8), 8)
+    copy = GeneralProgram(Layout(8), Layout(8), 8)
     fixed = np.zeros(8, np.uint8)
     fixed.setflags(write=False)
     for out in (bytes(8), fixed):
@@ -290,7 +290,7 @@ def test_memories_that_do_not_fit_are_refused() -> None:
         copy([bytes(8)], [bytearray(8)], BlockTable([0], 8))
     with pytest.raises(ValueError, match="thread"):
         copy([bytes(8)], [bytearray(8)], threads=0)
-    blocked = General(Layout(8), Layout(8), 8, 4)
+    blocked = GeneralProgram(Layout(8), Layout(8), 8, 4)
     with pytest.raises(ValueError, match="no table"):
         blocked([bytes(8)], [bytearray(8)])
     zeros = bytearray(8)
@@ -437,13 +437,13 @@ def _swizzled(v: int, bits: int, base: int, shift: int) -> int:
     return v ^ (read >> shift if shift >= 0 else read << -shift)
 
 
-def transposed(n: int) -> tuple[General, Any, Any]:
+def transposed(n: int) -> tuple[GeneralProgram, Any, Any]:
     """A copy of n x n bytes, its source and what it makes of it."""
     target = Layout((n, n), (1, n), swizzle=Swizzle(3, 3, 3))
     x = np.random.default_rng(n).integers(0, 256, n * n, np.uint8)
     expected = np.zeros(n * n, np.uint8)
     expected[target.offsets().reshape(-1)] = x
-    return General(ROW((n, n)), target, 8), x, expected
+    return GeneralProgram(ROW((n, n)), target, 8), x, expected
 
 
 def test_many_threads_copy_at_once() -> None:

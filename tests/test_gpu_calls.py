@@ -14,8 +14,9 @@ import pytest
 import relayout as rl
 from gpu_fake import OTHER, HostFunction, Immutable, Library, cuda
 from gpu_host import COMPILER
+from relayout.engine.cache import Cache
 from relayout.engine.gpu import arrays, driver, foreign
-from relayout.engine.gpu import run as device_run
+from relayout.engine.gpu import launch as device_run
 from relayout.engine.gpu.kernel import Kernel
 
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="no C++ compiler: kernels are not run on the host")
@@ -68,7 +69,7 @@ def test_memory_that_is_given_is_written(cuda: Any) -> None:
 def test_arrays_larger_than_the_memory_of_the_host(cuda: Any) -> None:
     side = 1 << 22
     own = arrays.Array(1 << 40, (side, side), (side, 1), "uint8", 0, True)
-    assert device_run._make(own, None, "1 0", None, None, None, None, None).shape == (side, side)
+    assert device_run._build(own, None, "1 0", None, None, None, None, None).shape == (side, side)
 
 
 def test_flat_memory_of_a_layout(cuda: Any) -> None:
@@ -100,7 +101,7 @@ def test_plans(cuda: Any) -> None:
 
 def test_tensors_of_torch(cuda: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     torch = pytest.importorskip("torch")
-    for module in (sys.modules["relayout.engine.repack"], sys.modules["relayout.engine.plan"], arrays):
+    for module in (sys.modules["relayout.engine.repack"], sys.modules["relayout.engine.ways"], arrays):
         monkeypatch.setattr(module, "on_device", lambda x: isinstance(x, torch.Tensor))
     monkeypatch.setattr(arrays.Torch, "stream", lambda self, number: 3)
     x = torch.from_numpy(X.astype(np.float32))
@@ -246,8 +247,8 @@ def test_memory_of_a_run_that_failed_is_freed(cuda: Any) -> None:
     rl.repack(x, PLANES)
     foreign._held.clear()
     cuda.codes["cuLaunchKernel"] = 700
-    (made,) = device_run._made.values()
-    made.ready.functions[0].run = lambda *arguments: driver.check(700, "the launch of a kernel")
+    (made,) = device_run._repacks.values()
+    made.copy.functions[0].run = lambda *arguments: driver.check(700, "the launch of a kernel")
     with pytest.raises(rl.DeviceError, match="error 700"):
         rl.repack(x, PLANES)
     gc.collect()
@@ -282,7 +283,7 @@ def test_what_is_held_is_let_go_once(cuda: Any) -> None:
 
 
 def test_runs_of_a_plan_that_are_kept_are_few(cuda: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(device_run, "MAX_READY", 2)
+    monkeypatch.setattr(device_run, "_plans", Cache(2))
     plan = rl.plan(rl.Layout.row_major((3, 4)), rl.Layout((3, 4)), "uint8")
     for n in range(12, 17):
         plan._run(cupy(np.zeros(n, np.uint8)))
@@ -296,14 +297,15 @@ def test_warnings_of_the_format_are_told(cuda: Any) -> None:
 
 
 def test_few_copies_are_kept(cuda: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(device_run, "MAX_READY", 1)
+    monkeypatch.setattr(device_run, "_plans", Cache(1))
+    monkeypatch.setattr(device_run, "_repacks", Cache(1))
     plans = [rl.plan(rl.Layout.row_major((3, n)), rl.Layout((3, n)), "uint8") for n in (4, 5)]
     for n, plan in zip((4, 5), plans):
         plan._run(cupy(np.zeros((3, n), np.uint8)))
         rl.repack(cupy(np.zeros((3, n), np.uint8)), "1 0")
-    assert len(device_run._plans) == len(device_run._made) == 1
+    assert len(device_run._plans) == len(device_run._repacks) == 1
     rl.repack(cupy(np.zeros((2, 2), np.uint8)), "1 0", element=rl.Plain("uint8"), shape=[2, 2])
-    assert len(device_run._made) == 1, "what has no hash is not kept"
+    assert len(device_run._repacks) == 1, "what has no hash is not kept"
 
 
 # ---- the driver ----------------------------------------------------------------------------------------------

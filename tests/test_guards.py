@@ -19,8 +19,9 @@ import relayout_pytest
 from relayout import Layout
 from relayout.ask.guards import check, describe, expects, guard, guards_on
 from relayout.elements.interface import ScaleOffset
+from relayout.engine.logical import from_logical
 from relayout.tensors.block_table import BlockTable
-from relayout.tensors.make import from_logical, tensor
+from relayout.tensors.make import tensor
 from relayout.tensors.tensor import Tensor
 from support import coordinates, layouts, value
 

@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 
 import relayout as rl
 from relayout import Format, Layout, Plan, catalog
-from relayout.engine import copying, general, program
-from relayout.engine import plan as plan_module
-from relayout.engine.program import compiled
+from relayout.engine import ways
+from relayout.engine.cpu import general, program
+from relayout.engine.cpu.program import compile_program
 from support import table
 from test_loops import pairs
 
@@ -32,10 +32,14 @@ GUARD = 64
 @contextmanager
 def pure() -> Iterator[None]:
     """Without the compiled core."""
-    with patch.object(program, "native", None), patch.object(general, "native", None):
-        copying.general.cache_clear()
+    with (
+        patch.object(program, "native", None),
+        patch.object(general, "native", None),
+        patch.object(ways, "native", None),
+    ):
+        general.general_program.cache_clear()
         yield
-        copying.general.cache_clear()
+        general.general_program.cache_clear()
 
 
 def memory(count: int, kind: str, at: int = 0, seed: int = 0) -> np.ndarray[Any, Any]:
@@ -80,8 +84,8 @@ def agrees(source: Layout, target: Layout, kind: str, fill: Any = None, at: int 
         assert out.tobytes() == expected.tobytes(), (source, target, kind, fill)
         assert guarded(out)
         out[...] = before
-    if made._compiled is not None:
-        streaming = compiled(source, target, made.element, made.element, made.fill, nontemporal_from=0)
+    if made._program_with_fill is not None:
+        streaming = compile_program(source, target, made.element, made.element, made.fill, nontemporal_from=0)
         assert streaming(x, out, threads) == 0
         assert out.tobytes() == expected.tobytes(), (source, target, kind, fill)
         assert guarded(out)
@@ -229,7 +233,7 @@ def test_progress_and_cancelling() -> None:
     shape = (40, 50)
     made = Plan(Layout.row_major(shape), Layout(shape), "int16", fill=0)
     x, out, told = memory(2000, "int16"), np.full(2000, 7, np.int16), []
-    with patch.object(plan_module, "PART_BYTES", 800):
+    with patch.object(ways, "PROGRESS_BYTES", 800):
         made(x, out, progress=lambda done, total: told.append((done, total)))
         assert told == [(800 * k, 4000) for k in range(1, 6)]
         assert (x.reshape(40, 50) == out.reshape(50, 40).T).all()
@@ -444,7 +448,7 @@ def test_many_combinations_of_boxes_are_not_compiled() -> None:
     rank = 9
     fmt = Format(rank, [(d, block) for block in (0, 2) for d in range(rank)])
     made = Plan(Layout.row_major((3,) * rank), fmt, "uint8", fill=7)
-    assert made._program is None, "there are 3 ** 9 of them"
+    assert made.way.name == "general", "there are 3 ** 9 of them"
     x = np.arange(3**rank, dtype=np.uint8)
     expected = np.full(made.target.storage_size, 7, np.uint8)
     expected[made.target.offsets()] = x[made.source.offsets()]

@@ -21,8 +21,9 @@ from relayout import Format, Layout
 from relayout.elements.interface import Plain, ScaleOffset
 from relayout.elements.memory import ALIGNMENT
 from relayout.elements.types import element, storage_dtype
+from relayout.engine.logical import from_logical
 from relayout.tensors import gather as transfer
-from relayout.tensors.make import empty, from_logical, full, tensor
+from relayout.tensors.make import empty, full, tensor
 from relayout.tensors.tensor import Tensor
 from support import coordinates, layouts, value
 

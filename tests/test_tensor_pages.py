@@ -13,8 +13,9 @@ import pytest
 import relayout as rl
 from relayout import Format, Layout, coreai
 from relayout.elements.interface import ScaleOffset
+from relayout.engine.logical import from_logical
 from relayout.tensors.block_table import BlockTable
-from relayout.tensors.make import empty, from_logical
+from relayout.tensors.make import empty
 from relayout.tensors.tensor import Tensor
 from test_coreai_runtime import Apple, Case, constraints, memory_of, program_text, some_cases, tensor_type
 from test_htp_page import CROUTON, LISTINGS, Coordinate, walk

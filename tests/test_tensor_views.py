@@ -15,7 +15,8 @@ from numpy.lib.stride_tricks import sliding_window_view
 import relayout as rl
 from relayout import Layout
 from relayout.elements.interface import ScaleOffset
-from relayout.tensors.make import empty, from_logical, tensor
+from relayout.engine.logical import from_logical
+from relayout.tensors.make import empty, tensor
 from relayout.tensors.tensor import Tensor
 from support import coordinates, layouts, value
 

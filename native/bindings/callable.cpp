@@ -73,7 +73,7 @@ void callable_dealloc(PyObject *self) {
 }
 
 PyObject *callable_type() {
-    static PyMemberDef members[] = {{"_compiled", T_OBJECT, offsetof(CallableObject, program), 0, nullptr},
+    static PyMemberDef members[] = {{"_program_with_fill", T_OBJECT, offsetof(CallableObject, program), 0, nullptr},
                                     {nullptr, 0, 0, 0, nullptr}};
     static PyType_Slot slots[] = {{Py_tp_call, reinterpret_cast<void *>(callable_call)},
                                   {Py_tp_dealloc, reinterpret_cast<void *>(callable_dealloc)},

@@ -48,6 +48,7 @@ from .dialects.registry import parse, render
 from .drawing.draw import draw
 from .drawing.text import format_layout, print_layout
 from .elements.interface import Plain, ScaleOffset
+from .engine.logical import from_logical
 from .engine.plan import Plan, plan
 from .engine.repack import repack
 from .errors import (
@@ -94,7 +95,7 @@ from .layout.strided_blocks import MultipleBlocks, SingleBlock, UniformBlocks
 from .layout.swizzle import Swizzle
 from .native import native_available
 from .tensors.block_table import BlockTable
-from .tensors.make import empty, from_logical, full, tensor
+from .tensors.make import empty, full, tensor
 from .tensors.tensor import Tensor
 
 __all__ = [

@@ -34,14 +34,11 @@ class Block(NamedTuple):
 
     def plan(self, local: bool = False) -> Plan:
         """The plan of this part; with ``local`` for memory that starts where the ranges do."""
-        from .plan import make_plan
-
         source, target = self.source, self.target
         if local:
             source = source.with_offset(source.offset - self.source_range[0])
             target = target.with_offset(target.offset - self.target_range[0])
-        means, to = [part_of(x, self.index, self.shape) for x in (self.whole.element, self.whole.dst_element)]
-        return make_plan(source, target, means, to, self.whole.fill, self.whole.threads)
+        return self.whole._part(source, target, self.index)
 
 
 class Digit(NamedTuple):

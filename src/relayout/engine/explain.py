@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..layout.ranges import effective_swizzle
-from ..native import native
-from .copying import workers
+from .cpu.strided import common_loops
 from .places import box_range
-from .pure import common_loops
+from .ways import Native, workers
 
 if TYPE_CHECKING:
     from .plan import Plan
@@ -52,6 +51,7 @@ def explain(plan: Plan) -> str:
     ]
     works = sorted(_works(plan, written), key=lambda work: -work.size)
     total = sum([work.size for work in works])
+    lines.append(f"Way: {plan.way.name}.")
     lines += ["Kernels:", *_first([f"{work.size / total:.0%} {work.words}" for work in works], "smaller ones")]
     threads = 1 if written < SHARED else workers(plan.threads)
     speed = total / sum([work.size / work.speed for work in works])
@@ -93,18 +93,24 @@ def _loops(plan: Plan) -> list[str]:
 
 def _works(plan: Plan, written: int) -> list[Work]:
     """What runs, part by part."""
-    if plan._program is not None:
-        works = _merged([_work(step, written, plan.element != plan.dst_element) for step in plan._program.passes(True)])
+    way = plan.way
+    if isinstance(way, Native):
+        passes = way.element_program.passes(True)
+        works = _merged([_work(step, written, plan.element != plan.dst_element) for step in passes])
         wider = plan.element.element.bits / plan.dst_element.element.bits
         works = [work._replace(size=int(work.size / wider)) for work in works]
-        if plan.fill is not None and plan._compiled is None:
+        if not way.fills:
             works.append(Work("the fill of all of it, before", written, 1.0))
         return works
-    if plan.element != plan.dst_element:
-        return [Work("decoded and encoded by numpy, by way of a temporary array", written, 0.05)]
-    if native is None:
-        return [Work("numpy's strided copies, or its lookups", written, 0.1)]
-    return [Work("the general walk through both layouts, run by run", written, 0.2)]
+    return [Work(words, written, speed) for words, speed in [_OTHER_WAYS[way.name]]]
+
+
+_OTHER_WAYS = {
+    "general": ("the general walk through both layouts, run by run", 0.2),
+    "strided": ("numpy's strided copies, or its lookups", 0.1),
+    "encoded": ("decoded and encoded by numpy, by way of a temporary array", 0.05),
+}
+"""What the ways without kernels of their own do, and their speed beside that of a flat copy, roughly."""
 
 
 def _merged(works: list[Work]) -> list[Work]:

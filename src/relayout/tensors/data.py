@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard
 
-from ..elements.interface import Plain
+from ..elements.interface import Interface, Plain
 from ..elements.memory import as_array
 from ..errors import LimitExceeded, NotExpressible, Overlap, ShapeError, shown
 from ..layout.comparison import first_difference
 from ..layout.layout import Layout
 from ..layout.modes import Mode, digit_sum
-from ..layout.ranges import check_places, collision
+from ..layout.ranges import check_places, collision, effective_swizzle
 from .gather import check_shape, gather, scatter, unscattered
 
 if TYPE_CHECKING:
@@ -48,15 +48,12 @@ class TensorData:
             return None
         if layout.size == 0:
             return np.empty(layout.extents, typed.dtype)
-        start, strides = layout.offset, []
-        for sizes, steps, origin, extent in [layout._mode(d) for d in range(layout.rank)]:
-            first = digit_sum(sizes, steps, origin)
-            step = digit_sum(sizes, steps, origin + 1) - first if extent > 1 else 0
-            if first_difference(Mode(sizes, steps, origin, extent), Mode((extent,), (step,), 0, extent)) is not None:
-                return None
-            start += first
-            strides.append(step * typed.itemsize)
-        array: NDArray[Any] = np.ndarray(layout.extents, typed.dtype, typed, start * typed.itemsize, strides)
+        found = strides_of(layout)
+        if found is None:
+            return None
+        start, strides = found
+        item = typed.itemsize
+        array: NDArray[Any] = np.ndarray(layout.extents, typed.dtype, typed, start * item, [s * item for s in strides])
         array.setflags(write=self.writable and _places_differ(layout))
         return array
 
@@ -136,7 +133,7 @@ class TensorData:
         asked = [
             (o - a, a + n + b) for o, a, n, b in zip(layout.origin, self._padding.left, self.shape, self._padding.right)
         ]
-        codes = [None if value is None else self._code(value) for value in (user, auto)]
+        codes = [None if value is None else fill_code(self.interface, value) for value in (user, auto)]
         for d in range(layout.rank):
             start, count = asked[d]
             box = self._fill_beside(box, d, start, count, codes[1])
@@ -153,24 +150,6 @@ class TensorData:
             if code is not None and part.size:
                 scatter(self._memories, part, self._table, np.broadcast_to(code, part.extents))
         return box.narrow(d, start, count)
-
-    def _code(self: Tensor, value: Any) -> Any:
-        """A stored value, as an array without dimensions."""
-        code = value
-        if isinstance(value, str) and value == "qzero":
-            code = self.interface.zero
-            if isinstance(code, tuple):
-                if len(set(code)) != 1:
-                    raise ShapeError(
-                        "zero differs from channel to channel.",
-                        hint="fill with a stored value",
-                        interface=self.interface,
-                    )
-                code = code[0]
-        number = values_of(code)
-        if number.ndim:
-            raise ShapeError(f"padding has one value, got {shown(code)}.", hint="fill with a number", fill=value)
-        return Plain(self.interface.element.underlying).encode(number)
 
     # ---- for other libraries -----------------------------------------------------------------------------
 
@@ -215,6 +194,39 @@ def _places_differ(layout: Layout) -> bool:
         return collision(layout) is None
     except LimitExceeded:
         return False
+
+
+def strides_of(layout: Layout) -> tuple[int, list[int]] | None:
+    """The offset of the first element and one stride for each dimension, if that is all of a layout with elements."""
+    if layout.swizzle is not None and effective_swizzle(layout) is not None:
+        return None
+    start, strides = layout.offset, []
+    for sizes, steps, origin, extent in [layout._mode(d) for d in range(layout.rank)]:
+        first = digit_sum(sizes, steps, origin)
+        step = digit_sum(sizes, steps, origin + 1) - first if extent > 1 else 0
+        if first_difference(Mode(sizes, steps, origin, extent), Mode((extent,), (step,), 0, extent)) is not None:
+            return None
+        start += first
+        strides.append(step)
+    return start, strides
+
+
+def fill_code(interface: Interface, value: Any) -> NDArray[Any]:
+    """A stored value, or the one that means 0 for ``"qzero"``, as an array without dimensions."""
+    code = value
+    if isinstance(value, str) and value == "qzero":
+        code = interface.zero
+        if isinstance(code, tuple):
+            if len(set(code)) != 1:
+                raise ShapeError(
+                    "zero differs from channel to channel.", hint="fill with a stored value", interface=interface
+                )
+            code = code[0]
+    number = values_of(code)
+    if number.ndim:
+        raise ShapeError(f"padding has one value, got {shown(code)}.", hint="fill with a number", fill=value)
+    stored: NDArray[Any] = Plain(interface.element.underlying).encode(number)
+    return stored
 
 
 def is_tensor(x: Any) -> TypeGuard[Tensor]:

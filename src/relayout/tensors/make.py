@@ -8,14 +8,14 @@ from typing import Any
 from ..dialects.registry import parse, with_shape
 from ..elements.interface import Plain, as_interface
 from ..elements.memory import Memory, allocate, as_array, own_element
-from ..elements.types import Element, element
+from ..elements.types import Element
 from ..errors import ShapeError, shown
 from ..format.factors import padding
 from ..format.format import Format
 from ..integers.nested import product
 from ..layout.layout import Layout
 from .block_table import BlockTable
-from .data import values_of
+from .data import fill_code
 from .tensor import Padding, Tensor, new_tensor
 
 
@@ -109,7 +109,7 @@ def empty(
     made = new_tensor()._set((memory,), placed, means, axes, bound, asked)
     usual = found.fill if isinstance(found, Format) else None
     if fill is not None or usual is not None:
-        memory.fill(made._code(usual if fill is None else fill))
+        memory.fill(fill_code(means, usual if fill is None else fill))
     if fill is None and any(asked.left + asked.right):
         made.fill_padding(user="qzero")
     return made
@@ -129,38 +129,6 @@ def full(
     """The same with ``value`` at every element."""
     made = empty(layout, dtype, shape, fill=fill, axes=axes, left_pad=left_pad, right_pad=right_pad)
     return made.fill(value)
-
-
-def from_logical(
-    array: Any,
-    layout: Layout | Format | str,
-    interface: Any = None,
-    *,
-    fill: Any = None,
-    axes: str | None = None,
-    left_pad: Any = None,
-    right_pad: Any = None,
-) -> Tensor:
-    """A copy of an array or a tensor in another layout; ``axes`` names its dimensions, in their order.
-
-    Everything beside the data gets ``fill``, as in ``empty``. Without an ``interface`` elements keep their type.
-    """
-    source = array if isinstance(array, Tensor) else values_of(array)
-    means = interface
-    if isinstance(source, Tensor):
-        axes = source.axes if axes is None else axes
-        means = source.interface if interface is None else interface
-    elif interface is None:
-        means = Plain(element(source.dtype))
-    made = empty(layout, means, source.shape, fill=fill, axes=axes, left_pad=left_pad, right_pad=right_pad)
-    try:
-        data = tensor(source)
-    except ShapeError:  # values that are no memory of elements: misaligned, of another byte order, or below a byte
-        return made.copy_from(source)
-    from ..engine.plan import plan
-
-    plan(data.layout, made.layout, data.interface, made.interface)(data, made)
-    return made
 
 
 def placement(x: Layout | Format | str, kind: Element | None = None) -> Layout | Format:

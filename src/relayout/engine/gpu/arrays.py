@@ -10,7 +10,7 @@ from ...elements.dlpack import description, shape_and_strides
 from ...elements.types import Element, element
 from ...errors import DeviceError, ShapeError, shown
 from ...integers.nested import product
-from . import on_device
+from .device import on_device
 from .foreign import LEGACY, Exported
 
 

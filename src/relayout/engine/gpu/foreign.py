@@ -10,7 +10,7 @@ from weakref import finalize
 from ...elements.dlpack import _CODES, DLTensor
 from ...elements.types import Element
 from ...integers.nested import product
-from . import CUDA
+from .device import CUDA
 from .driver import check, device, driver
 
 _NUMBERS = {"bool": 6, "int": 0, "uint": 1, "float": 2, "complex": 5}

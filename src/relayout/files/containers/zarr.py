@@ -265,7 +265,7 @@ def _chunk_segment(folder: Path, key: str, size: int, name: str) -> Segment | No
 def _fill_bytes(value: Any, kind: Element, file: Path, name: str) -> bytes:
     """The bytes of one element that has the fill value: a number, a word for one, two of them, or its bits in hex."""
     from ...elements.interface import Plain
-    from ...engine.plan import stored_bytes
+    from ...engine.fill import fill_bytes
 
     parts = value if isinstance(value, list) and kind.complex and len(value) == 2 else [value]
     words = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
@@ -274,7 +274,7 @@ def _fill_bytes(value: Any, kind: Element, file: Path, name: str) -> bytes:
         if isinstance(value, str) and value.startswith("0x"):
             return int(value, 16).to_bytes(kind.bytes, "little")
         if all(isinstance(x, int | float) for x in numbers):
-            return stored_bytes(Plain(kind), complex(*numbers) if kind.complex else numbers[0])
+            return fill_bytes(Plain(kind), complex(*numbers) if kind.complex else numbers[0])
     except (LayoutError, ValueError, OverflowError):
         pass
     raise bad_file(file, f"its fill value {shown(value)} is none of {kind.name}.", _HINT, name)

@@ -9,7 +9,8 @@ from ...ask.comparing import compare
 from ...dialects.einops import is_pattern, pattern_format
 from ...dialects.registry import parse, with_shape
 from ...elements.interface import Interface, Plain, ScaleOffset, as_interface
-from ...engine.plan import Plan, make_plan, stored_bytes
+from ...engine.fill import fill_bytes
+from ...engine.plan import Plan, make_plan
 from ...errors import LayoutError, NotExpressible, ParseError, ShapeError, shown
 from ...format.factors import checked_axes
 from ...format.format import Format
@@ -211,7 +212,7 @@ def _plan_change(entry: StoredTensor, rule: Rule) -> TensorChange:
     if target.storage_size == rows.size and target.equivalent(rows) and not isinstance(found, Format):
         stored = shape
     kind = to.element
-    code = bytes(kind.bits if kind.bits < 8 else kind.bytes) if value is None else stored_bytes(to, value)
+    code = bytes(kind.bits if kind.bits < 8 else kind.bytes) if value is None else fill_bytes(to, value)
     padded = target.storage_size > target.size
     record = doubt = None
     if isinstance(found, Format) and found.element_bits not in (None, kind.bits):

@@ -10,7 +10,7 @@ from hashlib import sha256
 from typing import Any
 
 from ..._version import __version__
-from ...engine.plan import Progress
+from ...engine.ways import Progress
 from ...errors import BadFile, Cancelled, LayoutError, LayoutMismatch, NotExpressible
 from .. import tuning
 from ..checksums import write_checksums

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...engine.blocks import Block
-from ...engine.copying import fill_range
-from ...engine.program import carrier
+from ...engine.cpu.flat import fill_range
+from ...engine.cpu.program import buffer_dtype
 from ...errors import LimitExceeded, NotExpressible
 from .. import tuning
 from ..contents import StoredTensor
@@ -47,14 +47,14 @@ class Loader(NamedTuple):
                 limit=tiling.budget.target,
             )
         out = self.buffers.get(name, size)
-        typed = out.view(carrier(kind))
+        typed = out.view(buffer_dtype(kind))
         if plan.fill is not None and len(recipe.steps) != 1:
             fill_range(typed, (0, recipe.places), kind, plan.fill)
         for step in recipe.steps:
             data = self.buffers.get("source", step.size)
             self._read([source + start for start in step.starts], data)
             try:
-                step.plan(data.view(carrier(held)), typed)
+                step.plan(data.view(buffer_dtype(held)), typed)
             except NotExpressible as error:
                 raise _placed(error, [n + k for n, k in zip(block.index, step.first)]) from None
         return Made([target + start for start in recipe.starts], out)

@@ -13,7 +13,7 @@ from ..registry import container_of, open_source, plan_destination
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ...engine.plan import Progress
+    from ...engine.ways import Progress
     from ..contents import Source
     from .changes import TensorChange
     from .rules import Globs, Rule

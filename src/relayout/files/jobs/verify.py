@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..registry import open_source
 
 if TYPE_CHECKING:
-    from ...engine.plan import Progress
+    from ...engine.ways import Progress
     from ..contents import Source, StoredTensor
 
 

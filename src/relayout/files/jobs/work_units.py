@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ...engine.blocks import Block
-from ...engine.copying import fill_range
+from ...engine.cpu.flat import fill_range
+from ...engine.cpu.program import buffer_dtype
 from ...engine.places import box_range
 from ...engine.plan import Plan
-from ...engine.program import carrier
 from ...errors import NotExpressible
 from .. import tuning
 from ..contents import Segment, with_tensor
@@ -83,5 +83,5 @@ class Worker(NamedTuple):
         else:
             kind = plan.dst_element.element
             made = Made([unit.low], self.buffers.get("target", unit.size))
-            fill_range(made.data.view(carrier(kind)), (0, unit.size * 8 // kind.bits), kind, plan.fill or b"")
+            fill_range(made.data.view(buffer_dtype(kind)), (0, unit.size * 8 // kind.bits), kind, plan.fill or b"")
         self.targets.write(unit.segments, made.starts, made.data)

@@ -11,8 +11,11 @@ from ...elements.types import Element, storage_dtype
 from ...errors import DeviceError, NotExpressible, OutOfBounds, Overlap, ShapeError, shown
 from ...integers.nested import product
 from ...layout.layout import Layout
-from ..buffers import flat_memory
+from ..cache import Cache
+from ..cpu.flat import flat_memory
 from ..places import box_range, element_range
+from ..plan import Plan, make_plan
+from ..recipe import Recipe, recipe_of
 from .arrays import Array, Foreign, described, library
 from .build import kernels
 from .driver import Device, Function, device
@@ -21,14 +24,12 @@ from .kernel import Kernel
 
 if TYPE_CHECKING:
     from ...format.format import Format
-    from ..plan import Plan
-    from ..repack import Recipe
 
-MAX_READY = 1024
-"""How many repacks, runs of plans and kernels are kept, of each."""
+MAX_CACHED = 1024
+"""How many repacks, runs of plans and kernels are cached, of each."""
 
 
-class Ready(NamedTuple):
+class CompiledCopy(NamedTuple):
     """A copy that is compiled: what to launch, and where in each memory it begins and ends, in bytes."""
 
     where: Device
@@ -49,21 +50,21 @@ class Ready(NamedTuple):
             self.where.call(function, first, second, stream)
 
 
-class Made(NamedTuple):
+class DeviceRepack(NamedTuple):
     """A repack but for its memory."""
 
-    ready: Ready
+    copy: CompiledCopy
     recipe: Recipe
     shape: tuple[int, ...]
     strided: tuple[tuple[int, ...], tuple[int, ...], int] | None
 
 
-_made: dict[Any, Made] = {}
-_plans: dict[Any, tuple[Plan, Ready]] = {}
-"""By the plan's ``id``, which stays its own since it is kept."""
+_repacks: Cache[DeviceRepack] = Cache(MAX_CACHED)
+_plans: Cache[tuple[Plan, CompiledCopy]] = Cache(MAX_CACHED)
+"""By the plan's ``id``, which stays its own since the plan is kept too."""
 
 
-def repack(
+def repack_on_device(
     x: Any,
     dst: Layout | Format | str,
     src: Layout | Format | str | None,
@@ -83,63 +84,58 @@ def repack(
         # 0.0, -0.0, 0 and False are equal, and not the same.
         key = key, None if into is None else into.form, repr((fill, getattr(dst, "fill", None), shape))
     try:
-        made = _made.get(key)
+        found = _repacks.get(key)
     except TypeError:
-        key, made = None, None
-    if made is None:
-        made = _make(own, into, dst, src, shape, axes, fill, element)
+        key, found = None, None
+    if found is None:
+        found = _build(own, into, dst, src, shape, axes, fill, element)
         if key is not None:
-            if len(_made) >= MAX_READY:
-                _made.clear()
-            _made[key] = made
-    recipe, known = made.recipe, library(x)
+            _repacks.keep(key, found)
+    recipe, known = found.recipe, library(x)
     if out is None:
         if recipe.warning is not None:
             warnings.warn(recipe.warning, stacklevel=3)
-        target, pointer = known.empty(made.shape, recipe.means.element, x)
+        target, pointer = known.empty(found.shape, recipe.interface.element, x)
     else:
-        target, pointer = out.reshape(made.shape), into.pointer  # type: ignore[union-attr]
-    made.ready(own.pointer, pointer, known.stream(own.device))
+        target, pointer = out.reshape(found.shape), into.pointer  # type: ignore[union-attr]
+    found.copy(own.pointer, pointer, known.stream(own.device))
     if isinstance(known, Foreign):
-        return taken(x, own, target)
-    return target if made.strided is None else known.strided(target, *made.strided)
+        return _hand_over(x, own, target)
+    return target if found.strided is None else known.strided(target, *found.strided)
 
 
-def taken(x: Any, own: Array, made: Any) -> Any:
+def _hand_over(x: Any, own: Array, made: Any) -> Any:
     """Memory made for a library that knows DLPack, as its array; the source stays until it is read."""
     hold(own.lent, own.device)
     return x.__array_namespace__().from_dlpack(made)
 
 
-def _make(own: Array, into: Array | None, dst: Any, src: Any, shape: Any, axes: Any, fill: Any, element: Any) -> Made:
-    from ..plan import make_plan
-    from ..repack import recipe_of
-
-    recipe = recipe_of(stand_in(own), dst, src, shape, axes, into is None, fill, element, None)
-    means = recipe.means.element
-    count = recipe.places
+def _build(
+    own: Array, into: Array | None, dst: Any, src: Any, shape: Any, axes: Any, fill: Any, element: Any
+) -> DeviceRepack:
+    recipe = recipe_of(array_like(own), dst, src, shape, axes, into is None, fill, element, None, on_device=True)
+    plan, kind, count = recipe.plan, recipe.interface.element, recipe.capacity
     if into is not None:
         check_target(own, into)
-        count = memory_of(stand_in(into), means).count
-    plan = make_plan(recipe.plan.source, recipe.layout, recipe.plan.element, recipe.means, recipe.fill, None)
+        count = memory_of(array_like(into), kind).count
     lowest = 0 if src is not None else sum([min(0, (n - 1) * s) for n, s in zip(own.shape, own.strides)])
     readable = own.size if src is not None else None
     start = lowest * plan.element.element.bytes if own.size else 0
     aligned = alignment(own.pointer + start), 16 if into is None else alignment(into.pointer)
-    ready = prepared(plan, own.device, aligned, readable, count, (0, count), (start, 0))
+    copy = compile_copy(plan, own.device, aligned, readable, count, (0, count), (start, 0))
     stored: tuple[int, ...] = (count,)
     strided = None
-    if recipe.stored is not None:
-        stored = recipe.stored if product(recipe.stored) == count else stored
+    if recipe.stored_shape is not None:
+        stored = recipe.stored_shape if product(recipe.stored_shape) == count else stored
     elif recipe.strided is not None:
         extents, offset, steps = recipe.strided
-        strided = extents, tuple([s // means.bytes for s in steps]), offset // means.bytes
+        strided = extents, tuple([s // kind.bytes for s in steps]), offset // kind.bytes
         if strided[1:] == (Layout.row_major(extents).stride, 0) and product(extents) == count:
             stored, strided = extents, None
-    return Made(ready, recipe, stored, strided)
+    return DeviceRepack(copy, recipe, stored, strided)
 
 
-def prepared(
+def compile_copy(
     plan: Plan,
     number: int,
     aligned: tuple[int, int],
@@ -147,7 +143,7 @@ def prepared(
     writable: int,
     whole: tuple[int, int] | None,
     starts: tuple[int, int],
-) -> Ready:
+) -> CompiledCopy:
     """The compiled kernels of a plan, for memories of so many elements; a fill covers the ``whole`` of the target."""
     reads = element_range(plan.source)
     writes = element_range(plan.target)
@@ -172,7 +168,7 @@ def prepared(
             )
     where = device(number)
     functions = tuple([_function(where, kernel) for kernel in kernels(plan, aligned, whole)])
-    return Ready(
+    return CompiledCopy(
         where,
         functions,
         (reads[0] * sizes[0], reads[1] * sizes[0]),
@@ -182,7 +178,7 @@ def prepared(
     )
 
 
-@lru_cache(maxsize=MAX_READY)
+@lru_cache(maxsize=MAX_CACHED)
 def _function(where: Device, kernel: Kernel) -> Function:
     """A kernel, compiled once: many alignments, and memories of any length, come to the same text."""
     return Function(where, kernel)
@@ -194,47 +190,42 @@ def run_plan(plan: Plan, x: Any, out: Any, progress: Any) -> Any:
     own = described(x, "source")
     into = target_of(x, out)
     key = id(plan), own.form, None if into is None else into.form
-    kept = _plans.get(key)
-    if kept is None:
-        kept = plan, _ready(plan, own, into)
-        if len(_plans) >= MAX_READY:
-            _plans.clear()
-        _plans[key] = kept
-    ready, known = kept[1], library(x)
+    found = _plans.get(key)
+    if found is None:
+        found = _plans.keep(key, (plan, _compile_plan(plan, own, into)))
+    copy, known = found[1], library(x)
     if into is None:
-        out, pointer = known.empty((ready.places,), plan.dst_element.element, x)
+        out, pointer = known.empty((copy.places,), plan.dst_element.element, x)
     else:
         pointer = into.pointer
-    ready(own.pointer, pointer, known.stream(own.device))
-    return taken(x, own, out) if isinstance(known, Foreign) else out
+    copy(own.pointer, pointer, known.stream(own.device))
+    return _hand_over(x, own, out) if isinstance(known, Foreign) else out
 
 
-def _ready(plan: Plan, own: Array, into: Array | None) -> Ready:
-    from ..plan import make_plan
-
+def _compile_plan(plan: Plan, own: Array, into: Array | None) -> CompiledCopy:
     kind, other = plan.element.element, plan.dst_element.element
-    start, readable = flat(own, plan.source, kind, "source")
+    start, readable = flat_range(own, plan.source, kind, "source")
     if into is None:
         offset, writable = 0, plan.target.storage_size
         code = plan.new_fill or plan.fill or bytes(other.bytes)
-        plan = make_plan(plan.source, plan.target, plan.element, plan.dst_element, code, None)
+        plan = make_plan(plan.source, plan.target, plan.element, plan.dst_element, code, None, on_device=True)
         whole, pointer = (0, writable), 0
     else:
         check_target(own, into)
-        offset, writable = flat(into, plan.target, other, "target")
+        offset, writable = flat_range(into, plan.target, other, "target")
         whole, pointer = None, into.pointer + offset
     aligned = alignment(own.pointer + start), alignment(pointer)
-    return prepared(plan, own.device, aligned, readable, writable, whole, (start, offset))
+    return compile_copy(plan, own.device, aligned, readable, writable, whole, (start, offset))
 
 
-def flat(array: Array, layout: Layout, kind: Element, what: str) -> tuple[int, int]:
+def flat_range(array: Array, layout: Layout, kind: Element, what: str) -> tuple[int, int]:
     """Where the flat memory of an array begins, in bytes from its pointer, and how many elements it has."""
-    found = stand_in(array)
+    found = array_like(array)
     memory = flat_memory(found, layout, kind, what)
     return memory.ctypes.data - found.ctypes.data if memory.size else 0, memory.size
 
 
-def stand_in(array: Array) -> Any:
+def array_like(array: Array) -> Any:
     """An array of numpy that looks the same, for questions about shapes and strides; its memory is not there."""
     import numpy as np
 

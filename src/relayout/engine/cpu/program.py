@@ -1,4 +1,4 @@
-"""Plans for the compiled core: what it needs to know of two layouts, proven before it runs."""
+"""Programs of the compiled core: what it needs to know of two layouts, proven before it runs."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import sys
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from ..elements.interface import Interface
-from ..elements.types import Element, storage_dtype
-from ..layout.layout import Layout
-from ..native import native
-from .conversion import conversion
-from .nest import loop_nest
-from .places import reach
+from ...elements.interface import Interface
+from ...elements.types import Element, storage_dtype
+from ...layout.layout import Layout
+from ...native import native
+from ..conversion import conversion
+from ..nest import loop_nest
+from ..places import reach
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,8 +25,8 @@ WIDTHS = (8, 16, 32, 64, 128)
 """The bits of elements that are moved as whole units."""
 
 
-def compiled(
-    source: Layout, target: Layout, means: Interface, to: Interface, fill: bytes | None, **options: Any
+def compile_program(
+    source: Layout, target: Layout, element: Interface, dst_element: Interface, fill: bytes | None, **options: Any
 ) -> Any:
     """A program for two layouts of one shape, or None where the compiled core has none.
 
@@ -35,11 +35,11 @@ def compiled(
     """
     if native is None or source.swizzle is not None or target.swizzle is not None or not target.size:
         return None
-    kind, other = means.element, to.element
+    kind, other = element.element, dst_element.element
     if kind.bits not in WIDTHS or other.bits not in WIDTHS or max(reach(source), reach(target)) > MAX_REACH:
         return None
-    if means != to:
-        options["convert"] = conversion(means, to)
+    if element != dst_element:
+        options["convert"] = conversion(element, dst_element)
         options["target_formats"] = buffer_formats(other)
         if options["convert"] is None or fill is not None:
             return None
@@ -98,8 +98,8 @@ _INTEGERS = "bhilqBHILQ"
 
 
 @cache
-def carrier(kind: Element) -> np.dtype[Any]:
-    """numpy's type that elements are passed as: the stored one, or integers of its width where no buffer has it."""
+def buffer_dtype(kind: Element) -> np.dtype[Any]:
+    """numpy's dtype that elements are passed as: the stored one, or integers of its width where no buffer has it."""
     import numpy as np
 
     if kind.bits % 8 == 0 and kind.underlying.name not in _CODES and kind.bits <= 64:

@@ -1,4 +1,4 @@
-"""The copy by numpy alone: the same results as the compiled core, at numpy's speed."""
+"""The copy by numpy alone: what the compiled core gives, at numpy's speed."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from functools import lru_cache
 from itertools import product as cartesian
 from typing import TYPE_CHECKING, Any
 
-from ..elements.subbyte import get, put
-from ..elements.types import Element
-from ..errors import LimitExceeded
-from ..layout.layout import Layout
-from .nest import Piece, make_nest
+from ...elements.subbyte import get, put
+from ...elements.types import Element
+from ...errors import LimitExceeded
+from ...layout.layout import Layout
+from ..nest import Piece, make_nest
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,12 +20,18 @@ MAX_LOOKUPS = 1 << 12
 """How many combinations of table entries are walked one by one; more are copied by their offsets."""
 
 
-def copy_elements(source: Layout, target: Layout, kind: Element, x: NDArray[Any], out: NDArray[Any]) -> None:
+def copy_elements(
+    source: Layout,
+    target: Layout,
+    element: Element,
+    pieces: tuple[Piece, ...] | None,
+    x: NDArray[Any],
+    out: NDArray[Any],
+) -> None:
     """Copy every element from one flat memory to the other; all are known to be inside. Packed ones are bytes."""
-    if kind.bits % 8:
-        put(out, kind, target.offsets(), get(x, kind, source.offsets()))
+    if element.bits % 8:
+        put(out, element, target.offsets(), get(x, element, source.offsets()))
         return
-    pieces = common_loops(source, target)
     if pieces is None:
         out[target.offsets()] = x[source.offsets()]
         return

@@ -6,21 +6,22 @@ The compiled core walks both layouts at once, tile by tile, and moves elements t
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from math import prod
 from typing import Any
 
-from ..errors import LimitExceeded, NotExpressible, OutOfBounds, Overlap, ShapeError
-from ..layout.layout import Layout
-from ..layout.ranges import effective_swizzle
-from ..native import native
-from ..tensors.block_table import BlockTable
-from .nest import looked_up, make_nest
+from ...errors import LimitExceeded, NotExpressible, OutOfBounds, Overlap, ShapeError
+from ...layout.layout import Layout
+from ...layout.ranges import effective_swizzle
+from ...native import native
+from ...tensors.block_table import BlockTable
+from ..nest import looked_up, make_nest
 
 MAX_BOXES = 1 << 8
 """Into how many combinations of boxes a pair of layouts may fall; small dimensions become tables instead."""
 
 
-class General:
+class GeneralProgram:
     """A copy from one layout to another, of elements of so many bits; it may be run many times, by many threads.
 
     With a block size a layout gives virtual addresses, and a run gets a table of the blocks. The target has a place
@@ -83,3 +84,7 @@ class General:
             raise ShapeError(f"nothing is copied: {error}.", hint="pass contiguous memory, writable for out") from None
         if not apart:
             raise Overlap("source and target share memory.", hint="copy the source first")
+
+
+general_program = lru_cache(maxsize=256)(GeneralProgram)
+"""Programs by their arguments; plans that differ by nothing but a fill or threads share one."""

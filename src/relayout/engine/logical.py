@@ -1,0 +1,45 @@
+"""``from_logical``: an array or a tensor as a new tensor in another layout."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..elements.interface import Plain
+from ..elements.types import element
+from ..errors import ShapeError
+from ..format.format import Format
+from ..layout.layout import Layout
+from ..tensors.data import values_of
+from ..tensors.make import empty, tensor
+from ..tensors.tensor import Tensor
+from .plan import plan
+
+
+def from_logical(
+    array: Any,
+    layout: Layout | Format | str,
+    interface: Any = None,
+    *,
+    fill: Any = None,
+    axes: str | None = None,
+    left_pad: Any = None,
+    right_pad: Any = None,
+) -> Tensor:
+    """A copy of an array or a tensor in another layout; ``axes`` names its dimensions, in their order.
+
+    Everything beside the data gets ``fill``, as in ``empty``. Without an ``interface`` elements keep their type.
+    """
+    source = array if isinstance(array, Tensor) else values_of(array)
+    means = interface
+    if isinstance(source, Tensor):
+        axes = source.axes if axes is None else axes
+        means = source.interface if interface is None else interface
+    elif interface is None:
+        means = Plain(element(source.dtype))
+    made = empty(layout, means, source.shape, fill=fill, axes=axes, left_pad=left_pad, right_pad=right_pad)
+    try:
+        data = tensor(source)
+    except ShapeError:  # values that are no memory of elements: misaligned, of another byte order, or below a byte
+        return made.copy_from(source)
+    plan(data.layout, made.layout, data.interface, made.interface)(data, made)
+    return made

@@ -1,0 +1,283 @@
+"""Recipes: all that a repack needs to know but its memory, decided by types, shapes and layouts alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..dialects.einops import is_pattern, pattern_format
+from ..dialects.registry import with_shape
+from ..elements.interface import Interface, Plain, as_interface
+from ..elements.memory import Memory, address_of, allocate_bytes, bytes_of, no_memory, own_element
+from ..elements.types import storage_dtype
+from ..errors import ShapeError
+from ..format.factors import checked_axes
+from ..format.format import Format
+from ..integers.nested import product
+from ..layout.layout import Layout
+from ..tensors.block_table import BlockTable
+from ..tensors.data import strides_of
+from ..tensors.gather import unscattered
+from ..tensors.make import _blocks, placement, tensor
+from ..tensors.tensor import Padding, Tensor, new_tensor
+from .cache import Cache
+from .cpu.flat import fill_range, is_scattered
+from .cpu.program import buffer_dtype
+from .fill import fill_bytes
+from .places import box_range
+from .plan import Plan, check_threads, make_plan
+from .ways import Native
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+RAW = bytes | bytearray | memoryview
+"""Memory that does not tell its elements."""
+
+MAX_ALIGNMENT = 16
+"""No type of elements needs more."""
+
+
+class Recipe(NamedTuple):
+    """A repack but for its memory."""
+
+    order: tuple[int, ...] | None
+    """The dimensions of an array as its memory has them; None if that is more than an order."""
+    plan: Plan
+    filling: Plan | None
+    """The plan that writes all of the memory, where there is one."""
+    fill: bytes | None
+    layout: Layout
+    interface: Interface
+    axes: str | None
+    table: BlockTable | None
+    dtype: np.dtype[Any]
+    capacity: int
+    """The elements of the memory."""
+    nbytes: int
+    """The bytes of the memory."""
+    stored_shape: tuple[int, ...] | None
+    """The shape of the stored array."""
+    strided: tuple[tuple[int, ...], int, tuple[int, ...]] | None
+    """Shape, offset and strides in bytes of the data, where it has some."""
+    warning: str | None
+
+    def memory(self, x: Any) -> Any:
+        """What the plan reads."""
+        if self.order is None:
+            return x if isinstance(x, Tensor | RAW) else tensor(x).raw
+        return (x.transpose(self.order) if self.order else x).reshape(-1)
+
+    def allocate(self) -> NDArray[Any]:
+        """New memory that holds the fill, unless all of it will be written."""
+        beside = self.filling is None and self.layout.size < self.capacity
+        made = allocate_bytes(self.nbytes, zeroed=beside or self.interface.element.bits < 8)
+        if beside and self.fill is not None and any(self.fill):
+            element = self.interface.element
+            fill_range(made.view(buffer_dtype(element)), (0, self.capacity), element, self.fill)
+        return made.view(self.dtype)
+
+    def array(self, target: NDArray[Any]) -> NDArray[Any]:
+        """The memory as an array of the result's shape."""
+        if self.stored_shape is not None:
+            return target.reshape(self.stored_shape) if target.size == product(self.stored_shape) else target
+        if self.strided is None:
+            return target
+        import numpy as np
+
+        shape, start, strides = self.strided
+        return np.ndarray(shape, target.dtype, target, start, strides)
+
+    def tensor(self, target: NDArray[Any], owned: bool) -> Tensor:
+        """The memory as a tensor, which owns its padding if it was made here."""
+        import numpy as np
+
+        memory = Memory(target.view(np.uint8), self.interface.element)
+        if not owned:
+            return new_tensor()._set((memory,), self.layout, self.interface, None, None)
+        zeros = (0,) * self.layout.rank
+        table = None if self.table is None else self.table.bound([memory])
+        return new_tensor()._set((memory,), self.layout, self.interface, self.axes, table, Padding(zeros, zeros))
+
+
+_recipes: Cache[Recipe] = Cache(1024)
+
+
+def recipe_of(
+    x: Any,
+    dst: Any,
+    src: Any,
+    shape: Any,
+    axes: Any,
+    new: bool,
+    fill: Any,
+    element: Any,
+    threads: Any,
+    on_device: bool = False,
+) -> Recipe:
+    """The recipe for these arguments; those that were seen before are looked up."""
+    key: tuple[Any, ...] = (_form(x), dst, src, shape, axes, new, fill, element, threads, on_device)
+    if fill is not None or dst.__class__ is Format or shape is not None or threads is not None:
+        # 0.0, -0.0, 0 and False are equal, and not the same.
+        key = (*key, repr((fill, getattr(dst, "fill", None), shape, threads)))
+    try:
+        found = _recipes.get(key)
+    except (TypeError, ValueError):
+        return build_recipe(x, dst, src, shape, axes, new, fill, element, threads, on_device)
+    if found is None:
+        found = build_recipe(x, dst, src, shape, axes, new, fill, element, threads, on_device)
+        _recipes.keep(key, found)
+    return found
+
+
+def _form(x: Any) -> Any:
+    """All that a recipe depends on of the data."""
+    if isinstance(x, Tensor):
+        return x.interface, x.axes, is_scattered(x), unscattered(x.layout, x._table)[1] or x.layout
+    if isinstance(x, RAW):
+        return address_of(bytes_of(x)) % MAX_ALIGNMENT
+    return x.shape, x.strides, x.dtype, x.flags.aligned
+
+
+class _Data(NamedTuple):
+    """The data of a repack: its layout in flat memory, which is None where a table scatters it."""
+
+    logical: Layout
+    flat: Layout | None
+    interface: Interface
+    axes: str | None
+
+
+def build_recipe(
+    x: Any,
+    dst: Any,
+    src: Any,
+    shape: Any,
+    axes: Any,
+    new: bool,
+    fill: Any,
+    element: Any,
+    threads: Any,
+    on_device: bool = False,
+) -> Recipe:
+    """Resolve the layouts, and plan the copy between them; ``new`` memory is allocated, and filled beside the data."""
+    import numpy as np
+
+    threads = check_threads(threads)
+    data = _data(x, src, shape, element)
+    extents = data.logical.extents
+    interface = data.interface if element is None else as_interface(element)
+    if isinstance(dst, str) and is_pattern(dst):
+        dst = pattern_format(dst)
+    found = placement(dst, interface.element)
+    names = data.axes if axes is None else checked_axes(axes, len(extents))
+    if isinstance(found, Format) and names is not None:
+        found = found.aligned(names)
+    layout = with_shape(found, extents)
+    fmt = found if isinstance(found, Format) else None
+    if new and fmt is not None and fill is None:
+        fill = fmt.fill
+    box = _box(layout) if new else box_range(layout)
+    table = _blocks(fmt, layout, None, None) if new and fmt is not None else None
+    count = box[1] if table is None else table.count * table.elements
+    bits = interface.element.bits
+    code = fill_bytes(interface, fill) if fill is not None else bytes(bits if bits < 8 else bits // 8) if new else None
+    used = count if new else layout.max_offset + 1 if layout.size else 0
+    if -(-used * bits // 8) >= 1 << 63:
+        raise no_memory(-(-used * bits // 8))
+    parts = (data.logical if data.flat is None else data.flat, layout, data.interface, interface)
+    filling = None
+    if on_device:
+        plan = make_plan(*parts, code, None, on_device=True)
+    else:
+        if code is not None and data.flat is not None and box == (0, count) and data.interface == interface:
+            whole = make_plan(*parts, code, threads)
+            filling = whole if isinstance(whole.way, Native) and whole.way.fills else None
+        plan = filling if new and filling is not None else make_plan(*parts, None, threads)
+    dtype = storage_dtype(interface.element) if bits % 8 == 0 else np.dtype(np.uint8)
+    return Recipe(
+        _order(x) if src is None else () if isinstance(x, np.ndarray) else None,
+        plan,
+        filling,
+        code,
+        layout,
+        interface,
+        None if fmt is None else fmt.axes,
+        table,
+        dtype,
+        count,
+        -(-count * bits // 8),
+        None if fmt is None else fmt.physical_shape(extents),
+        _strided(layout, dtype) if fmt is None and not layout.windowed and bits % 8 == 0 else None,
+        _doubt(fmt, interface) if new else None,
+    )
+
+
+def _box(layout: Layout) -> tuple[int, int]:
+    """The places that a new array has: from the lowest of the layout's box to the last; refused below 0."""
+    if layout.has_basis or (layout.padded_size and layout.box.min_offset < 0):
+        raise ShapeError(f"{layout} goes below 0, or has no places in memory.", hint="add to its offset", layout=layout)
+    return box_range(layout)
+
+
+def _doubt(fmt: Format | None, interface: Interface) -> str | None:
+    """A warning about a format that is made for elements of another width."""
+    if fmt is None or fmt.element_bits in (None, interface.element.bits):
+        return None
+    return f"{fmt} is made for elements of {fmt.element_bits} bits, not for {interface.element.name}."
+
+
+def _strided(layout: Layout, dtype: np.dtype[Any]) -> tuple[tuple[int, ...], int, tuple[int, ...]] | None:
+    """Shape, offset and strides in bytes of an array of this layout, if there is one."""
+    import numpy as np
+
+    if layout.size == 0:
+        return layout.extents, 0, np.empty(layout.extents, dtype).strides
+    found = strides_of(layout)
+    if found is None:
+        return None
+    start, strides = found
+    return layout.extents, start * dtype.itemsize, tuple([s * dtype.itemsize for s in strides])
+
+
+def _order(x: Any) -> tuple[int, ...] | None:
+    """The dimensions of an array as its memory has them, slowest first, if that is all there is to it."""
+    if isinstance(x, Tensor):
+        return None
+    if x.flags.c_contiguous:
+        return ()
+    order = sorted(range(x.ndim), key=lambda d: -int(x.strides[d]))
+    return tuple(order) if x.transpose(order).flags.c_contiguous else None
+
+
+def _data(x: Any, src: Any, shape: Any, element: Any) -> _Data:
+    """What the data is; with ``src`` it is flat memory of that layout, whose ``shape`` a format needs."""
+    if src is not None:
+        return _of_memory(x, src, shape, element)
+    if not isinstance(x, Tensor) and x.flags.c_contiguous and x.flags.aligned:
+        layout = Layout.row_major(x.shape)
+        found = _Data(layout, layout, Plain(own_element(x)), None)
+    else:
+        t = tensor(x)
+        found = _Data(t.layout, unscattered(t.layout, t._table)[1], t.interface, t.axes)
+    if shape is not None:
+        with_shape(Layout.row_major(found.logical.extents), shape)
+    return found
+
+
+def _of_memory(x: Any, src: Layout | Format | str, shape: Any, element: Any) -> _Data:
+    """Flat memory of the layout ``src``."""
+    if isinstance(x, Tensor):
+        raise ShapeError("a tensor knows its layout.", hint="leave src out, or pass t.raw for its memory", tensor=x)
+    raw = isinstance(x, RAW)
+    if not raw and not x.flags.c_contiguous:
+        raise ShapeError("the memory does not lie together.", hint="copy it: numpy.ascontiguousarray", got=x.shape)
+    if raw and element is None:
+        raise ShapeError("bytes do not tell their elements.", hint="pass element=", got=type(x))
+    placed = placement(src, as_interface(element).element if raw else own_element(x))
+    if isinstance(placed, Format) and shape is None:
+        raise ShapeError(f"{placed} has no shape yet.", hint="pass the shape of the data: shape=(...)", format=placed)
+    layout = placed if shape is None else with_shape(placed, shape)
+    axes = placed.axes if isinstance(placed, Format) else None
+    t = Tensor(x if raw else x.reshape(-1), layout, element if raw else None, axes=axes)  # type: ignore[arg-type]
+    return _Data(t.layout, unscattered(t.layout, None)[1], t.interface, t.axes)

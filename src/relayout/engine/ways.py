@@ -1,0 +1,290 @@
+"""The way that a copy takes: which engine moves the elements of a plan, with what it has prepared for that.
+
+``choose_way`` decides once, from layouts and types alone. Arguments that are no flat memory of the host take a way of
+their own, which ``way_of_call`` finds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+
+from ..elements.interface import Interface
+from ..elements.memory import allocate
+from ..errors import Cancelled, LimitExceeded, NotExpressible, ShapeError
+from ..integers.nested import product
+from ..layout.layout import Layout
+from ..native import native
+from ..tensors.gather import scatter
+from ..tensors.tensor import Tensor
+from .cpu.flat import (
+    as_tensor,
+    check_apart,
+    check_memory,
+    check_tensor,
+    fill_range,
+    flat_memory,
+    for_library_of,
+    needs_table,
+)
+from .cpu.general import GeneralProgram, general_program
+from .cpu.program import buffer_dtype, compile_program
+from .cpu.strided import common_loops, copy_elements
+from .gpu.device import on_device
+from .places import box_range
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from .nest import Piece
+    from .plan import Plan
+
+Progress: TypeAlias = Callable[[int, int], Any]
+"""Called with the bytes that are done and those that there are; False stops the run."""
+
+PROGRESS_BYTES = 64 << 20
+"""The bytes of the target between two calls of ``progress``: some 10 ms of copying, so that a call costs nothing."""
+
+
+class Way:
+    """How the elements of a plan are moved."""
+
+    __slots__ = ()
+    name: ClassVar[str]
+
+    def run(self, plan: Plan, x: Any, out: Any, progress: Progress | None) -> Any:
+        """Copy from ``x`` to ``out``, or to new memory, and return that."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"<{self.name}>"
+
+
+class HostWay(Way):
+    """A way between flat memories of the host."""
+
+    __slots__ = ()
+
+    def run(self, plan: Plan, x: Any, out: Any, progress: Progress | None) -> Any:
+        result = out
+        if out is None:
+            out = _allocate(plan)
+            result = _tensor_like(plan, x, out) if isinstance(x, Tensor) else for_library_of(x, out, out)
+        source = flat_memory(x, plan.source, plan.element.element, "source")
+        target = flat_memory(out, plan.target, plan.dst_element.element, "target")
+        if progress is None:
+            self.copy(plan, source, target)
+        else:
+            _run_in_parts(plan, source, target, progress)
+        return result
+
+    def copy(self, plan: Plan, x: NDArray[Any], out: NDArray[Any]) -> None:
+        """Fill and copy between flat memories; those that are too short, shared or read-only are refused before."""
+        raise NotImplementedError
+
+
+class Native(HostWay):
+    """A program of the compiled core for these two layouts; one that ``fills`` writes the plan's fill in one pass."""
+
+    __slots__ = ("element_program", "fills")
+    name = "native"
+
+    def __init__(self, element_program: Any, fills: bool) -> None:
+        self.element_program, self.fills = element_program, fills
+
+    def copy(self, plan: Plan, x: NDArray[Any], out: NDArray[Any]) -> None:
+        if not self.fills:
+            check_memory(plan, x, out)
+            _fill_box(plan, out)
+        if self.element_program(x, out, plan.threads or 0) != 0:
+            check_memory(plan, x, out)
+            raise ShapeError("the compiled core does not take this memory.", hint="copy it to a new array first")
+
+
+class General(HostWay):
+    """The program of the compiled core that walks any two layouts, run by run."""
+
+    __slots__ = ("program",)
+    name = "general"
+
+    def __init__(self, program: GeneralProgram) -> None:
+        self.program = program
+
+    def copy(self, plan: Plan, x: NDArray[Any], out: NDArray[Any]) -> None:
+        check_memory(plan, x, out)
+        _fill_box(plan, out)
+        self.program([x], [out], threads=workers(plan.threads))
+
+
+class Strided(HostWay):
+    """numpy's copies between strided views, one for each piece; without pieces by the offsets of all elements."""
+
+    __slots__ = ("pieces",)
+    name = "strided"
+
+    def __init__(self, pieces: tuple[Piece, ...] | None) -> None:
+        self.pieces = pieces
+
+    def copy(self, plan: Plan, x: NDArray[Any], out: NDArray[Any]) -> None:
+        check_memory(plan, x, out)
+        _fill_box(plan, out)
+        copy_elements(plan.source, plan.target, plan.element.element, self.pieces, x, out)
+
+
+class Encoded(HostWay):
+    """Values decoded and encoded by numpy, by way of an array; one may be refused, and then nothing is written."""
+
+    __slots__ = ()
+    name = "encoded"
+
+    def copy(self, plan: Plan, x: NDArray[Any], out: NDArray[Any]) -> None:
+        check_memory(plan, x, out)
+        stored = plan.dst_element.encode(as_tensor(x, plan.source, plan.element).numpy())
+        _fill_box(plan, out)
+        target = as_tensor(out, plan.target, plan.dst_element)
+        scatter(target._memories, target.layout, None, stored)
+
+
+class Scattered(Way):
+    """Block by block, as a table says where the blocks of one side lie."""
+
+    __slots__ = ()
+    name = "scattered"
+
+    def run(self, plan: Plan, x: Any, out: Any, progress: Progress | None) -> Any:
+        if plan.fill is not None:
+            raise NotExpressible("scattered blocks are not filled.", hint="make a plan without a fill", target=out)
+        if out is None:
+            out = _tensor_like(plan, x, _allocate(plan))
+        sides = []
+        for side, layout, interface, what in (
+            (x, plan.source, plan.element, "source"),
+            (out, plan.target, plan.dst_element, "target"),
+        ):
+            if needs_table(side, layout):
+                check_tensor(side, side.layout, layout, interface.element, what)
+                sides.append(side)
+            else:
+                sides.append(as_tensor(flat_memory(side, layout, interface.element, what), layout, interface))
+        check_apart(sides[0], sides[1])
+        _copy_blocks(sides[0], sides[1], plan.threads)
+        if progress is not None:
+            total = -(-plan.dst_element.element.bits * plan.target.size // 8)
+            _report(progress, total, total)
+        return out
+
+
+class Device(Way):
+    """Kernels on a CUDA device, made for each pair of memories."""
+
+    __slots__ = ()
+    name = "device"
+
+    def run(self, plan: Plan, x: Any, out: Any, progress: Progress | None) -> Any:
+        from .gpu.launch import run_plan
+
+        return run_plan(plan, x, out, progress)
+
+
+ENCODED, SCATTERED, DEVICE = Encoded(), Scattered(), Device()
+
+
+def choose_way(
+    source: Layout,
+    target: Layout,
+    element: Interface,
+    dst_element: Interface,
+    fill: bytes | None,
+    threads: int | None,
+    dense: bool,
+) -> HostWay:
+    """The fastest way between flat memories; ``dense`` says that the target's box has every place of memory once."""
+    fills = fill is None or (dense and element == dst_element)
+    program = compile_program(source, target, element, dst_element, fill if fills else None, threads=threads or 0)
+    if program is not None:
+        return Native(program, fills)
+    if not target.size:
+        return Strided(())
+    if element != dst_element:
+        return ENCODED
+    if native is not None:
+        try:
+            return General(general_program(source, target, element.element.bits))
+        except LimitExceeded:
+            pass  # offsets that are too large for the compiled core are left to Python's integers
+    return Strided(common_loops(source, target))
+
+
+def way_of_call(plan: Plan, x: Any, out: Any) -> Way:
+    """The plan's own way, unless an argument is on a device, or a tensor whose blocks are scattered."""
+    if on_device(x) or on_device(out):
+        return DEVICE
+    if needs_table(x, plan.source) or needs_table(out, plan.target):
+        return SCATTERED
+    return plan.way
+
+
+def workers(threads: int | None) -> int:
+    """As many threads as asked for, else ``RELAYOUT_THREADS`` of the environment, else all processors."""
+    return threads or (1 if native is None else native.default_threads())
+
+
+def _allocate(plan: Plan) -> NDArray[Any]:
+    """Memory for the target that holds the fill, or 0, wherever a run does not write."""
+    memory = allocate(plan.dst_element.element, plan.target.storage_size)
+    out = memory.bytes if memory.typed is None else memory.typed
+    if plan.new_fill is not None and any(plan.new_fill):
+        kept = plan.target.storage_size if plan.fill is None else box_range(plan.target)[0]
+        fill_range(out.view(buffer_dtype(memory.element)), (0, kept), memory.element, plan.new_fill)
+    return out
+
+
+def _tensor_like(plan: Plan, x: Tensor, out: NDArray[Any]) -> Tensor:
+    interface = x.interface if plan.element == plan.dst_element else plan.dst_element
+    return Tensor(out, plan.target, interface, axes=x.axes)
+
+
+def _run_in_parts(plan: Plan, x: NDArray[Any], out: NDArray[Any], progress: Progress) -> None:
+    """Run block by block, and tell of each."""
+    check_memory(plan, x, out)
+    bits = plan.dst_element.element.bits
+    filled = plan.fill is not None
+    low, high = box_range(plan.target)
+    total = -(-bits * (high - low if filled else plan.target.size) // 8)
+    done = 0
+    for block in plan.blocks(PROGRESS_BYTES):
+        part = block.plan()
+        part.way.run(part, x, out, None)
+        low, high = block.target_range
+        done = min(done - (-bits * (high - low if filled else product(block.shape)) // 8), total)
+        _report(progress, done, total)
+
+
+def _report(progress: Progress, done: int, total: int) -> None:
+    if progress(done, total) is False:
+        raise Cancelled(
+            f"the run was stopped after {done} of {total} bytes.",
+            hint="what was not yet written is as it was",
+            done=done,
+            total=total,
+        )
+
+
+def _fill_box(plan: Plan, out: NDArray[Any]) -> None:
+    """The fill of a plan at every place of the target's box, unless elements take all of them."""
+    if plan.fill is not None:
+        low, high = box_range(plan.target)
+        if high - low > plan.target.size:
+            fill_range(out, (low, high), plan.dst_element.element, plan.fill)
+
+
+def _copy_blocks(source: Tensor, target: Tensor, threads: int | None) -> None:
+    """Copy between tensors of one shape whose blocks may be scattered."""
+    if source.interface != target.interface or native is None:
+        target.copy_from(source)
+        return
+    sides = [(t.layout, t._table, [m.bytes for m in t._memories]) for t in (source, target)]
+    (a, x_table, x), (b, out_table, out) = sides
+    sizes = [None if table is None else table.elements for table in (x_table, out_table)]
+    run = general_program(a, b, source.interface.element.bits, *sizes)
+    run(x, out, x_table, out_table, workers(threads))

@@ -69,11 +69,10 @@ SUGAR = {
 }
 """The methods that are one line in a lower room and ask a higher one."""
 
-OWED = {
-}
+OWED: set[Up] = set()
 """Walls that are still open. Whoever closes one deletes its line."""
 
-OWED_EXPORTS = {"engine.gpu"}
+OWED_EXPORTS: set[str] = set()
 """Packages inside a room whose ``__init__`` still holds code."""
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..layout.ranges import effective_swizzle
 from .cpu.strided import common_loops
 from .places import box_range
-from .ways import Native, workers
+from .ways import NativeWay, workers
 
 if TYPE_CHECKING:
     from .plan import Plan
@@ -22,7 +22,7 @@ SHARED = 1 << 20
 """Fewer bytes are not worth a second thread."""
 
 
-class Work(NamedTuple):
+class KernelShare(NamedTuple):
     """A part of a run: its words, its bytes of the target, and its speed beside that of a flat copy, roughly."""
 
     words: str
@@ -91,18 +91,18 @@ def _loops(plan: Plan) -> list[str]:
     return lines
 
 
-def _works(plan: Plan, written: int) -> list[Work]:
+def _works(plan: Plan, written: int) -> list[KernelShare]:
     """What runs, part by part."""
     way = plan.way
-    if isinstance(way, Native):
+    if isinstance(way, NativeWay):
         passes = way.element_program.passes(True)
         works = _merged([_work(step, written, plan.element != plan.dst_element) for step in passes])
         wider = plan.element.element.bits / plan.dst_element.element.bits
         works = [work._replace(size=int(work.size / wider)) for work in works]
         if not way.fills:
-            works.append(Work("the fill of all of it, before", written, 1.0))
+            works.append(KernelShare("the fill of all of it, before", written, 1.0))
         return works
-    return [Work(words, written, speed) for words, speed in [_OTHER_WAYS[way.name]]]
+    return [KernelShare(words, written, speed) for words, speed in [_OTHER_WAYS[way.name]]]
 
 
 _OTHER_WAYS = {
@@ -113,16 +113,16 @@ _OTHER_WAYS = {
 """What the ways without kernels of their own do, and their speed beside that of a flat copy, roughly."""
 
 
-def _merged(works: list[Work]) -> list[Work]:
+def _merged(works: list[KernelShare]) -> list[KernelShare]:
     """Those of equal words as one."""
-    sizes: dict[str, Work] = {}
+    sizes: dict[str, KernelShare] = {}
     for work in works:
         before = sizes.get(work.words)
         sizes[work.words] = work if before is None else before._replace(size=before.size + work.size)
     return list(sizes.values())
 
 
-def _work(step: dict[str, Any], written: int, converts: bool) -> Work:
+def _work(step: dict[str, Any], written: int, converts: bool) -> KernelShare:
     """A pass of the compiled core."""
     kernel, each, size = step["kernel"], _bytes(step["width"]), step["iterations"] * step["tile_bytes"]
     run, streams = _bytes(step["length"]), step["height"]
@@ -137,11 +137,11 @@ def _work(step: dict[str, Any], written: int, converts: bool) -> Work:
     }.get(kernel, (kernel, 0.5))
     words += f", in tiles of {_bytes(step['tile_bytes'])}"
     if converts:
-        return Work(f"{words}, staged and converted", size, 0.4 * speed)
+        return KernelShare(f"{words}, staged and converted", size, 0.4 * speed)
     if step["padded"]:
-        return Work(f"{words} with padding between, staged", size, 0.6 * speed)
+        return KernelShare(f"{words} with padding between, staged", size, 0.6 * speed)
     if written >= STREAMED and step["nontemporal"]:
-        return Work(f"{words}, streamed around the cache", size, speed)
+        return KernelShare(f"{words}, streamed around the cache", size, speed)
     if written >= STREAMED and step["shifted"]:
-        return Work(f"{words}, streamed in lines that begin elsewhere", size, 0.7 * speed)
-    return Work(words, size, 0.6 * speed)
+        return KernelShare(f"{words}, streamed in lines that begin elsewhere", size, 0.7 * speed)
+    return KernelShare(words, size, 0.6 * speed)

@@ -21,7 +21,7 @@ from .cpu.callable import NativeCallable
 from .fill import fill_bytes
 from .nest import check_extents
 from .places import check_in_memory, prove_places
-from .ways import DEVICE, Native, Progress, Way, choose_way, way_of_call
+from .ways import DEVICE, NativeWay, Progress, Way, choose_way, way_of_call
 
 MAX_THREADS = 256
 """No run has more."""
@@ -192,7 +192,7 @@ def make_plan(
     way = DEVICE if on_device else choose_way(source, target, element, dst_element, fill, threads, dense)
     self = object.__new__(Plan)
     for name, value in (
-        ("_program_with_fill", way.element_program if isinstance(way, Native) and way.fills else None),
+        ("_program_with_fill", way.element_program if isinstance(way, NativeWay) and way.fills else None),
         ("source", source),
         ("target", target),
         ("element", element),

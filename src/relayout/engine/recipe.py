@@ -25,7 +25,7 @@ from .cpu.program import buffer_dtype
 from .fill import fill_bytes
 from .places import box_range
 from .plan import Plan, check_threads, make_plan
-from .ways import Native
+from .ways import NativeWay
 
 if TYPE_CHECKING:
     import numpy as np
@@ -192,7 +192,7 @@ def build_recipe(
     else:
         if code is not None and data.flat is not None and box == (0, count) and data.interface == interface:
             whole = make_plan(*parts, code, threads)
-            filling = whole if isinstance(whole.way, Native) and whole.way.fills else None
+            filling = whole if isinstance(whole.way, NativeWay) and whole.way.fills else None
         plan = filling if new and filling is not None else make_plan(*parts, None, threads)
     dtype = storage_dtype(interface.element) if bits % 8 == 0 else np.dtype(np.uint8)
     return Recipe(

@@ -16,7 +16,7 @@ from .cpu.program import buffer_dtype
 from .gpu.device import on_device
 from .plan import Plan
 from .recipe import RAW, Recipe, recipe_of
-from .ways import Encoded, Progress
+from .ways import EncodedWay, Progress
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -120,7 +120,7 @@ def _plan_into(recipe: Recipe, memory: Any, held: Memory, target: NDArray[Any]) 
         raise Overlap("the data and out share memory.", hint="copy one of them first, or leave out= away")
     if not held.writable:
         raise ShapeError("the memory is read-only.", hint="pass a writable array")
-    if isinstance(recipe.plan.way, Encoded):
+    if isinstance(recipe.plan.way, EncodedWay):
         # A value may be refused, and then nothing is written.
         interface = recipe.plan.element
         data = memory if isinstance(memory, Tensor) else as_tensor(sources[0], recipe.plan.source, interface)

@@ -83,7 +83,7 @@ class HostWay(Way):
         raise NotImplementedError
 
 
-class Native(HostWay):
+class NativeWay(HostWay):
     """A program of the compiled core for these two layouts; one that ``fills`` writes the plan's fill in one pass."""
 
     __slots__ = ("element_program", "fills")
@@ -101,7 +101,7 @@ class Native(HostWay):
             raise ShapeError("the compiled core does not take this memory.", hint="copy it to a new array first")
 
 
-class General(HostWay):
+class GeneralWay(HostWay):
     """The program of the compiled core that walks any two layouts, run by run."""
 
     __slots__ = ("program",)
@@ -116,7 +116,7 @@ class General(HostWay):
         self.program([x], [out], threads=workers(plan.threads))
 
 
-class Strided(HostWay):
+class StridedWay(HostWay):
     """numpy's copies between strided views, one for each piece; without pieces by the offsets of all elements."""
 
     __slots__ = ("pieces",)
@@ -131,7 +131,7 @@ class Strided(HostWay):
         copy_elements(plan.source, plan.target, plan.element.element, self.pieces, x, out)
 
 
-class Encoded(HostWay):
+class EncodedWay(HostWay):
     """Values decoded and encoded by numpy, by way of an array; one may be refused, and then nothing is written."""
 
     __slots__ = ()
@@ -145,7 +145,7 @@ class Encoded(HostWay):
         scatter(target._memories, target.layout, None, stored)
 
 
-class Scattered(Way):
+class ScatteredWay(Way):
     """Block by block, as a table says where the blocks of one side lie."""
 
     __slots__ = ()
@@ -174,7 +174,7 @@ class Scattered(Way):
         return out
 
 
-class Device(Way):
+class DeviceWay(Way):
     """Kernels on a CUDA device, made for each pair of memories."""
 
     __slots__ = ()
@@ -186,7 +186,7 @@ class Device(Way):
         return run_plan(plan, x, out, progress)
 
 
-ENCODED, SCATTERED, DEVICE = Encoded(), Scattered(), Device()
+ENCODED, SCATTERED, DEVICE = EncodedWay(), ScatteredWay(), DeviceWay()
 
 
 def choose_way(
@@ -202,17 +202,17 @@ def choose_way(
     fills = fill is None or (dense and element == dst_element)
     program = compile_program(source, target, element, dst_element, fill if fills else None, threads=threads or 0)
     if program is not None:
-        return Native(program, fills)
+        return NativeWay(program, fills)
     if not target.size:
-        return Strided(())
+        return StridedWay(())
     if element != dst_element:
         return ENCODED
     if native is not None:
         try:
-            return General(general_program(source, target, element.element.bits))
+            return GeneralWay(general_program(source, target, element.element.bits))
         except LimitExceeded:
             pass  # offsets that are too large for the compiled core are left to Python's integers
-    return Strided(common_loops(source, target))
+    return StridedWay(common_loops(source, target))
 
 
 def way_of_call(plan: Plan, x: Any, out: Any) -> Way:

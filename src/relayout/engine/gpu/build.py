@@ -10,7 +10,7 @@ from ...layout.ranges import effective_swizzle
 from ..places import box_range, element_range, prove_places
 from .convert import conversion_text
 from .element import element_kernel, fill_kernel
-from .frame import Memory
+from .frame import KernelInputs
 from .kernel import Kernel, kernel
 from .prelude import DEVICE
 from .tiles import tile
@@ -61,7 +61,7 @@ def copy_kernel(plan: Plan, aligned: tuple[int, int], convert: str | None, fill:
     sizes = plan.element.element.bytes, plan.dst_element.element.bytes
     swizzles = [byte_swizzle(effective_swizzle(x), n) for x, n in zip((source, target), sizes)]
     low, high = element_range(source)
-    memory = Memory(
+    memory = KernelInputs(
         (low * sizes[0], high * sizes[0]), fill or b"\0", convert, (plan.element.axis, plan.dst_element.axis)
     )
     empty = Work(source.offset, target.offset, *sizes, (), swizzles[0], swizzles[1])

@@ -6,7 +6,7 @@ from math import prod
 
 from ...layout.layout import Layout
 from ...layout.modes import Mode
-from .frame import Memory
+from .frame import KernelInputs
 from .kernel import Kernel
 from .work import Work
 
@@ -15,7 +15,7 @@ EACH = 4
 """The elements, or vectors of a fill, of one thread."""
 
 
-def element_kernel(source: Layout, target: Layout, work: Work, memory: Memory) -> Kernel:
+def element_kernel(source: Layout, target: Layout, work: Work, memory: KernelInputs) -> Kernel:
     """A copy by the layouts themselves; ``work`` says how wide elements are, and the swizzles."""
     sides = [[layout._mode(d) for d in range(layout.rank)] for layout in (source, target)]
     order = sorted(range(target.rank), key=lambda d: min([abs(s) for s in sides[1][d].strides], default=0))
@@ -51,7 +51,7 @@ def _offset(coordinate: str, mode: Mode) -> str:
     return " + ".join(words) or "0"
 
 
-def _moved(work: Work, memory: Memory) -> list[str]:
+def _moved(work: Work, memory: KernelInputs) -> list[str]:
     a, b = work.source_bytes, work.target_bytes
     if memory.convert is None:
         if a == 16:

@@ -19,7 +19,7 @@ LET_GO = 16 << 20
 """The tiles of the last so many bytes let go of what they read: no more is kept at the end."""
 
 
-class Memory(NamedTuple):
+class KernelInputs(NamedTuple):
     """What is known of a run: bytes of the source that may be read, from and to, the fill, and a conversion.
 
     A conversion is a text, and the axes that count the channels of source and target.
@@ -38,7 +38,7 @@ class Frame:
     thread does, and ``p3`` is the position where that begins.
     """
 
-    def __init__(self, tile: Tile, memory: Memory) -> None:
+    def __init__(self, tile: Tile, memory: KernelInputs) -> None:
         self.tile, self.memory, self.work = tile, memory, tile.work
         self.images = tile.images
         self.bytes = self.work.source_bytes, self.work.target_bytes

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import gcd, prod
 from typing import NamedTuple
 
-from .frame import Memory, indented
+from .frame import KernelInputs, indented
 from .network import Byte, Network
 from .shared_memory import VECTOR, Image, chunked, offsets
 from .staging import Staging
@@ -30,7 +30,7 @@ class _Chunk(NamedTuple):
     starts: list[int]
 
 
-def kernel(tile: Tile, memory: Memory) -> Kernel:
+def kernel(tile: Tile, memory: KernelInputs) -> Kernel:
     """The kernel that moves all of a tile's work."""
     return _Writer(tile, memory).kernel()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,8 +9,6 @@ from ..errors import NotExpressible, ShapeError, shown
 
 if TYPE_CHECKING:
     import numpy as np
-
-_INTEGER = re.compile(r"q?u?int\d+")
 
 
 class Element(NamedTuple):
@@ -44,7 +41,7 @@ class Element(NamedTuple):
     @property
     def integral(self) -> bool:
         """Whether it is stored as integers, as ``bool`` and quantised types are too."""
-        return self.name == "bool" or _INTEGER.fullmatch(self.name) is not None
+        return self.name.startswith(("bool", "int", "uint", "qint", "quint"))
 
     @property
     def complex(self) -> bool:

@@ -12,7 +12,7 @@ _INT = r"\d{1,4000}"
 _FILL = rf"-?{_INT}(?:\.{_INT})?(?:e[+-]?\d{{1,9}})?|-?inf|[a-z]+"
 _WORD = rf"(?:axes [A-Za-z]+|fill (?:{_FILL})|indirect {_INT}|align {_INT}(?:,{_INT})*|element_bits {_INT})"
 _BLOCK = rf"{_INT} *, *{_INT}(?:@{_INT})?"
-_TEXT = re.compile(rf"(scalar|{_INT}(?: +{_INT})*)(?: */ *({_BLOCK}(?: +{_BLOCK})*))?((?: +{_WORD})*)")
+_TEXT = rf"(scalar|{_INT}(?: +{_INT})*)(?: */ *({_BLOCK}(?: +{_BLOCK})*))?((?: +{_WORD})*)"
 
 
 def _as_fill(text: str) -> int | float | str:
@@ -27,7 +27,8 @@ def _as_fill(text: str) -> int | float | str:
 def read_format(text: str) -> tuple[int, list[tuple[int, ...]], dict[str, Any]]:
     """The rank, the factors and the options that ``text`` writes down; refused where it is no format."""
     start = len(text) - len(text.lstrip())
-    match = _TEXT.match(text, start)
+    # re keeps what it compiled, and an import that compiles nothing stays light.
+    match = re.compile(_TEXT).match(text, start)
     if not match or text[match.end() :].strip():
         raise ParseError(
             "not a format.",

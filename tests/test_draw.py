@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import relayout as rl
 from relayout.drawing.colours import DARK, LIGHT, Theme
 from relayout.drawing.drawing import Drawing
-from relayout.drawing.scene import HTML_CELLS, PADDING, PLAIN, SVG_CELLS, Grid, Meaning, Pane, Scene
+from relayout.drawing.scene import HTML_CELLS, PADDING, PLAIN, SVG_CELLS, Grid, LegendEntry, Pane, Scene
 
 TILED = rl.Layout(((3, 2), (2, 2)), ((1, 6), (3, 12)))
 
@@ -438,7 +438,7 @@ def test_svg_escapes_what_users_write():
     rows = dataclasses.replace(pane.rows, name=words, labels=(words, words))
     grid = dataclasses.replace(pane.grids[0], texts=[words] * 4, caption=words)
     wild = dataclasses.replace(pane, title=words, rows=rows, grids=[grid], joint=words)
-    svg = Drawing(lambda limit: Scene([wild], [Meaning(0, words)], [words])).svg()
+    svg = Drawing(lambda limit: Scene([wild], [LegendEntry(0, words)], [words])).svg()
     root = ElementTree.fromstring(svg)
     assert sorted({node.tag.partition("}")[2] for node in root.iter()}) == [
         *("defs", "g", "path", "pattern", "rect", "style", "svg", "text", "title")

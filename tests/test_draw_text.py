@@ -33,7 +33,7 @@ from relayout.cli.main import relayout
 from relayout.drawing import terminal
 from relayout.drawing.colours import LIGHT
 from relayout.drawing.drawing import Drawing
-from relayout.drawing.scene import PADDING, PLAIN, Grid, Meaning, Pane, PaneAxis, Scene
+from relayout.drawing.scene import PADDING, PLAIN, Grid, LegendEntry, Pane, PaneAxis, Scene
 from relayout.drawing.tikz import escape_latex
 from support import layouts, value
 
@@ -97,7 +97,9 @@ def pane(rows: int, columns: int, tints: list[int], **words: Any) -> Pane:
 
 
 def test_padding_and_marks_show_without_colours() -> None:
-    scene = Scene([pane(2, 2, [0, PADDING, 1, PADDING], marked=frozenset([2, 3]))], [Meaning(PADDING, "padding")], [])
+    scene = Scene(
+        [pane(2, 2, [0, PADDING, 1, PADDING], marked=frozenset([2, 3]))], [LegendEntry(PADDING, "padding")], []
+    )
     assert terminal.render(scene).splitlines() == [
         "title",
         "    0  1",

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..errors import ShapeError
-from .panes import Cell, Logical, Tint
+from .panes import Cell, LogicalGrids, Tint
 from .scene import CATEGORIES, PLAIN, STEPS, Scale
 
 CELLS = ("offset", "coordinate", "block", "value", "none")
@@ -31,7 +31,7 @@ def value_text(value: Any) -> str:
     return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
-def text_of(what: str | None, drawn: Logical) -> Callable[[Cell], str]:
+def text_of(what: str | None, drawn: LogicalGrids) -> Callable[[Cell], str]:
     """What is written into a cell."""
     value = drawn.value
     forms: dict[str, Callable[[Cell], str]] = {
@@ -44,7 +44,7 @@ def text_of(what: str | None, drawn: Logical) -> Callable[[Cell], str]:
     return forms[what or ("value" if value is not None else "offset")]
 
 
-def tint_of(what: str | None, drawn: Logical, beside_memory: bool = False) -> tuple[Tint, Scale, str]:
+def tint_of(what: str | None, drawn: LogicalGrids, beside_memory: bool = False) -> tuple[Tint, Scale, str]:
     """The tint of a cell, its scale, and what a ramp goes along."""
     has_blocks = any(line.blocked for line in drawn.lines) and not any(line.mixed for line in drawn.lines)
     plain = "coordinate" if beside_memory else "memory"
@@ -88,7 +88,7 @@ def _magnitude(value: Callable[[tuple[int, ...]], Any] | None, cell: Cell) -> fl
     return float(found) / 64
 
 
-def _numeric(drawn: Logical) -> bool:
+def _numeric(drawn: LogicalGrids) -> bool:
     return all(isinstance(cell.offset, int) for cells in drawn.grids for cell in cells[:1])
 
 

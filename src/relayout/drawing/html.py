@@ -17,7 +17,7 @@ from ..layout.layout import Layout
 from ..layout.modes import coalesced
 from .colours import css
 from .places import Geometry, geometry
-from .scene import PADDING, STEPS, SVG_CELLS, Grid, Meaning, Pane, PaneAxis, Scene
+from .scene import PADDING, STEPS, SVG_CELLS, Grid, LegendEntry, Pane, PaneAxis, Scene
 from .svg import grid_svg, hatch_svg
 
 MODULES = (
@@ -119,7 +119,7 @@ def _figures(scene: Scene) -> Iterator[str]:
         yield "</div></figure></div>" if pane.joint else "</div></figure>"
     yield "</div>"
     if scene.legend:
-        yield f'<ul class="legend">{"".join([_meaning(meaning) for meaning in scene.legend])}</ul>'
+        yield f'<ul class="legend">{"".join([_legend_entry(entry) for entry in scene.legend])}</ul>'
     if scene.notes:
         yield f'<p class="notes">{"<br>".join(map(escape, scene.notes))}</p>'
 
@@ -139,16 +139,16 @@ def _on_canvas(pane: Pane) -> bool:
     return pane.cells > SVG_CELLS
 
 
-def _meaning(meaning: Meaning) -> str:
-    if meaning.tint is None:
+def _legend_entry(entry: LegendEntry) -> str:
+    if entry.tint is None:
         steps = [f'<rect class="r{k}" x="{7 * k}" width="7" height="11"/>' for k in range(STEPS)]
         swatch = f'<svg class="rl" width="{7 * STEPS}" height="11" aria-hidden="true">{"".join(steps)}</svg>'
     else:
-        look = 'fill="url(#rl-hatch)"' if meaning.tint == PADDING else f'class="c{meaning.tint}"'
+        look = 'fill="url(#rl-hatch)"' if entry.tint == PADDING else f'class="c{entry.tint}"'
         swatch = (
             f'<svg class="rl" width="18" height="11" aria-hidden="true"><rect {look} width="18" height="11"/></svg>'
         )
-    return f"<li>{swatch}{escape(meaning.words)}</li>"
+    return f"<li>{swatch}{escape(entry.words)}</li>"
 
 
 # ---- what the scripts know -------------------------------------------------------------------------------

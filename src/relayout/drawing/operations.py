@@ -12,8 +12,8 @@ from ..errors import LimitExceeded, NotExpressible, ShapeError, shown
 from ..integers.nested import product
 from ..layout.layout import Layout
 from .cells import step_of, text_of
-from .panes import Cell, Logical, Look, Subject, Tint
-from .scene import CATEGORIES, HTML_CELLS, PLAIN, Meaning, Pane, Scale, Scene
+from .panes import Cell, LogicalGrids, Look, Subject, Tint
+from .scene import CATEGORIES, HTML_CELLS, PLAIN, LegendEntry, Pane, Scale, Scene
 from .words import title_line
 
 DIVIDES = (tiling.logical_divide, tiling.zipped_divide, tiling.tiled_divide, tiling.flat_divide)
@@ -99,7 +99,7 @@ def _compose(operation: Callable[..., Any], a: Layout, b: Any, limit: int) -> Sc
         pane(f"B = {b}", b, lambda cell: result(b.coordinates(cell.coordinate).integer), "\u2218"),
         pane(f"{word} = {result}", result, lambda cell: cell.offset, "="),
     ]
-    legend = [] if a.has_basis else [Meaning(None, "memory, from the lowest address to the highest")]
+    legend = [] if a.has_basis else [LegendEntry(None, "memory, from the lowest address to the highest")]
     return Scene(panes, legend, [])
 
 
@@ -174,7 +174,7 @@ def _layout_pane(
     outlined: Callable[[Cell], bool] = lambda cell: False,
     joint: str = "",
 ) -> Pane:
-    drawn = Logical(Subject(layout, title_line(title)), Look(), limit)
+    drawn = LogicalGrids(Subject(layout, title_line(title)), Look(), limit)
     return drawn.pane(text_of(None, drawn), tint, scale, key, outlined, joint)
 
 

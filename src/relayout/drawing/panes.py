@@ -74,7 +74,7 @@ class Look:
         )
 
 
-class Logical:
+class LogicalGrids:
     """A layout as grids over two of its dimensions, one for each coordinate of the others."""
 
     def __init__(self, subject: Subject, look: Look, limit: int) -> None:

@@ -99,7 +99,7 @@ class Pane:
         return self.rows.count * self.columns.count * len(self.grids)
 
 
-class Meaning(NamedTuple):
+class LegendEntry(NamedTuple):
     """A line of the legend: what a tint means; None is the whole ramp, from low to high."""
 
     tint: int | None
@@ -111,5 +111,5 @@ class Scene:
     """A whole picture: its panes, what the tints mean where that is not plain, and what a reader must be told."""
 
     panes: list[Pane]
-    legend: list[Meaning]
+    legend: list[LegendEntry]
     notes: list[str]

@@ -8,8 +8,8 @@ from dataclasses import replace
 from ..layout.comparison import Comparison
 from .cells import number, text_of, tint_of
 from .memory import SHARED, memory_pane
-from .panes import Cell, Logical, Look, Subject
-from .scene import PADDING, PLAIN, Meaning, Pane, Scene
+from .panes import Cell, LogicalGrids, Look, Subject
+from .scene import PADDING, PLAIN, LegendEntry, Pane, Scene
 
 FULL = 4
 """So many panes may have all the cells that a form allows; more share them."""
@@ -22,14 +22,14 @@ def layouts_scene(subjects: Sequence[Subject], look: Look, view: str, limit: int
     """Every subject, and where ``view`` asks for it the memory behind it; the same element has the same key."""
     panes: list[Pane] = []
     notes: list[str] = []
-    legend: list[Meaning] = []
-    hatched: list[Meaning] = []
+    legend: list[LegendEntry] = []
+    hatched: list[LegendEntry] = []
     limit = limit * FULL // max(FULL, len(subjects) * (2 if view == "both" else 1))
     for subject in subjects:
-        drawn = Logical(subject, look, limit)
+        drawn = LogicalGrids(subject, look, limit)
         tint, scale, words = tint_of(look.color, drawn, view != "logical")
         if words and subject.layout.size > 1:
-            legend.append(Meaning(None, words))
+            legend.append(LegendEntry(None, words))
         if view != "memory":
             panes.append(drawn.pane(text_of(look.cells, drawn), tint, scale, _row_major_number(subject)))
             hatched += _hatch_legend(panes[-1])
@@ -52,10 +52,10 @@ def difference_scene(verdict: Comparison, subjects: Sequence[Subject], look: Loo
         return Scene(scene.panes, scene.legend, [str(verdict), *scene.notes])
     if verdict.coordinate is not None:
         look = replace(look, mark=(verdict.coordinate, *look.mark))
-    both = [Logical(subject, look, limit) for subject in subjects]
+    both = [LogicalGrids(subject, look, limit) for subject in subjects]
     panes = []
     notes = [str(verdict)]
-    hatched: list[Meaning] = []
+    hatched: list[LegendEntry] = []
     for drawn, other in zip(both, reversed(subjects)):
         element = _colex_number(drawn.subject)
 
@@ -66,7 +66,7 @@ def difference_scene(verdict: Comparison, subjects: Sequence[Subject], look: Loo
         hatched += _hatch_legend(panes[-1])
         notes += drawn.notes
     words = "begins with an element placed differently" if any(d.chunked for d in both) else "placed differently"
-    legend = [] if verdict else [Meaning(DIFFERENT, words)]
+    legend = [] if verdict else [LegendEntry(DIFFERENT, words)]
     return Scene(panes, list(dict.fromkeys(legend + hatched)), list(dict.fromkeys(notes)))
 
 
@@ -82,6 +82,6 @@ def _colex_number(subject: Subject) -> Callable[[Cell], int]:
     return lambda cell: number(extents, cell.coordinate[::-1])
 
 
-def _hatch_legend(pane: Pane) -> list[Meaning]:
+def _hatch_legend(pane: Pane) -> list[LegendEntry]:
     """What is hatched in a pane, if anything is."""
-    return [Meaning(PADDING, pane.outside)] if any(PADDING in grid.tints for grid in pane.grids) else []
+    return [LegendEntry(PADDING, pane.outside)] if any(PADDING in grid.tints for grid in pane.grids) else []

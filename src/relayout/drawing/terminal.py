@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from .colours import LIGHT
-from .scene import PADDING, PLAIN, STEPS, Grid, Meaning, Pane, PaneAxis, Scale, Scene
+from .scene import PADDING, PLAIN, STEPS, Grid, LegendEntry, Pane, PaneAxis, Scale, Scene
 from .words import fold
 
 PAGE = 100
@@ -246,7 +246,7 @@ def _arrows(pane: Pane) -> Iterator[tuple[PaneAxis, str]]:
 # ---- below the panes -------------------------------------------------------------------------------------
 
 
-def _legend(legend: Sequence[Meaning], pen: _Pen, width: int) -> Iterator[Line]:
+def _legend(legend: Sequence[LegendEntry], pen: _Pen, width: int) -> Iterator[Line]:
     """What the tints mean that can be seen."""
     for tint, words in legend:
         if tint == PADDING:

@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import Any
 
 import click
@@ -20,6 +21,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import relayout as rl
+from relayout import cli
 from relayout.cli import answers, draw, failures, look
 from relayout.cli.main import COMMANDS
 from relayout.cli.main import relayout as group
@@ -333,6 +335,14 @@ def test_integers_and_tilers() -> None:
 # ---- every command ---------------------------------------------------------------------------------------
 
 ALL = [name for section in COMMANDS.values() for name in section]
+
+
+def test_the_table_has_every_command() -> None:
+    modules = [importlib.import_module(f"relayout.cli.{module.name}") for module in iter_modules(cli.__path__)]
+    commands = {
+        name for module in modules for name, value in vars(module).items() if isinstance(value, answers.Command)
+    }
+    assert commands == set(ALL)
 
 
 @pytest.mark.parametrize("name", ALL)

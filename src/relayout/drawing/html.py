@@ -50,7 +50,7 @@ def render(scene: Scene) -> str:
         "data": script_json(data(scene)),
         "script": _script(),
     }
-    return fill_template(_text("page.html"), parts)
+    return fill_template(page_file("page.html"), parts)
 
 
 def fill_template(page: str, parts: dict[str, str]) -> str:
@@ -64,19 +64,20 @@ def script_json(value: Any) -> str:
 
 
 @cache
-def _text(name: str) -> str:
+def page_file(name: str) -> str:
+    """A file of the page: one of ``MODULES``, the ``STYLE`` or the template."""
     return (files(__package__) / "page" / name).read_text("utf-8")
 
 
 @cache
 def _script() -> str:
     """The modules as one: without what joins them."""
-    return "\n".join([_EXPORT.sub("", _IMPORT.sub("", _text(name))) for name in MODULES])
+    return "\n".join([_EXPORT.sub("", _IMPORT.sub("", page_file(name))) for name in MODULES])
 
 
 @cache
 def _style() -> str:
-    return f"{css()}{_text(STYLE)}"
+    return f"{css()}{page_file(STYLE)}"
 
 
 @cache

@@ -23,7 +23,7 @@ from time import monotonic
 from typing import Any
 
 from ..drawing.colours import css
-from ..drawing.html import MODULES, STYLE, fill_template, script_json
+from ..drawing.html import MODULES, STYLE, fill_template, page_file, script_json
 from .handle import handle
 
 BODY_LIMIT = 1 << 16
@@ -44,15 +44,18 @@ _TYPES = {"html": "text/html", "js": "text/javascript", "css": "text/css", "svg"
 
 def served_files() -> dict[str, tuple[str, bytes]]:
     """The type and the content of each file by its path behind the token; the page itself is under the empty path."""
-    own = files(__package__) / "assets"
-    shared = files("relayout.drawing") / "page"
-    found = {f"assets/{file.name}": file for file in own.iterdir() if file.name.rpartition(".")[2] in _TYPES}
-    found |= {f"picture/{name}": shared / name for name in (*MODULES, STYLE) if name != "page.js"}
-    table = {path: (_TYPES[path.rpartition(".")[2]], file.read_bytes()) for path, file in found.items()}
+    own = [file for file in (files(__package__) / "assets").iterdir() if _suffix(file.name) in _TYPES]
+    content = {f"assets/{file.name}": file.read_bytes() for file in own}
+    content |= {f"picture/{name}": page_file(name).encode() for name in (*MODULES, STYLE) if name != "page.js"}
+    table = {path: (_TYPES[_suffix(path)], data) for path, data in content.items()}
     table["picture/colours.css"] = "text/css", css().encode()
     kind, page = table.pop("assets/page.html")
     table[""] = kind, _page(page.decode(), table).encode()
     return table
+
+
+def _suffix(name: str) -> str:
+    return name.rpartition(".")[2]
 
 
 def _page(template: str, table: dict[str, Any]) -> str:

@@ -106,7 +106,10 @@ def merge_modes(modes: Sequence[Mode]) -> tuple[Any, Mode | None]:
 
 
 def step_mode(mode: Mode, factors: Sequence[tuple[int, int]], layout: Layout) -> tuple[Any, list[Part]]:
-    """The mode at ``origin + sum(c_j * b_j)`` for factors ``(n_j, b_j)``: a constant and one part per factor."""
+    """The mode at ``origin + sum(c_j * b_j)`` for factors ``(n_j, b_j)``: a constant and one part per factor.
+
+    In turn as whole modes, with a window on one factor, and as its values show, if they are few.
+    """
     constant, mode = simplify_mode(mode)
     sizes, strides = [*mode.sizes] or [1], [*mode.strides] or [0]
     stepped = _without_window(sizes, strides, mode.origin, factors)

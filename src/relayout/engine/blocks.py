@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import gcd, lcm
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..elements.interface import Interface, Plain
 from ..integers.nested import product
 from ..layout.layout import Layout
 from ..layout.modes import Mode
+from .digits import LayoutDigit, alignment_unit, as_mode, digits_of
 from .places import box_range, element_range
 
 if TYPE_CHECKING:
@@ -41,25 +41,16 @@ class Block(NamedTuple):
         return self.whole._part(source, target, self.index)
 
 
-class Digit(NamedTuple):
-    """A digit of one dimension: how many coordinates a step of it moves, its size and its stride."""
-
-    dim: int
-    place: int
-    size: int
-    stride: int
-
-
-def blocks(plan: Plan, most: int) -> Iterator[Block]:
+def blocks_of(plan: Plan, most: int) -> Iterator[Block]:
     """The parts of a plan whose ranges of the target have at most so many elements, in the order of its digits.
 
     A part that cannot be cut may be larger.
     """
-    cuts, reaches = cuts_of(plan)
-    return parts(plan, cuts, in_order(cuts, reaches, most))
+    cuts, reaches = cutting_digits(plan)
+    return cut_plan(plan, cuts, consecutive_counts(cuts, reaches, most))
 
 
-def in_order(cuts: Sequence[Digit], reaches: Sequence[int], most: int) -> list[int]:
+def consecutive_counts(cuts: Sequence[LayoutDigit], reaches: Sequence[int], most: int) -> list[int]:
     """How many values of each digit, down to the last that is cut, a part of at most so many elements in a row has."""
     level = next((k for k, reach in enumerate(reaches) if reach <= most), len(cuts) - 1)
     counts = [1] * (level + 1)
@@ -68,14 +59,14 @@ def in_order(cuts: Sequence[Digit], reaches: Sequence[int], most: int) -> list[i
     return counts
 
 
-def parts(plan: Plan, cuts: Sequence[Digit], counts: Sequence[int]) -> Iterator[Block]:
+def cut_plan(plan: Plan, cuts: Sequence[LayoutDigit], counts: Sequence[int]) -> Iterator[Block]:
     """The parts that have so many values of each of the leading digits, and all of the others.
 
     Of a digit above one that is cut, in the same dimension, they have one value.
     """
     cut = [(digit, count) for digit, count in zip(cuts, counts) if count < digit.size]
     for values in _combinations([range(0, digit.size, count) for digit, count in cut]):
-        found = part(plan, [(digit, at, min(n, digit.size - at)) for (digit, n), at in zip(cut, values)])
+        found = make_part(plan, [(digit, at, min(n, digit.size - at)) for (digit, n), at in zip(cut, values)])
         if product(found.shape) or (plan.fill is not None and found.target.padded_size):
             yield found
 
@@ -90,17 +81,17 @@ def _combinations(ranges: Sequence[range]) -> Iterator[tuple[int, ...]]:
             yield first, *rest
 
 
-def cuts_of(plan: Plan) -> tuple[list[Digit], list[int]]:
+def cutting_digits(plan: Plan) -> tuple[list[LayoutDigit], list[int]]:
     """The digits, slowest first, that cut coordinates and memory alike, and how far one step of each reaches.
 
     Each is the highest that is left of its dimension, and a step of it passes all that faster ones reach; with a fill
     by nothing, since gaps would belong to no part.
     """
     target, filled = plan.target, plan.fill is not None
-    unit = unit_of(target, plan.dst_element.element.bits)
-    digits = sorted(_digits(target), key=lambda digit: (-abs(digit.stride), -digit.place))
+    unit = alignment_unit(target, plan.dst_element.element.bits)
+    digits = sorted(digits_of(target), key=lambda digit: (-abs(digit.stride), -digit.place))
     left = list(target.padded_shape)
-    cuts: list[Digit] = []
+    cuts: list[LayoutDigit] = []
     reaches: list[int] = []
     for k, digit in enumerate(digits if target.offset % unit == 0 else []):
         reach = 1 + sum([(faster.size - 1) * abs(faster.stride) for faster in digits[k + 1 :]])
@@ -113,24 +104,7 @@ def cuts_of(plan: Plan) -> tuple[list[Digit], list[int]]:
     return cuts, reaches
 
 
-def _digits(target: Layout) -> Iterator[Digit]:
-    """All digits with more than one value."""
-    for d in range(target.rank):
-        mode = target._mode(d)
-        place = 1
-        for n, stride in zip(mode.sizes, mode.strides):
-            if n > 1:
-                yield Digit(d, place, n, stride)
-            place *= n
-
-
-def unit_of(layout: Layout, bits: int) -> int:
-    """Parts that start at multiples of this share no byte, and swizzle alike."""
-    whole = 8 // gcd(bits, 8)
-    return whole if layout.swizzle is None else lcm(whole, layout.swizzle.period)
-
-
-def part(plan: Plan, ranges: list[tuple[Digit, int, int]]) -> Block:
+def make_part(plan: Plan, ranges: list[tuple[LayoutDigit, int, int]]) -> Block:
     """The part where each digit runs over a range of its values; lower digits of one dimension come last."""
     source, target = plan.source, plan.target
     modes = [target._mode(d) for d in range(target.rank)]
@@ -138,20 +112,17 @@ def part(plan: Plan, ranges: list[tuple[Digit, int, int]]) -> Block:
     index = [0] * len(modes)
     for digit, first, count in ranges:
         sizes, strides, origin, extent = modes[digit.dim]
-        inner = 0
-        while product(sizes[:inner]) < digit.place:
-            inner += 1
         start, end = first * digit.place, (first + count) * digit.place
         low, high = max(origin, start), min(origin + extent, end)
         window = (low - start, high - low) if low < high else (0, 0)
-        modes[digit.dim] = Mode((*sizes[:inner], count), (*strides[:inner], digit.stride), *window)
+        modes[digit.dim] = Mode((*sizes[: digit.index], count), (*strides[: digit.index], digit.stride), *window)
         offset += first * digit.stride
         skipped = low - origin if low < high else 0
         index[digit.dim] += skipped
         source = source.narrow(digit.dim, skipped, window[1])
     target = Layout(
-        tuple([single(mode.sizes) for mode in modes]),
-        tuple([single(mode.strides) for mode in modes]),
+        tuple([as_mode(mode.sizes) for mode in modes]),
+        tuple([as_mode(mode.strides) for mode in modes]),
         offset=offset,
         extents=tuple([mode.extent for mode in modes]),
         origin=tuple([mode.origin for mode in modes]),
@@ -163,21 +134,17 @@ def part(plan: Plan, ranges: list[tuple[Digit, int, int]]) -> Block:
         target.extents,
         source,
         target,
-        _from_unit(element_range(source), unit_of(source, plan.element.element.bits)),
-        _from_unit(written, unit_of(target, plan.dst_element.element.bits)),
+        _down_to_unit(element_range(source), alignment_unit(source, plan.element.element.bits)),
+        _down_to_unit(written, alignment_unit(target, plan.dst_element.element.bits)),
         plan,
     )
 
 
-def _from_unit(places: tuple[int, int], unit: int) -> tuple[int, int]:
+def _down_to_unit(places: tuple[int, int], unit: int) -> tuple[int, int]:
     return places[0] - places[0] % unit, places[1]
 
 
-def single(t: tuple[int, ...]) -> Any:
-    return t[0] if len(t) == 1 else t
-
-
-def part_of(means: Interface, index: tuple[int, ...], shape: tuple[int, ...]) -> Interface:
+def interface_of_part(means: Interface, index: tuple[int, ...], shape: tuple[int, ...]) -> Interface:
     """The interface of a part: of several channels those that it has."""
     if isinstance(means, Plain) or means.axis is None:
         return means

@@ -16,7 +16,7 @@ from ..integers.inttuple import as_int
 from ..layout.layout import Layout
 from ..tensors.make import placement
 from ..tensors.tensor import _check_channels
-from .blocks import Block, blocks, part_of
+from .blocks import Block, blocks_of, interface_of_part
 from .cpu.callable import NativeCallable
 from .fill import fill_bytes
 from .nest import check_extents
@@ -101,11 +101,11 @@ class Plan(Immutable, NativeCallable):
         most = as_int(max_bytes, "max_bytes")
         if most < 1:
             raise ShapeError(f"a block has at least one byte, not {most}.", hint="give max_bytes >= 1", got=max_bytes)
-        return blocks(self, most * 8 // self.dst_element.element.bits)
+        return blocks_of(self, most * 8 // self.dst_element.element.bits)
 
     def _part(self, source: Layout, target: Layout, index: tuple[int, ...]) -> Plan:
         """The plan for some of the elements, from ``index`` on."""
-        element, dst_element = [part_of(x, index, target.extents) for x in (self.element, self.dst_element)]
+        element, dst_element = [interface_of_part(x, index, target.extents) for x in (self.element, self.dst_element)]
         return make_plan(source, target, element, dst_element, self.fill, self.threads)
 
     def explain(self) -> str:

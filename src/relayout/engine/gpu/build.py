@@ -14,7 +14,7 @@ from .frame import KernelInputs
 from .kernel import Kernel, kernel
 from .prelude import DEVICE
 from .tiles import tile
-from .work import Work, byte_swizzle, common_axes, simplify, widen
+from .work import Work, byte_swizzle, common_axes, merge_axes, widen
 
 if TYPE_CHECKING:
     from ..plan import Plan
@@ -68,7 +68,7 @@ def copy_kernel(plan: Plan, aligned: tuple[int, int], convert: str | None, fill:
     found = common_axes(source, target, fill is not None)
     if found is not None:
         kept = {axis for axis in memory.channels if axis is not None}
-        work, places = simplify(Work(found[0], found[1], *sizes, tuple(found[2]), swizzles[0], swizzles[1]), kept)
+        work, places = merge_axes(Work(found[0], found[1], *sizes, tuple(found[2]), swizzles[0], swizzles[1]), kept)
         one, other = [None if axis is None else places[axis] for axis in memory.channels]
         memory = memory._replace(channels=(one, other))
         work = work if convert else widen(work, min(aligned))

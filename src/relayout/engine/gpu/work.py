@@ -62,8 +62,8 @@ def common_axes(source: Layout, target: Layout, padded: bool) -> tuple[int, int,
     return starts[0], starts[1], axes
 
 
-def simplify(work: Work, kept: set[int]) -> tuple[Work, dict[int, int]]:
-    """The same with as few digits as there can be, and where the axes that are to be kept are now.
+def merge_axes(work: Work, kept: set[int]) -> tuple[Work, dict[int, int]]:
+    """Work with as few digits as there can be, and where the axes that are to be kept are in it.
 
     Digits of other axes without a mask become axes of their own, along which the target goes up.
     """

@@ -13,9 +13,9 @@ from ...layout.layout import Layout
 from ..contents import Segment, StoredTensor
 from ..file_pool import FilePool
 from .changes import LogicalTensor, TensorChange
+from .loader import Loader
 from .memory_budget import MemoryBudget, ThreadBuffers
-from .pieces import Loader
-from .tiles import Tiling, tilings
+from .tiles import Tiling, tile_plans
 
 if TYPE_CHECKING:
     import numpy as np
@@ -103,7 +103,7 @@ def _tilings(
     zero = bytes(kind.bits if kind.bits < 8 else kind.bytes)
     sides = (a, a_interface), (b, b_interface)
     plans = [make_plan(layout, rows, interface, b_interface, zero, 1) for layout, interface in sides]
-    return tilings(plans, MemoryBudget(budget.source, budget.target // 2))
+    return tile_plans(plans, MemoryBudget(budget.source, budget.target // 2))
 
 
 def _first_difference(a: NDArray[np.uint8], b: NDArray[np.uint8]) -> int | None:

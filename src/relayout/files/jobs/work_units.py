@@ -15,9 +15,9 @@ from .. import tuning
 from ..contents import Segment, with_tensor
 from ..file_pool import FilePool
 from .changes import TensorChange
+from .loader import LoadedPart, Loader
 from .memory_budget import MemoryBudget, ThreadBuffers
-from .pieces import Loader, Made
-from .tiles import Tiling, tilings
+from .tiles import Tiling, tile_plans
 
 
 class WorkUnit(NamedTuple):
@@ -42,7 +42,7 @@ def work_units(change: TensorChange, segments: tuple[Segment, ...], budget: Memo
     first = box_range(plan.target)[0] * bits // 8
     if first and plan.fill is not None and any(plan.fill):
         yield from _byte_units(change, segments, first, budget)
-    (tiling,) = tilings([plan], budget)
+    (tiling,) = tile_plans([plan], budget)
     for block in tiling:
         places = block.target.padded_size if tiling.finest else block.target_range[1] - block.target_range[0]
         yield WorkUnit(change, segments, 0, -(-places * bits // 8), tiling, block)
@@ -79,9 +79,9 @@ class Worker(NamedTuple):
             except NotExpressible as error:
                 raise with_tensor(error, unit.change.entry.name) from None
         elif plan is None or _is_identity(plan):
-            made = loader.copied(unit.low, unit.size)
+            made = loader.load_bytes(unit.low, unit.size)
         else:
             kind = plan.dst_element.element
-            made = Made([unit.low], self.buffers.get("target", unit.size))
+            made = LoadedPart([unit.low], self.buffers.get("target", unit.size))
             fill_range(made.data.view(buffer_dtype(kind)), (0, unit.size * 8 // kind.bits), kind, plan.fill or b"")
         self.targets.write(unit.segments, made.starts, made.data)

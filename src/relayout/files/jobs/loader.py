@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class Made(NamedTuple):
+class LoadedPart(NamedTuple):
     """Bytes of a target, and where they belong: runs of one length, and where each begins."""
 
     starts: Sequence[int]
@@ -34,11 +34,11 @@ class Loader(NamedTuple):
     entry: StoredTensor
     buffers: ThreadBuffers
 
-    def load(self, tiling: Tiling, block: Block, name: str = "target") -> Made:
+    def load(self, tiling: Tiling, block: Block, name: str = "target") -> LoadedPart:
         """A part of the target."""
         plan, (recipe, source, target) = tiling.plan, tiling.recipe(block)
-        held, kind = plan.element.element, plan.dst_element.element
-        size = -(-recipe.places * kind.bits // 8)
+        source_element, element = plan.element.element, plan.dst_element.element
+        size = -(-recipe.places * element.bits // 8)
         if size > max(tiling.budget.target, tuning.ACTIVE.min_thread_bytes):
             raise LimitExceeded(
                 f"tensor {self.entry.name!r}: a block that cannot be cut has {size} bytes, and there is memory for "
@@ -47,23 +47,23 @@ class Loader(NamedTuple):
                 limit=tiling.budget.target,
             )
         out = self.buffers.get(name, size)
-        typed = out.view(buffer_dtype(kind))
+        typed = out.view(buffer_dtype(element))
         if plan.fill is not None and len(recipe.steps) != 1:
-            fill_range(typed, (0, recipe.places), kind, plan.fill)
+            fill_range(typed, (0, recipe.places), element, plan.fill)
         for step in recipe.steps:
             data = self.buffers.get("source", step.size)
             self._read([source + start for start in step.starts], data)
             try:
-                step.plan(data.view(buffer_dtype(held)), typed)
+                step.plan(data.view(buffer_dtype(source_element)), typed)
             except NotExpressible as error:
-                raise _placed(error, [n + k for n, k in zip(block.index, step.first)]) from None
-        return Made([target + start for start in recipe.starts], out)
+                raise _in_whole(error, [n + k for n, k in zip(block.index, step.first)]) from None
+        return LoadedPart([target + start for start in recipe.starts], out)
 
-    def copied(self, low: int, size: int) -> Made:
+    def load_bytes(self, low: int, size: int) -> LoadedPart:
         """Bytes of the tensor as they are stored."""
         data = self.buffers.get("target", size)
         self._read([low], data)
-        return Made([low], data)
+        return LoadedPart([low], data)
 
     def _read(self, starts: Sequence[int], out: NDArray[np.uint8]) -> None:
         if self.entry.inline is None:
@@ -74,7 +74,7 @@ class Loader(NamedTuple):
             out.data[k * length : (k + 1) * length] = self.entry.inline[start : start + length]
 
 
-def _placed(error: NotExpressible, first: Sequence[int]) -> NotExpressible:
+def _in_whole(error: NotExpressible, first: Sequence[int]) -> NotExpressible:
     """The refusal of a value of a part that begins at ``first``, with its coordinates in the whole."""
     place = error.operands.get("counterexample")
     if not isinstance(place, tuple):

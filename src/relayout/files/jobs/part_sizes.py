@@ -1,0 +1,102 @@
+"""How large the parts of a plan between files are: so large that calls to the system do not count, and no larger."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ...engine.blocks import consecutive_counts, make_part
+from ...engine.digits import LayoutDigit
+from ...engine.plan import Plan
+from .. import tuning
+from .memory_budget import MemoryBudget
+from .runs import Runs
+
+
+class PartCost(NamedTuple):
+    """Of one part: the bytes of the target, the most bytes that are read of a source, and how many times as long as
+    moving its bytes it takes.
+    """
+
+    size: int
+    read: int
+    factor: float
+
+    def fits(self, budget: MemoryBudget) -> bool:
+        return self.size <= budget.target and self.read <= budget.source
+
+
+def choose_counts(
+    plans: Sequence[Plan], cuts: Sequence[LayoutDigit], reaches: Sequence[int], budget: MemoryBudget
+) -> tuple[list[int], int]:
+    """How many values of each digit a part has, and the least step between runs: 0 where a part is a range."""
+    bits = plans[0].dst_element.element.bits
+    size = min(tuning.ACTIVE.part_bytes, budget.target)
+    counts = consecutive_counts(cuts, reaches, size * 8 // bits)
+    if (
+        all(n >= digit.size for digit, n in zip(cuts, counts))
+        or _part_cost(plans, cuts, counts, 0).factor <= tuning.ACTIVE.acceptable_cost
+    ):
+        return counts, 0
+    if bits % 8 == 0 and plans[0].target.swizzle is None and all(digit.stride > 0 for digit in cuts):
+        tile = _grow_tile(plans, cuts, budget)
+        if tile is not None:
+            return tile, cuts[-1].stride
+    while size < budget.target and _part_cost(plans, cuts, counts, 0).factor > tuning.ACTIVE.acceptable_cost:
+        size = min(2 * size, budget.target)
+        counts = consecutive_counts(cuts, reaches, size * 8 // bits)
+    return counts, 0
+
+
+def _grow_tile(plans: Sequence[Plan], cuts: Sequence[LayoutDigit], budget: MemoryBudget) -> list[int] | None:
+    """A part that grows along the digits that make it cheaper, as long as that pays; None if none fits the budget.
+
+    A part that is too small for its calls is first made larger anyhow.
+    """
+    counts = [1] * len(cuts)
+    cost = _part_cost(plans, cuts, counts, cuts[-1].stride)
+    if not cost.fits(budget):
+        return None
+    while True:
+        doubled = [_double(cuts, counts, k) for k in reversed(range(len(cuts)))]
+        options = [
+            (_part_cost(plans, cuts, option, cuts[-1].stride), option) for option in doubled if option is not None
+        ]
+        fitting = [found for found in options if found[0].fits(budget)]
+        if not fitting:
+            return counts
+        best, option = min(fitting, key=lambda found: found[0].factor)
+        if cost.size >= tuning.ACTIVE.part_bytes and best.factor > tuning.ACTIVE.min_gain * cost.factor:
+            return counts
+        cost, counts = best, option
+
+
+def _double(cuts: Sequence[LayoutDigit], counts: Sequence[int], k: int) -> list[int] | None:
+    """Twice as many values of one digit, if all lower ones of its dimension are whole."""
+    dim, _, place, size, _ = cuts[k]
+    below = [n < cut.size for cut, n in zip(cuts, counts) if cut.dim == dim and cut.place < place]
+    if counts[k] >= size or any(below):
+        return None
+    return [min(2 * n, size) if j == k else n for j, n in enumerate(counts)]
+
+
+def _part_cost(plans: Sequence[Plan], cuts: Sequence[LayoutDigit], counts: Sequence[int], finest: int) -> PartCost:
+    """The cost of the part with the first element."""
+    ranges = []
+    for digit, count in zip(cuts, counts):
+        if count < digit.size:
+            at = plans[0].target.origin[digit.dim] // digit.place % digit.size // count * count
+            ranges.append((digit, at, min(count, digit.size - at)))
+    found = [make_part(plan, ranges) for plan in plans]
+    bits = plans[0].dst_element.element.bits
+    low, high = found[0].target_range
+    runs = Runs.of(found[0].target.box, bits, 0, finest) if finest else Runs(low, high - low)
+    size = needed = -(-runs.places * bits // 8)
+    time, most = size + tuning.ACTIVE.write_call_bytes * runs.number, 0
+    for block, plan in zip(found, plans):
+        bits = plan.element.element.bits
+        runs = Runs.of(block.source, bits)
+        read = runs.places * bits // 8
+        needed += block.source.size * bits // 8
+        time, most = time + read + tuning.ACTIVE.read_call_bytes * runs.number, max(most, read)
+    return PartCost(size, most, time / max(needed, 1))

@@ -44,7 +44,8 @@ from .ask.guards import check, expects
 from .ask.infer import Inference, infer
 from .ask.probes import probes
 from .ask.rosetta import rosetta
-from .dialects.registry import parse, render
+from .dialects.render import render
+from .dialects.resolve import parse
 from .drawing.draw import draw
 from .drawing.text import format_layout, print_layout
 from .elements.interface import Plain, ScaleOffset

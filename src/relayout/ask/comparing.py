@@ -1,16 +1,17 @@
-"""Two layouts, formats or texts over the same coordinates: axes that have names meet by name, others by position."""
+"""``compare``: two layouts, formats or texts over the same coordinates, for one shape or for every one."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from ..dialects.registry import read, with_shape
-from ..errors import ShapeError, shown
+from ..dialects.resolve import resolve, resolve_together
+from ..errors import ShapeError
 from ..format.format import Format
 from ..layout.comparison import Comparison
 from ..layout.comparison import compare as compare_layouts
-from ..layout.layout import Layout, as_layout
+from ..layout.layout import Layout
 from ..layout.ranges import ENUMERATION_LIMIT
+from .every_shape import FormatComparison, compare_formats
 
 
 def compare(
@@ -22,47 +23,26 @@ def compare(
     shape: Any = None,
     axes: str | None = None,
     dtype: Any = None,
-) -> Comparison:
+) -> Comparison | FormatComparison:
     """Whether ``a`` and ``b`` place every element alike; if not, where they first differ.
 
     Formats, and texts in any dialect, are compared for tensors of ``shape``, whose dimensions are in the order of
-    ``axes``. Two formats that both have names for their axes meet by name, in the order of the first if ``axes`` is
+    ``axes``. Two operands that both have names for their axes meet by name, in the order of the first if ``axes`` is
     not given: shape and coordinates are in that order. Names that do not match are refused. ``dtype`` tells the width
-    of the elements, for names of the catalog that depend on it.
+    of the elements, for names of the catalog that depend on it. Without any shape two formats are compared for every
+    shape; those that differ are shown at a smallest one.
 
     >>> print(compare("nChw8c", "NCHW8c", shape=(1, 20, 5, 5)))
     the same function
+    >>> print(compare("nChw8c", "aBcd8b"))
+    the same function for every shape
+    >>> print(compare("nChw8c", "nhwc"))
+    for the shape (1, 1, 1, 2): different at (0, 0, 0, 1): 8 and 1
     """
-    one, other = aligned(subject(a, "compare", dtype), subject(b, "compare", dtype), axes)
-    if shape is None and not (isinstance(one, Layout) and isinstance(other, Layout)):
-        shape = next((x.extents for x in (one, other) if isinstance(x, Layout)), None)
-        if shape is None:
-            raise ShapeError(
-                "formats are compared for one shape.",
-                hint="pass shape=(...), or ask a.equivalent(b) for every shape",
-                a=a,
-                b=b,
-            )
-    if shape is not None:
-        one, other = with_shape(one, shape), with_shape(other, shape)
-    return compare_layouts(as_layout(one, "compare"), as_layout(other, "compare"), flat, limit)
-
-
-def aligned(a: Any, b: Any, axes: str | None = None) -> tuple[Any, Any]:
-    """Both with their dimensions in one order: that of ``axes``, or where both have names that of the first."""
-    if axes is None and isinstance(a, Format) and isinstance(b, Format) and a.axes and b.axes:
-        axes = a.axes
-    if axes is None:
-        return a, b
-    return tuple([x.aligned(axes) if isinstance(x, Format) else x for x in (a, b)])  # type: ignore[return-value]
-
-
-def subject(x: Any, what: str, dtype: Any = None) -> Any:
-    """The layout or format that ``x`` is, has (a tensor, an inference) or writes down."""
-    found = x if isinstance(x, Layout | Format | str) else getattr(x, "layout", None)
-    if isinstance(found, str):
-        return read(found, dtype=dtype)
-    if isinstance(found, Layout | Format):
-        return found
-    hint = "rl.infer(array).layout is that of an array" if hasattr(x, "shape") else "rl.parse(text) makes a layout"
-    raise ShapeError(f"{what} takes layouts, formats, tensors and texts, got {shown(x)}.", hint=hint, got=x)
+    operands = [resolve(x, element=dtype) for x in (a, b)]
+    one, other = resolve_together(operands, shape=shape, axes=axes)
+    if one.layout is not None and other.layout is not None:
+        return compare_layouts(one.layout, other.layout, flat, limit)
+    if isinstance(one.format, Format) and isinstance(other.format, Format):
+        return compare_formats(one.format, other.format)
+    raise ShapeError("neither operand says anything about the shape.", hint="pass shape=(...)", a=a, b=b)

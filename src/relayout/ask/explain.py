@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..dialects.registry import parse, with_shape
+from ..dialects.resolve import resolve
 from ..elements.types import element
 from ..errors import LimitExceeded
 from ..format import catalog
@@ -14,7 +14,6 @@ from ..format.format import Format
 from ..integers.nested import product
 from ..layout.layout import Layout
 from ..layout.modes import coalesced, simplify_mode
-from .comparing import subject
 
 
 def explain(x: Layout | Format | str, shape: Any = None, *, axes: str | None = None, dtype: Any = None) -> str:
@@ -28,9 +27,8 @@ def explain(x: Layout | Format | str, shape: Any = None, *, axes: str | None = N
     From the fastest: 4 of dimension 1 (stride 1), 3 of dimension 0 (stride 4).
     Contiguous: row-major without holes, one run of 12 elements.
     """
-    found = subject(x, "explain", dtype)
-    if not isinstance(found, Layout | Format):
-        found = with_shape(found, shape) if shape is not None else parse(str(x))
+    operand = resolve(x, element=dtype)
+    found = operand.description if shape is None or isinstance(operand.format, Format) else operand.at(shape).placed
     lines: list[str] = []
     bits = None if dtype is None else element(dtype).bits
     names = catalog.find(found, bits)
@@ -42,7 +40,7 @@ def explain(x: Layout | Format | str, shape: Any = None, *, axes: str | None = N
     elif axes is not None:
         axes = checked_axes(axes, found.rank)
     if shape is not None:
-        found = with_shape(found, shape)
+        found = resolve(found, shape=shape).placed
     if isinstance(found, Layout):
         lines += _layout_lines(found, axes, dtype)
         names = names if found.size else []

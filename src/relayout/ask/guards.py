@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Awaitable, Callable
-from functools import lru_cache, wraps
+from functools import wraps
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from ..dialects.registry import with_shape
+from ..dialects.resolve import Resolved, resolve
 from ..elements.types import Element, element
 from ..errors import LayoutMismatch, ShapeError, shown
 from ..format import catalog
@@ -17,7 +17,6 @@ from ..integers.nested import product
 from ..layout.comparison import compare
 from ..layout.layout import Layout
 from ..tensors.gather import unscattered
-from ..tensors.make import placement
 from ..tensors.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -49,15 +48,7 @@ def check(x: Any, expects: Layout | Format | str, *, axes: str | None = None) ->
     """
     found = _seen(x)
     names = found.axes if axes is None else checked_axes(axes, found.layout.rank)
-    wanted = _expected(expects, found.kind)
-    if isinstance(wanted, Format):
-        wanted = _fitting(x, found, names, wanted, expects)
-    elif wanted.has_basis:
-        raise ShapeError(f"the values of {wanted} are coordinates, not places in memory.", hint="use integer strides")
-    elif wanted.extents != found.layout.extents:
-        raise _mismatch(x, found, expects, f"which has the shape {wanted.extents}", "give it a tensor of that shape")
-    elif found.scattered is not None:
-        raise _mismatch(x, found, expects, _blocks_behind(found), _repack(expects, wanted, names))
+    wanted = _placed(x, found, names, _expected(expects, found.kind), expects)
     verdict = compare(_from_start(found.layout), _from_start(wanted))
     if not verdict:
         first, second = verdict.offsets or (None, None)
@@ -143,15 +134,10 @@ def _check_one(function: str, name: str, value: Any, wanted: Any) -> None:
 # ---- what is expected ------------------------------------------------------------------------------------
 
 
-def _expected(x: Any, kind: Element | None) -> Layout | Format:
-    return _read(x, kind) if isinstance(x, str) else placement(x)
-
-
-@lru_cache(maxsize=1024)
-def _read(text: str, kind: Element | None) -> Layout | Format:
-    if _is_letters(text):
-        return Format(len(text), [(d, 0) for d in range(len(text))], axes=text)
-    return placement(text, kind)
+def _expected(x: Any, kind: Element | None) -> Resolved:
+    if _is_letters(x):
+        return resolve(Format(len(x), [(d, 0) for d in range(len(x))], axes=x), element=kind)
+    return resolve(x, element=kind)
 
 
 def _check_name(wanted: Any) -> None:
@@ -167,19 +153,32 @@ def _is_letters(x: Any) -> bool:
     return "".join(sorted(x)) != "abcdefghijklmnopqrstuvwxyz"[: len(x)]
 
 
-def _fitting(x: Any, found: Seen, names: str | None, wanted: Format, said: Any) -> Layout:
-    """The layout of a format for what was found; refused where it is for other data."""
+def _placed(x: Any, found: Seen, names: str | None, operand: Resolved, said: Any) -> Layout:
+    """The expected layout for what was found; refused where it is for other data."""
+    if isinstance(operand.format, Format):
+        return _of_format(x, found, names, operand, operand.format, said)
+    wanted = operand.placed if operand.format is None else operand.at(found.layout.extents).placed
+    if wanted.has_basis:
+        raise ShapeError(f"the values of {wanted} are coordinates, not places in memory.", hint="use integer strides")
+    if wanted.extents != found.layout.extents:
+        raise _mismatch(x, found, said, f"which has the shape {wanted.extents}", "give it a tensor of that shape")
+    if found.scattered is not None:
+        raise _mismatch(x, found, said, _blocks_behind(found), _repack(said, wanted, names))
+    return wanted
+
+
+def _of_format(x: Any, found: Seen, names: str | None, operand: Resolved, wanted: Format, said: Any) -> Layout:
     if wanted.rank != found.layout.rank:
         raise _mismatch(x, found, said, f"which has {wanted.rank} dimensions", "give it a tensor of that rank")
-    if found.kind is not None and wanted.element_bits not in (None, found.kind.bits):
+    if found.kind is not None and operand.width_mismatch is not None:
         why = f"which is for elements of {wanted.element_bits} bits, not {found.kind.bits}"
         raise _mismatch(x, found, said, why, f"rl.from_logical(x, {said!r}, interface) converts its elements")
     if names is not None and wanted.axes is not None:
         if set(names) != set(wanted.axes):
             why = f"whose axes are {wanted.axes}"
             raise _mismatch(x, found, said, why, f"say which is which: axes={wanted.axes!r} in the order of x")
-        wanted = wanted.aligned(names)
-    layout = with_shape(wanted, found.layout.extents)
+        operand = operand.aligned(names)
+    layout = operand.at(found.layout.extents).placed
     if found.scattered is not None and _block_elements(wanted, layout) != found.scattered:
         raise _mismatch(x, found, said, _blocks_behind(found), _repack(said, layout, names))
     return layout

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..dialects import registry as dialects
-from ..errors import LayoutError, ShapeError, shown
+from ..dialects.registry import dialect_names
+from ..dialects.render import render
+from ..dialects.resolve import resolve
+from ..errors import LayoutError
 from ..format.format import Format
 from ..layout.layout import Layout
-from .comparing import subject
 
 
 class Rosetta(Mapping[str, "str | LayoutError"]):
@@ -67,15 +68,11 @@ def rosetta(x: Layout | Format | str, shape: Any = None, *, dtype: Any = None) -
     >>> rosetta(Layout((3, 4), (4, 1)))["candle"]
     'Layout { shape: [3, 4], stride: [4, 1], start_offset: 0 }'
     """
-    found = subject(x, "rosetta", dtype)
-    if shape is not None:
-        found = dialects.with_shape(found, shape)
-    if not isinstance(found, Layout | Format):
-        raise ShapeError(f"{shown(x)} says nothing about the shape.", hint="pass shape=(...)", text=x)
+    found = resolve(x, shape=shape, element=dtype).description
     entries: dict[str, str | LayoutError] = {}
-    for name in dialects.names():
+    for name in dialect_names():
         try:
-            entries[name] = dialects.render(found, name, dtype=dtype)
+            entries[name] = render(found, name, dtype=dtype)
         except LayoutError as refusal:
             entries[name] = refusal
     return Rosetta(found, entries)

@@ -10,9 +10,9 @@ from typing import Any
 
 import click
 
-from ..dialects.registry import BUILT_IN, names, read, with_shape
+from ..dialects.registry import dialect_names
+from ..dialects.resolve import resolve
 from ..elements.types import ELEMENTS
-from ..errors import ShapeError
 from ..format import catalog
 from ..format.format import Format
 from ..layout.layout import Layout
@@ -36,7 +36,7 @@ def text_argument(name: str = "text", required: bool = True) -> Decorator:
 
 def layouts(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """How the text of a layout may go on, for the shell."""
-    return _with_prefix([*catalog.names(), *[f"{dialect}:" for dialect in BUILT_IN]], incomplete)
+    return _with_prefix([*catalog.names(), *[f"{dialect}:" for dialect in dialect_names()]], incomplete)
 
 
 def layout_option(flag: str, name: str, what: str) -> Decorator:
@@ -83,12 +83,14 @@ def to_option() -> Decorator:
     """The name of a notation."""
 
     def check(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-        if value is not None and value.partition(":")[0] not in names():
-            raise click.BadParameter(f"there is no notation {value!r}; there are {', '.join(names())}.", ctx, param)
+        if value is not None and value.partition(":")[0] not in dialect_names():
+            raise click.BadParameter(
+                f"there is no notation {value!r}; there are {', '.join(dialect_names())}.", ctx, param
+            )
         return value
 
     def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-        return _with_prefix(names(), incomplete)
+        return _with_prefix(dialect_names(), incomplete)
 
     what = "The notation to answer in."
     return click.option("--to", "dialect", callback=check, shell_complete=complete, metavar="NOTATION", help=what)
@@ -103,21 +105,9 @@ def _with_prefix(words: Iterable[str], incomplete: str) -> list[str]:
 
 def subject(text: str, shape: Any = None, axes: str | None = None, dtype: Any = None) -> Layout | Format:
     """What the text writes down: with a shape its layout, in the order of ``axes``."""
-    found = read(text, dtype=dtype)
-    if axes is not None and isinstance(found, Format):
-        found = found.aligned(axes)
-    if shape is not None:
-        return with_shape(found, shape)
-    if not isinstance(found, Layout | Format):
-        raise ShapeError("this text says nothing about the shape.", hint="pass shape=(...)", text=text)
-    return found
+    return resolve(text, shape=shape, axes=axes, element=dtype).description
 
 
 def layout(text: str, shape: Any = None, axes: str | None = None, dtype: Any = None) -> Layout:
     """The layout of the text; a format needs the shape."""
-    found = subject(text, shape, axes, dtype)
-    if isinstance(found, Format):
-        raise ShapeError(
-            f"{text.strip()} is a format: its layout depends on the shape.", hint="pass shape=(...)", text=text
-        )
-    return found
+    return resolve(text, shape=shape, axes=axes, element=dtype).placed

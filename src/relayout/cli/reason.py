@@ -8,18 +8,17 @@ from typing import Any
 
 import click
 
-from ..ask.comparing import aligned
 from ..ask.comparing import compare as compare_texts
+from ..ask.every_shape import FormatComparison
 from ..ask.explain import explain as explained
 from ..ask.infer import Inference
 from ..ask.infer import infer as from_data
 from ..ask.inference.boxes import catalog_names
 from ..ask.rosetta import refusal_reason
-from ..dialects import registry as dialects
-from ..errors import LayoutError, ShapeError, error_classes
-from ..format.format import Format
+from ..dialects.registry import dialect_names
+from ..dialects.render import render
+from ..errors import LayoutError, error_classes
 from ..layout.comparison import Comparison
-from ..layout.layout import Layout
 from .answers import Answer, Command, FieldList, TextTable
 from .arguments import axes_option, dtype_option, shape_option, subject, text_argument, to_option
 from .failures import with_option_names
@@ -47,14 +46,14 @@ def translate(
         raise click.UsageError("--to and --all exclude each other.", click.get_current_context())
     found = subject(text, shape, axes, dtype)
     if dialect is not None:
-        written = dialects.render(found, dialect, padded=padded, dtype=dtype)
+        written = render(found, dialect, padded=padded, dtype=dtype)
         return Answer({"subject": found, "dialect": dialect, "text": written}, [written])
     texts: dict[str, str] = {}
     refusals: dict[str, LayoutError] = {}
     rows = []
-    for name in dialects.names():
+    for name in dialect_names():
         try:
-            texts[name] = dialects.render(found, name, padded=padded, dtype=dtype)
+            texts[name] = render(found, name, padded=padded, dtype=dtype)
             rows.append((name, texts[name]))
         except LayoutError as refusal:
             refusals[name] = refusal
@@ -78,48 +77,30 @@ def compare(a: str, b: str, shape: Any, axes: str | None, dtype: str | None, fla
 
     Two formats are compared for --shape; without it, for every shape. Axes that have names meet by name.
     """
-    one, other = _both(a, b, shape, axes, dtype)
-    every = shape is None and isinstance(one, Format) and isinstance(other, Format)
-    if every and one.rank == other.rank:
-        if one.equivalent(other):
-            words = "the same function for every shape"
-            return Answer({"same": True, "every_shape": True, "a": one, "b": other}, [words])
-        shape = tuple([2 * max(m, n) + 1 for m, n in zip(one.block_shape, other.block_shape)])
-    verdict = compare_texts(one, other, flat, limit, shape=shape)
-    if every and verdict:
-        raise ShapeError("these formats are not alike, but agree on some shapes.", hint="pass shape=(...)", a=a, b=b)
-    example = f"for the shape {_shape(shape)}: " if every else ""
-    return Answer(
-        {
-            "same": bool(verdict),
-            "every_shape": False,
-            "shape": verdict.a.extents,
-            "coordinate": verdict.coordinate,
-            "offsets": verdict.offsets,
-            "domains": verdict.domains,
-            "storage": _storage(verdict),
-            "a": verdict.a,
-            "b": verdict.b,
-        },
-        [f"{example}{verdict}"],
-        no=not verdict,
-    )
+    verdict = compare_texts(a, b, flat, limit, shape=shape, axes=axes, dtype=dtype)
+    if isinstance(verdict, FormatComparison):
+        return _every_shape(verdict)
+    return Answer({"same": bool(verdict), "every_shape": False, **_difference(verdict)}, [str(verdict)], no=not verdict)
 
 
-def _both(a: str, b: str, shape: Any, axes: str | None, dtype: Any) -> tuple[Any, Any]:
-    """What both texts write down, over the same coordinates; with a shape, or that of the other, as layouts."""
-    found = aligned(dialects.read(a, dtype=dtype), dialects.read(b, dtype=dtype), axes)
-    known = shape if shape is not None else next((x.extents for x in found if isinstance(x, Layout)), None)
-    if known is None and not all(isinstance(x, Format) for x in found):
-        raise ShapeError("these texts say nothing about the shape.", hint="pass shape=(...)", a=a, b=b)
-    if known is None:
-        return found
-    one, other = [x if shape is None and isinstance(x, Layout) else dialects.with_shape(x, known) for x in found]
-    return one, other
+def _every_shape(verdict: FormatComparison) -> Answer:
+    """The answer for formats without a shape: about all of them, or a smallest where they differ."""
+    facts: dict[str, Any] = {"same": bool(verdict), "every_shape": True, "a": verdict.a, "b": verdict.b}
+    if verdict.example is not None:
+        facts |= {"every_shape": False, **_difference(verdict.example)}
+    return Answer(facts, [str(verdict)], no=not verdict)
 
 
-def _shape(shape: Any) -> str:
-    return ",".join(map(str, shape))
+def _difference(verdict: Comparison) -> dict[str, Any]:
+    return {
+        "shape": verdict.a.extents,
+        "coordinate": verdict.coordinate,
+        "offsets": verdict.offsets,
+        "domains": verdict.domains,
+        "storage": _storage(verdict),
+        "a": verdict.a,
+        "b": verdict.b,
+    }
 
 
 def _storage(verdict: Comparison) -> list[int | None]:
@@ -200,8 +181,6 @@ def explain(text: str, shape: Any, axes: str | None, dtype: str | None) -> Answe
     """
     if re.fullmatch(r"RL\d+", text.strip(), re.IGNORECASE):
         return _explained_code(text.strip().upper())
-    if shape is None:
-        subject(text, dtype=dtype)
     words = with_option_names(explained(text, shape, axes=axes, dtype=dtype))
     return Answer({"lines": words.splitlines()}, [words])
 

@@ -1,15 +1,20 @@
 """einops patterns with sizes as a description of a destination: ``n (h p) (w q) c -> n h w p q c, p=8, q=8``.
 
 On the left every dimension of the data, split in parentheses, the slowest first; on the right the stored order. Names
-with a size are blocks, the others are the rest of their dimension, which is padded to whole blocks.
+with a size are blocks, the others are the rest of their dimension, which is padded to whole blocks. It has no shape:
+parsing gives a ``Format``.
 """
 
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from ..errors import NotExpressible, ParseError, ShapeError
-from ..format.format import Format
+from ..format.format import Format, format_of
+from ..layout.layout import Layout
+from .refusal import cannot
+from .scan import Scanner
 
 _NAME = r"[A-Za-z_]\w*+"
 _SIDE = rf"\s*(?:(?:{_NAME}|\((?:\s*{_NAME})*\s*\))\s*)*"
@@ -17,13 +22,11 @@ _GROUP = rf"{_NAME}|\([^()]*\)"
 _SIZE = rf"\s*({_NAME})\s*=\s*([1-9]\d{{0,18}})\s*"
 
 
-def is_pattern(text: str) -> bool:
-    """Whether a text looks like a pattern: an arrow, and no notation that has arrows too."""
-    return "->" in text and "<" not in text and "=" not in text.partition("->")[0]
-
-
-def pattern_format(text: str) -> Format:
+def parse(text: str) -> Format:
     """The format that a pattern describes."""
+    text = Scanner(text, "einops", "h (w q) -> w h q, q=8").text
+    if "->" not in text or "<" in text or "=" in text.partition("->")[0]:
+        raise _wrong("expected dimensions, an arrow and the stored order.", text, len(text) - len(text.lstrip()))
     left, _, rest = text.partition("->")
     right, *sizes = rest.split(",")
     for side, start in ((left, 0), (right, len(left) + 2)):
@@ -61,5 +64,38 @@ def pattern_format(text: str) -> Format:
         ) from error
 
 
+def render(x: Layout | Format, dtype: Any = None) -> str:
+    """A pattern whose blocks are called by their dimension and size: ``n (c c16) -> n c c16, c16=16``."""
+    if isinstance(x, Layout) and any(x.origin):
+        raise cannot(x, "einops", f"it has no padding in front, and this starts at {x.origin}", "pass left_pad")
+    fmt = format_of(x) if isinstance(x, Layout) else x
+    if not fmt._unaligned:
+        raise cannot(x, "einops", "it has no alignments", "keep the Format's own text")
+    if not 1 <= fmt.rank <= len(_LETTERS):
+        raise cannot(x, "einops", f"it has 1 to {len(_LETTERS)} dimensions", "merge dimensions")
+    rests = fmt.axes or _LETTERS[: fmt.rank]
+    names: list[str] = []
+    for f in fmt.factors:
+        name = f"{rests[f.dim]}{f.size or ''}"
+        while name in names:
+            name += "_"
+        names.append(name)
+    digits = sorted(zip(fmt.factors, names), key=lambda digit: -digit[0].step)
+    groups = [[name for f, name in digits if f.dim == d] for d in range(fmt.rank)]
+    left = " ".join([f"({' '.join(group)})" if len(group) > 1 else group[0] for group in groups])
+    sizes = "".join([f", {name}={f.size}" for f, name in zip(fmt.factors, names) if f.size])
+    return f"{left} -> {' '.join(names)}{sizes}"
+
+
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
 def _wrong(what: str, text: str, position: int) -> ParseError:
     return ParseError(f"no einops pattern: {what}", text=text, position=position, hint="as in h (w q) -> w h q, q=8")
+
+
+def is_pattern(text: str) -> bool:
+    return "->" in text and "<" not in text and "=" not in text.partition("->")[0]
+
+
+pattern_format = parse

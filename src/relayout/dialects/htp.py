@@ -20,7 +20,7 @@ from .scan import Scanner
 _DECLARED = re.compile(r"\s*(?:typedef\s+|using\s+\w+\s*=\s*)?(?:typename\s+)?(?:\w+::)*")
 
 
-def parse(text: str) -> Layout | Format:
+def parse(text: str) -> Format | catalog.Entry:
     scan = Scanner(text, "htp", "ChunkedMemoryLayout<2, 0,0, 1,0, 0,8, 1,32>")
     declared = _DECLARED.match(scan.text)
     scan.position = declared.end() if declared else 0
@@ -37,11 +37,11 @@ def parse(text: str) -> Layout | Format:
         _ending(scan)
         return Format(rank, [(d, 0) for d in range(rank)])
     if name != "ChunkedMemoryLayout":
-        found = catalog.named(f"htp:{name}")
-        if found is None:
+        entry = catalog.named(f"htp:{name}")
+        if entry is None:
             scan.fail("ChunkedMemoryLayout, FlatMemoryLayout or the name of an HTP layout", at)
         _ending(scan)
-        return found.format
+        return entry
     scan.expect("<")
     rank = scan.integer()
     factors = []

@@ -6,10 +6,9 @@ import ast
 import re
 from typing import Any
 
-from ..errors import ParseError, ShapeError
-from ..format.format import Format
+from ..errors import ParseError
 from ..layout.layout import Layout
-from .registry import parse
+from .resolve import resolve
 
 _STRANGE = re.compile(r"[^\d\s(),_-]|\d{4000}|(?<=\w)_|_(?=\w)")
 
@@ -52,12 +51,7 @@ def parse_tiler(text: str) -> Any:
 
 def parse_layout(text: str) -> Layout:
     """The layout that a text writes down; a format, whose layout depends on the shape, is refused."""
-    found = parse(text)
-    if isinstance(found, Format):
-        raise ShapeError(
-            f"{text.strip()} is a format: its layout depends on the shape.", hint="pass shape=(...)", text=text
-        )
-    return found
+    return resolve(text).placed
 
 
 def _split_at_commas(text: str) -> list[str]:

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..algebra.composed import ComposedLayout
-from ..ask.comparing import subject as layout_or_format
-from ..dialects.registry import Shapeless, with_shape
+from ..dialects.resolve import Resolved, resolve
 from ..errors import ShapeError, shown
 from ..format.factors import checked_axes
 from ..format.format import Format
@@ -23,28 +22,31 @@ from .words import title_line
 
 def subjects_of(things: Sequence[Any], shape: Any, axes: str | None, dtype: Any) -> list[Subject]:
     """One subject for each thing; formats with names for their axes are brought into the order of the first."""
-    found = [_found(x, dtype) for x in things]
-    order = axes or next((x.axes for x in found if isinstance(x, Format) and x.axes), None)
+    operands = [_operand(x, dtype) for x in things]
+    named = [x for x in operands if isinstance(x, Resolved)]
+    order = axes or next((x.axes for x in named if x.axes), None)
     if shape is None:
-        shape = next((x.extents for x in found if isinstance(x, Layout)), None)
-    return [_subject(x, what, shape, axes, order) for x, what in zip(things, found)]
+        shape = next((x.layout.extents for x in named if x.layout is not None), None)
+    return [_subject(x, operand, shape, axes, order) for x, operand in zip(things, operands)]
 
 
-def _found(x: Any, dtype: Any) -> Layout | ComposedLayout | Shapeless | Any:
+def _operand(x: Any, dtype: Any) -> Resolved | ComposedLayout | Any:
+    """What is drawn: a layout, or with the values of its elements a tensor."""
     if isinstance(x, ComposedLayout) or is_tensor(x):
         return x
     if hasattr(x, "__array_interface__") or hasattr(x, "__dlpack__"):
         from ..tensors.make import tensor
 
         return tensor(x)
-    return layout_or_format(x, "draw", dtype)
+    return resolve(x, element=dtype)
 
 
-def _subject(x: Any, found: Any, shape: Any, axes: str | None, order: str | None) -> Subject:
-    if is_tensor(found):
-        names = _names(axes or found.axes, found.layout.rank)
-        outside = "padding" if found.owns_padding else WINDOW
-        return Subject(found.layout, title_line(repr(found)[1:-1]), names, found, outside)
+def _subject(x: Any, operand: Any, shape: Any, axes: str | None, order: str | None) -> Subject:
+    if is_tensor(operand):
+        names = _names(axes or operand.axes, operand.layout.rank)
+        outside = "padding" if operand.owns_padding else WINDOW
+        return Subject(operand.layout, title_line(repr(operand)[1:-1]), names, operand, outside)
+    found = operand if isinstance(operand, ComposedLayout) else operand.subject
     title = title_line(x if isinstance(x, str) else str(found))
     if isinstance(found, Layout | ComposedLayout):
         # Our own notation names the window; in those of others a window is what padding leaves.
@@ -52,13 +54,14 @@ def _subject(x: Any, found: Any, shape: Any, axes: str | None, order: str | None
         return Subject(found, title, _names(axes, found.rank), outside=outside)
     if isinstance(found, Format):
         if order is not None and found.axes is not None:
-            found = found.aligned(order)
+            operand = operand.aligned(order)
         if shape is None and found.blocks:
-            return Subject(found.layout(found.block_shape), f"one block of {title}", found.axes or "")
+            operand = operand.at(operand.format.block_shape)
+            return Subject(operand.placed, f"one block of {title}", operand.axes or "")
     if shape is None:
         raise ShapeError(f"{title} is drawn for a shape, and none is given.", hint="pass shape=(...)", got=x)
-    layout = with_shape(found, shape)
-    names = _names(getattr(found, "axes", None) or axes, layout.rank)
+    layout = operand.at(shape).placed
+    names = _names(operand.axes or axes, layout.rank)
     return Subject(layout, f"{title}, {' x '.join(map(str, layout.extents))}", names, outside="padding")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
-from ..dialects.registry import with_shape
+from ..dialects.resolve import with_shape
 from ..elements.interface import Interface, Plain, ScaleOffset
 from ..elements.types import element as element_of
 from ..errors import ShapeError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..dialects.einops import is_pattern, pattern_format
-from ..dialects.registry import with_shape
+from ..dialects.resolve import with_shape
 from ..elements.interface import Interface, Plain, as_interface
 from ..elements.memory import Memory, address_of, allocate_bytes, bytes_of, no_memory, own_element
 from ..elements.types import storage_dtype

@@ -123,9 +123,9 @@ class LayoutRecord(NamedTuple):
 
     def tensor_layout(self, element: Element | None = None) -> Layout:
         """The layout of the logical shape; the type decides where a name depends on the width of elements."""
-        from ..dialects.registry import read, with_shape
+        from ..dialects.resolve import resolve
 
-        return with_shape(read(self.layout, dtype=element), self.shape)
+        return resolve(self.layout, shape=self.shape, element=element).placed
 
     def fill_value(self, stored: Element) -> Any:
         """The fill as a stored value, or None."""

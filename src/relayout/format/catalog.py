@@ -121,6 +121,16 @@ def named(name: str) -> Entry | None:
     return None
 
 
+def entries_called(short: str) -> list[Entry]:
+    """The formats of that name without the system before it, of every system that has one, in the order of the table.
+
+    >>> [entry.name for entry in entries_called("TensorFormat::kCHW32")]
+    ['tensorrt:kCHW32']
+    """
+    several = [named(f"{system}:{short}") for system in sorted(systems())]
+    return [entry for entry in several if entry is not None]
+
+
 def systems() -> set[str]:
     """What stands before the colon of the names."""
     return {name.partition(":")[0] for name in names()}

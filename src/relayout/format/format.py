@@ -310,7 +310,7 @@ class Format(Immutable):
 
     def to(self, dialect: str, *, padded: bool = False, dtype: Any = None) -> str:
         """This format in the words of ``dialect``; see ``render``."""
-        from ..dialects.registry import render
+        from ..dialects.render import render
 
         return render(self, dialect, padded=padded, dtype=dtype)
 

@@ -136,13 +136,13 @@ class Layout(Views, Queries, Immutable):
     @classmethod
     def parse(cls, text: str, dialect: str | None = None, shape: Any = None) -> Layout:
         """The layout that ``text`` writes down; a notation without shapes needs one."""
-        from ..dialects.registry import parse
+        from ..dialects.resolve import parse
 
         return as_layout(parse(text, dialect, shape), "Layout.parse without a shape")
 
     def to(self, dialect: str, *, padded: bool = False, dtype: Any = None) -> str:
         """This layout in the words of ``dialect``; see ``render``."""
-        from ..dialects.registry import render
+        from ..dialects.render import render
 
         return render(self, dialect, padded=padded, dtype=dtype)
 

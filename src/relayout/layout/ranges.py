@@ -7,7 +7,7 @@ from functools import lru_cache
 from itertools import product as cartesian
 from typing import TYPE_CHECKING, Any
 
-from ..errors import LimitExceeded, NotExpressible, OutOfBounds, Overlap
+from ..errors import LimitExceeded, NotExpressible, OutOfBounds, Overlap, ShapeError
 from ..integers.lattice import solutions
 from ..integers.nested import flatten
 from .modes import DigitBox, Mode, boxes, digit_sum, span
@@ -137,6 +137,12 @@ def storage_size(layout: Layout) -> int:
     if swizzle.period > PERIOD_LIMIT:
         return whole
     return whole if offset_range(box)[1] >= end else end
+
+
+def check_allocatable(layout: Layout) -> None:
+    """Refuse a layout that no memory of its own can hold: its box goes below 0, or its values are coordinates."""
+    if layout.has_basis or (layout.padded_size and layout.box.min_offset < 0):
+        raise ShapeError(f"{layout} goes below 0, or has no places in memory.", hint="add to its offset", layout=layout)
 
 
 def offsets(layout: Layout) -> NDArray[np.int64]:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from ..dialects.registry import parse, with_shape
+from ..dialects.resolve import resolve
 from ..elements.interface import Plain, as_interface
 from ..elements.memory import Memory, allocate, as_array, own_element
 from ..elements.types import Element
-from ..errors import ShapeError, shown
+from ..errors import ShapeError
 from ..format.factors import padding
 from ..format.format import Format
 from ..integers.nested import product
 from ..layout.layout import Layout
+from ..layout.ranges import check_allocatable
 from .block_table import BlockTable
 from .data import fill_code
 from .tensor import Padding, Tensor, new_tensor
@@ -79,37 +80,21 @@ def empty(
     ``"qzero"`` in the padding that was asked for.
     """
     means = as_interface(dtype)
-    found = placement(layout, means.element)
-    table = None
-    if isinstance(found, Format):
-        if shape is None:
-            raise ShapeError(f"{found} has no shape yet.", hint="pass shape=(...)", format=found)
-        if found.element_bits not in (None, means.element.bits):
-            what = f"{found} is made for elements of {found.element_bits} bits, not for {means.element.name}."
-            warnings.warn(what, stacklevel=2)
-        found = found if axes is None else found.aligned(axes)
-        placed = found.layout(shape, left_pad=left_pad, right_pad=right_pad)
-        table = _blocks(found, placed, left_pad, right_pad)
-        axes = found.axes
-    else:
-        placed = found
-        if shape is not None:
-            with_shape(placed, shape)
-        if left_pad is not None or right_pad is not None:
-            raise ShapeError(
-                f"{found} has its shape {found.extents} and padding already.",
-                hint="leave shape and padding out",
-                layout=found,
-            )
-    if placed.has_basis or (placed.padded_size and placed.box.min_offset < 0):
-        raise ShapeError(f"{placed} goes below 0, or has no places in memory.", hint="add to its offset", layout=placed)
+    operand = resolve(layout, axes=axes, element=means, fill=fill)
+    if shape is not None or left_pad is not None or right_pad is not None:
+        operand = operand.at(operand.placed.extents if shape is None else shape, left_pad=left_pad, right_pad=right_pad)
+    if operand.width_mismatch is not None:
+        warnings.warn(operand.width_mismatch, stacklevel=2)
+    placed = operand.placed
+    check_allocatable(placed)
+    fmt = operand.format if isinstance(operand.format, Format) else None
+    table = None if fmt is None else _blocks(fmt, placed, left_pad, right_pad)
     memory = allocate(means.element, placed.storage_size if table is None else table.count * table.elements)
     asked = Padding(padding(left_pad, "left_pad", placed.rank), padding(right_pad, "right_pad", placed.rank))
     bound = None if table is None else table.bound([memory])
-    made = new_tensor()._set((memory,), placed, means, axes, bound, asked)
-    usual = found.fill if isinstance(found, Format) else None
-    if fill is not None or usual is not None:
-        memory.fill(fill_code(means, usual if fill is None else fill))
+    made = new_tensor()._set((memory,), placed, means, operand.axes, bound, asked)
+    if operand.fill is not None:
+        memory.fill(fill_code(means, operand.fill))
     if fill is None and any(asked.left + asked.right):
         made.fill_padding(user="qzero")
     return made
@@ -132,11 +117,7 @@ def full(
 
 
 def placement(x: Layout | Format | str, kind: Element | None = None) -> Layout | Format:
-    """A layout or a format. A name whose format depends on the width of the elements means the one for ``kind``."""
-    found = parse(x, dtype=kind) if isinstance(x, str) else x
-    if not isinstance(found, Layout | Format):
-        raise ShapeError(f"expected a layout, a format or a text, got {shown(x)}.", hint="rl.parse makes one", got=x)
-    return found
+    return resolve(x, element=kind).description
 
 
 def _blocks(fmt: Format, layout: Layout, left_pad: Any, right_pad: Any) -> BlockTable | None:

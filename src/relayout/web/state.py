@@ -8,13 +8,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from typing import Any
 
-from ..dialects.registry import BUILT_IN, named, read
+from ..dialects.resolve import Resolved, resolve
 from ..dialects.tilers import parse_integers
+from ..elements.types import element
 from ..errors import LayoutError, LimitExceeded, ShapeError, shown
-from ..format import catalog
 from ..format.format import Format
 from ..integers.nested import product
-from ..layout.layout import Layout
 
 TEXT_LIMIT = 4096
 """The longest text of a field."""
@@ -119,39 +118,20 @@ def state_of(raw: Any) -> State:
 # ---- reading ---------------------------------------------------------------------------------------------
 
 
-def found_in(state: State, field: str) -> Any:
-    """What the text of a field writes down."""
+def operand_in(state: State, field: str) -> Resolved:
+    """What the text of a field means."""
     with blame_field("dtype"):
         bits_of(state)
     with blame_field(field):
         text = getattr(state, field)
         if not text.strip():
             raise ShapeError("nothing is written here yet.", hint="write a layout, or pick one from the catalog")
-        return read(text, dtype=state.dtype or None)
+        return resolve(text, element=state.dtype or None)
 
 
 def bits_of(state: State) -> int | None:
     """The width of an element, where a type was filled in."""
-    from ..elements.types import element
-
     return element(state.dtype).bits if state.dtype else None
-
-
-def notations(text: str) -> list[str]:
-    """Where a text is understood: the names of notations, or ``catalog``; nowhere, if it is no layout's."""
-    written = text.strip()
-    if catalog.named(written) is not None:
-        return ["catalog"]
-    fitting = []
-    for name in BUILT_IN:
-        try:
-            named(name).parse(written.removeprefix(f"{name}:"))
-        except LayoutError:
-            continue
-        fitting.append(name)
-    if fitting:
-        return fitting
-    return ["catalog"] if any(name.partition(":")[2] == written for name in catalog.names()) else []
 
 
 def example_shape(fmt: Format) -> tuple[int, ...]:
@@ -165,15 +145,15 @@ def example_shape(fmt: Format) -> tuple[int, ...]:
     return tuple(sizes)
 
 
-def shape_for(state: State, *found: Any) -> tuple[tuple[int, ...] | None, bool]:
+def shape_for(state: State, *operands: Resolved) -> tuple[tuple[int, ...] | None, bool]:
     """The shape to draw for, and whether it is an example: that of the field, of a layout, or one of our choice."""
     sizes = state.sizes
     if sizes is not None:
         return sizes, False
-    for x in found:
-        if isinstance(x, Layout):
-            return x.extents, False
-    for x in found:
-        if isinstance(x, Format):
-            return example_shape(x), True
+    for x in operands:
+        if x.layout is not None:
+            return x.layout.extents, False
+    for x in operands:
+        if isinstance(x.format, Format):
+            return example_shape(x.format), True
     return None, False

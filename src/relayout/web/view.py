@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 
 from ..algebra import coalescing, inverses, tiling
 from ..algebra.composition import composition
-from ..ask.comparing import aligned
-from ..ask.comparing import compare as compare_any
-from ..dialects.registry import with_shape
+from ..dialects.read import dialects_reading
+from ..dialects.resolve import resolve_together
 from ..dialects.tilers import parse_layout, parse_tiler
 from ..drawing.draw import draw
 from ..drawing.drawing import Drawing
@@ -19,10 +18,9 @@ from ..drawing.scene import Scene
 from ..drawing.words import title_line
 from ..errors import LimitExceeded, NotExpressible, ShapeError, shown
 from ..format.factors import checked_axes
-from ..format.format import Format
 from ..layout.comparison import Comparison
 from ..layout.layout import Layout
-from .state import State, blame_field, found_in, notations, shape_for
+from .state import State, blame_field, operand_in, shape_for
 
 CELLS = 1 << 14
 """The most cells of a pane on the page."""
@@ -107,20 +105,19 @@ def _picture(state: State) -> Picture:
 
 def _subjects(state: State, *names: str) -> list[PageSubject]:
     """What the fields hold, all for one shape and with their dimensions in one order."""
-    found = [found_in(state, name) for name in names]
+    operands = [operand_in(state, name) for name in names]
     with blame_field("axes"):
-        if state.axes or len(found) == 2:
-            found = list(aligned(found[0], found[-1], state.axes or None))[: len(found)]
-    shape, example = shape_for(state, *found)
+        operands = resolve_together(operands, axes=state.axes or None)
+    shape, example = shape_for(state, *operands)
     subjects = []
-    for name, x in zip(names, found):
+    for name, x in zip(names, operands):
         with blame_field("shape" if shape is None or state.shape else name):
             if shape is None:
                 raise ShapeError("this text says nothing about the shape.", hint="pass shape=(...)")
-            made = with_shape(x, shape)
+            layout = x.at(shape).placed
         with blame_field("axes"):
-            axes = checked_axes((x.axes if isinstance(x, Format) else None) or state.axes or None, made.rank)
-        subjects.append(PageSubject(name.upper(), getattr(state, name), x, made, axes or "", example))
+            axes = checked_axes(x.axes or state.axes or None, layout.rank)
+        subjects.append(PageSubject(name.upper(), getattr(state, name), x.subject, layout, axes or "", example))
     return subjects
 
 
@@ -157,7 +154,7 @@ def look_words(state: State, extents: tuple[int, ...]) -> dict[str, Any]:
 
 def _comparison(state: State) -> Picture:
     subjects = _subjects(state, "a", "b")
-    verdict = compare_any(subjects[0].layout, subjects[1].layout)
+    verdict = subjects[0].layout.compare(subjects[1].layout)
     if shown_by_colour(state):
         return Picture(_draw_subjects(state, subjects), subjects, verdict)
     names = subjects[0].names or subjects[1].names or None
@@ -240,7 +237,7 @@ def view(state: State) -> dict[str, Any]:
         "figures": figures(scene),
         "data": data(scene),
         "subjects": [_subject_json(subject) for subject in picture.subjects],
-        "notations": {name: notations(getattr(state, name)) for name in ("a", "b")},
+        "notations": {name: dialects_reading(getattr(state, name)) for name in ("a", "b")},
         "verdict": None if picture.verdict is None else _verdict_json(picture.verdict),
         "refusal": picture.refusal,
         "sliders": sliders,

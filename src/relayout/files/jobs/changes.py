@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from ...ask.comparing import compare
 from ...dialects.einops import is_pattern, pattern_format
-from ...dialects.registry import parse, with_shape
+from ...dialects.resolve import parse, with_shape
 from ...elements.interface import Interface, Plain, ScaleOffset, as_interface
 from ...engine.fill import fill_bytes
 from ...engine.plan import Plan, make_plan

@@ -1,0 +1,150 @@
+"""Two formats compared for every shape: the same function, or a smallest shape that tells them apart.
+
+The offset is a sum of one term a dimension. The term of dimension ``d`` is affine in the number of whole blocks along
+it, and its slope is a product of the numbers of blocks of other dimensions. So two formats that agree for all shapes
+with at most two sizes above 1, each up to twice the least common multiple of both blocks, agree for every shape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import permutations
+from math import lcm
+from typing import Any, NamedTuple
+
+from ..errors import LimitExceeded
+from ..format.format import Format
+from ..layout.comparison import Comparison
+from ..layout.comparison import compare as compare_layouts
+
+SHAPE_LIMIT = 1 << 12
+"""How many shapes are looked at: to prove that formats are alike, and to find a smaller one that tells them apart."""
+
+
+class FormatComparison(NamedTuple):
+    """The verdict on two formats; it is truthy when they are the same function for every shape.
+
+    Otherwise ``example`` compares their layouts for a shape of the fewest elements where they differ; it is None for
+    formats of different ranks. ``padding`` compares them for a shape where only the storage differs.
+    """
+
+    a: Format
+    b: Format
+    example: Comparison | None = None
+    padding: Comparison | None = None
+
+    def __bool__(self) -> bool:
+        return self.equivalent
+
+    @property
+    def equivalent(self) -> bool:
+        return self.example is None and self.a.rank == self.b.rank
+
+    @property
+    def same_storage(self) -> bool:
+        """Whether both need a buffer of the same size, for every shape."""
+        return self.equivalent and self.padding is None
+
+    @property
+    def shape(self) -> tuple[int, ...] | None:
+        """A smallest shape where they differ."""
+        return None if self.example is None else self.example.a.extents
+
+    @property
+    def coordinate(self) -> Any:
+        """The first coordinate of ``shape`` where they differ."""
+        return None if self.example is None else self.example.coordinate
+
+    @property
+    def offsets(self) -> tuple[int, int] | None:
+        """The two offsets there."""
+        return None if self.example is None else self.example.offsets
+
+    def _repr_svg_(self) -> str | None:
+        return None if self.example is None else self.example._repr_svg_()
+
+    def __str__(self) -> str:
+        if self.a.rank != self.b.rank:
+            return f"different domains: {self.a.rank} and {self.b.rank} dimensions"
+        if self.example is not None:
+            return f"for the shape {self.shape}: {self.example}"
+        if self.padding is not None:
+            return f"the same function for every shape; for the shape {self.padding.a.extents} {_storage(self.padding)}"
+        return "the same function for every shape"
+
+
+def _storage(verdict: Comparison) -> str:
+    return f"storage differs: {verdict.a.storage_size} and {verdict.b.storage_size}"
+
+
+def compare_formats(a: Format, b: Format) -> FormatComparison:
+    """Whether two formats, dimensions matched by position, give the same layout for every shape."""
+    if a.rank != b.rank or a.equivalent(b):
+        return FormatComparison(a, b)
+    differing = padded = None
+    for shape in _deciding_shapes(a, b):
+        verdict = compare_layouts(a.layout(shape), b.layout(shape))
+        if not verdict:
+            # Nothing behind the coordinate tells along the dimension that it moves in.
+            needed = tuple([c + 1 if c else n for c, n in zip(verdict.coordinate, shape)])
+            at_needed = compare_layouts(a.layout(needed), b.layout(needed))
+            verdict = at_needed if not at_needed else verdict
+            if differing is None or verdict.a.size < differing.a.size:
+                differing = verdict
+        elif padded is None and not verdict.same_storage:
+            padded = verdict
+        if differing is not None and sum(n > 1 for n in shape) > 1:
+            break
+    if differing is not None:
+        return FormatComparison(a, b, _smaller(a, b, differing.a.size) or differing)
+    if not (a._unaligned and b._unaligned):
+        raise LimitExceeded(
+            f"{a} and {b} agree on small shapes, and nothing proves that they do on all.",
+            hint="pass shape=(...)",
+            limit=SHAPE_LIMIT,
+        )
+    return FormatComparison(a, b, None, padded)
+
+
+def _deciding_shapes(a: Format, b: Format) -> Iterator[tuple[int, ...]]:
+    """Shapes that tell any two formats apart: first with one size above 1, then with two."""
+    most = [2 * lcm(m, n) for m, n in zip(a.block_shape, b.block_shape)]
+    ones = (1,) * a.rank
+    for d, n in enumerate(most):
+        yield (*ones[:d], n, *ones[d + 1 :])
+    seen = 0
+    for d, e in permutations(range(a.rank), 2):
+        for n in range(2, most[e] + 1):
+            seen += 1
+            if seen > SHAPE_LIMIT:
+                raise LimitExceeded(
+                    f"{a} and {b} agree on {SHAPE_LIMIT} shapes, and more would have to be looked at.",
+                    hint="pass shape=(...)",
+                    limit=SHAPE_LIMIT,
+                )
+            yield tuple([most[d] if k == d else n if k == e else 1 for k in range(a.rank)])
+
+
+def _smaller(a: Format, b: Format, elements: int) -> Comparison | None:
+    """The first difference for a shape of fewer elements, up to a limit of shapes."""
+    seen = 0
+    for size in range(2, elements):
+        for shape in _factorisations(size, a.rank):
+            seen += 1
+            if seen > SHAPE_LIMIT:
+                return None
+            verdict = compare_layouts(a.layout(shape), b.layout(shape))
+            if not verdict:
+                return verdict
+    return None
+
+
+def _factorisations(elements: int, rank: int) -> Iterator[tuple[int, ...]]:
+    """The shapes of that rank with so many elements, in lexicographic order."""
+    if rank < 2:
+        yield (elements,) * rank
+        return
+    for n in range(1, elements + 1):
+        if elements % n == 0:
+            for rest in _factorisations(elements // n, rank - 1):
+                yield (n, *rest)

@@ -1,0 +1,142 @@
+"""Texts: which layout one writes down, in the dialect that is named, or in the only one that fits."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from ..errors import LayoutError, ParseError, ShapeError
+from ..format import catalog
+from ..format.format import Format
+from ..layout.layout import Layout
+from .registry import BUILT_IN, Shapeless, dialect_named, dialect_names, loadable_names
+
+_PREFIX = re.compile(r"\s*([a-z][a-z0-9_]*)\s*:(?!:)")
+
+
+class Order(NamedTuple):
+    """The words ``row-major``, the last dimension the fastest, and ``column-major``, for shapes of any rank."""
+
+    name: str
+
+    def layout(self, shape: Any) -> Layout:
+        make = Layout.row_major if self.name == "row-major" else Layout.col_major
+        return make(tuple(shape))
+
+    def __str__(self) -> str:
+        return self.name
+
+
+ORDERS = {name: Order(name) for name in ("row-major", "column-major")}
+
+
+@lru_cache(maxsize=1024)
+def read(text: str, dialect: str | None, bits: int | None) -> Layout | Format | Shapeless:
+    """What a text writes down, as far as it goes; the name of a dialect or of a system may stand before it."""
+    prefix = _PREFIX.match(text)
+    if prefix and dialect in (None, prefix.group(1)):
+        entry = catalog.named(text.strip())
+        if entry is not None:
+            return entry.at(bits)
+        if _is_known(prefix.group(1)):
+            return _form(_prefixed(text, prefix.group(1), prefix.end()), bits)
+    if dialect is None:
+        return ORDERS.get(text.strip()) or _recognised(text, bits)
+    entry = catalog.named(f"{dialect}:{text.strip()}")
+    if entry is None and dialect in catalog.systems() and dialect not in dialect_names():
+        entry = catalog.entry(f"{dialect}:{text.strip()}")
+    return _form(dialect_named(dialect).parse(text) if entry is None else entry, bits)
+
+
+def _form(reading: Any, bits: int | None) -> Layout | Format | Shapeless:
+    """A reading, which may be the name of a format for elements of every width."""
+    form: Layout | Format | Shapeless = reading.at(bits) if isinstance(reading, catalog.Entry) else reading
+    return form
+
+
+def _prefixed(text: str, name: str, end: int) -> Any:
+    """The layout after a dialect's name, or a name of the catalog, with errors that point into the whole text."""
+    if name not in dialect_names():
+        return catalog.get(text.strip())
+    try:
+        return dialect_named(name).parse(" " * end + text[end:])
+    except ParseError as error:
+        words = {**error.operands, "text": text}
+        near = [n for n in catalog.near(text.strip()) if n.startswith(f"{name}:") and text[end:].strip().isidentifier()]
+        hint = f"did you mean {', '.join(near)}?" if near else error.hint
+        raise ParseError(error.message, hint=hint, **words) from None
+
+
+def _is_known(prefix: str) -> bool:
+    """Whether a dialect has that name, or a system of the catalog."""
+    return prefix in BUILT_IN or prefix in catalog.systems() or prefix in dialect_names()
+
+
+def _recognised(text: str, bits: int | None) -> Layout | Format | Shapeless:
+    """The only layout that a dialect reads in ``text``, or that the catalog knows by this name."""
+    readings: dict[str, Layout | Format | Shapeless] = {}
+    errors: list[LayoutError] = []
+    dialects = loadable_names()
+    for candidate in dialects:
+        try:
+            readings[candidate] = _form(dialect_named(candidate).parse(text), bits)
+        except LayoutError as error:
+            errors.append(error)
+    for entry in catalog.entries_called(text.strip()):
+        if entry.name.partition(":")[0] not in dialects:
+            try:
+                readings[entry.name] = entry.at(bits)
+            except ShapeError as error:
+                errors.append(error)
+    if len(set(readings.values())) > 1 and not _alike(list(readings.values())):
+        groups: dict[Any, list[str]] = {}
+        for name, reading in readings.items():
+            groups.setdefault(reading, []).append(name)
+        listed = "; ".join([f"as {' or '.join(group)} it is {reading}" for reading, group in groups.items()])
+        raise ParseError(
+            f"the text is ambiguous: {listed}.",
+            text=text,
+            hint=f"name the dialect, as in {next(iter(readings))}:{text.strip()}",
+            candidates=readings,
+        )
+    if readings:
+        return next(iter(readings.values()))
+    understood = [error for error in errors if not isinstance(error, ParseError)]
+    if understood:
+        raise understood[0]
+    nearest = max([error for error in errors if isinstance(error, ParseError)], key=lambda e: e.position)
+    near = catalog.near(text.strip()) if text.strip().isidentifier() else []
+    if near or nearest.position <= len(text) - len(text.lstrip()):
+        raise ParseError(
+            f"no dialect reads this text: none of {', '.join(dialects)} gets past its beginning.",
+            text=text,
+            position=nearest.position,
+            hint="name the dialect to see what it expects" + (f"; or did you mean {', '.join(near)}?" if near else ""),
+        )
+    raise ParseError(f"no dialect reads this text; {nearest.message}", hint=nearest.hint, **nearest.operands)
+
+
+def _alike(readings: list[Any]) -> bool:
+    """Whether all are the same format but for names of axes, which some of them have."""
+    if not all(isinstance(x, Format) for x in readings):
+        return False
+    named = {x.axes for x in readings if x.axes is not None}
+    return len(named) <= 1 and all(x.equivalent(readings[0]) for x in readings)
+
+
+def dialects_reading(text: str) -> list[str]:
+    """Where a text is understood: the names of dialects, or ``catalog``; nowhere, if it is no layout's."""
+    written = text.strip()
+    if catalog.named(written) is not None:
+        return ["catalog"]
+    fitting = []
+    for name in loadable_names():
+        try:
+            dialect_named(name).parse(written.removeprefix(f"{name}:"))
+        except LayoutError:
+            continue
+        fitting.append(name)
+    if fitting:
+        return fitting
+    return ["catalog"] if catalog.entries_called(written) or written in ORDERS else []

@@ -1,0 +1,184 @@
+"""The one place where an operand becomes a layout: a text, a format, a layout, a tensor, an einops pattern, a word.
+
+Every function, command, guard and page asks ``resolve``; so what one of them takes all of them take, with the same
+meaning and the same errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ..elements.interface import Plain, ScaleOffset
+from ..elements.types import Element
+from ..elements.types import element as element_of
+from ..errors import ShapeError, shown
+from ..format.factors import checked_axes
+from ..format.format import Format
+from ..integers.inttuple import as_int
+from ..layout.layout import Layout
+from .read import read
+from .registry import Shapeless
+
+
+class Resolved(NamedTuple):
+    """What an operand means: its layout, or while the shape is unknown what makes one of a shape.
+
+    ``format`` is None for what was a layout from the start. ``axes`` names the dimensions in their order, ``fill`` is
+    the stored value of padding and ``element`` the type, each None where nothing tells it.
+    """
+
+    layout: Layout | None
+    format: Format | Shapeless | None
+    axes: str | None = None
+    fill: Any = None
+    element: Element | None = None
+
+    @property
+    def subject(self) -> Layout | Format | Shapeless:
+        """The layout, or without one the format."""
+        return self.layout if self.layout is not None else self.format  # type: ignore[return-value]
+
+    @property
+    def description(self) -> Layout | Format:
+        """The layout, or the format of any shape; refused where there is neither without a shape."""
+        if isinstance(self.subject, Layout | Format):
+            return self.subject
+        raise ShapeError("this says nothing about the shape.", hint="pass shape=(...)", got=self.format)
+
+    @property
+    def placed(self) -> Layout:
+        """The layout; refused while the shape is unknown."""
+        if self.layout is None:
+            raise ShapeError(
+                f"{self.format} has no shape yet: its layout depends on it.",
+                hint="pass shape=(...)",
+                format=self.format,
+            )
+        return self.layout
+
+    def at(self, shape: Any, *, left_pad: Any = None, right_pad: Any = None) -> Resolved:
+        """The operand for a tensor of that shape, in the order of its axes; a layout must have the shape already."""
+        sizes = tuple([as_int(n, "shape") for n in (shape if hasattr(shape, "__iter__") else (shape,))])
+        if isinstance(self.format, Format):
+            return self._replace(layout=self.format.layout(sizes, left_pad=left_pad, right_pad=right_pad))
+        if left_pad is not None or right_pad is not None:
+            raise ShapeError(
+                f"{self.subject} has its shape and padding already.", hint="leave padding out", layout=self.subject
+            )
+        if self.format is not None:
+            return self._replace(layout=self.format.layout(sizes))
+        if self.placed.extents != sizes:
+            raise ShapeError(
+                f"{self.layout} has the extents {self.placed.extents}, not {shown(shape)}.",
+                hint="leave the shape out, or give a layout of that shape",
+                layout=self.layout,
+                shape=shape,
+            )
+        return self
+
+    def aligned(self, axes: str) -> Resolved:
+        """The operand with its dimensions in the order of ``axes``: matched by name, or named by position."""
+        fmt = self.format.aligned(axes) if isinstance(self.format, Format) else self.format
+        if self.layout is None:
+            return self._replace(format=fmt, axes=axes)
+        names = checked_axes(axes, self.layout.rank)
+        if self.axes in (None, axes):
+            return self._replace(format=fmt, axes=names)
+        if set(axes) != set(self.axes or ""):
+            raise ShapeError(
+                f"the axes {axes!r} are not the axes {self.axes!r} of the data.",
+                hint="give the same letters in your order",
+                axes=axes,
+            )
+        order = [(self.axes or "").index(name) for name in axes]
+        return self._replace(layout=self.layout.permute(*order), format=fmt, axes=names)
+
+    @property
+    def width_mismatch(self) -> str | None:
+        """Why the elements are not those that the format is made for; None if they are, or nothing tells."""
+        bits = self.format.element_bits if isinstance(self.format, Format) else None
+        if bits is None or self.element is None or bits == self.element.bits:
+            return None
+        return f"{self.format} is made for elements of {bits} bits, not for {self.element.name}."
+
+
+def resolve(
+    x: Any,
+    *,
+    dialect: str | None = None,
+    shape: Any = None,
+    axes: str | None = None,
+    element: Any = None,
+    fill: Any = None,
+) -> Resolved:
+    """What ``x`` means: a text in any dialect, a name of the catalog, an einops pattern, a format, a layout, a tensor.
+
+    ``axes`` are the dimensions of the data in their order: a format that names its own is aligned to them. ``element``,
+    a type or an interface, chooses the form of a name that depends on the width. ``fill`` comes before a format's own.
+    """
+    kind = _element(element)
+    names: str | None = None
+    if isinstance(x, str):
+        subject = read(x, dialect, None if kind is None else kind.bits)
+    elif dialect is not None:
+        raise ShapeError(f"a dialect reads texts, got {shown(x)}.", hint="leave the dialect out", got=x)
+    elif isinstance(x, Layout | Format):
+        subject = x
+    else:
+        subject, names = _layout_of(x), getattr(x, "axes", None)
+        kind = kind or _element(getattr(x, "interface", None))
+    if isinstance(subject, Layout):
+        resolved = Resolved(subject, None, names, fill, kind)
+    else:
+        own = subject.fill if isinstance(subject, Format) else None
+        given = subject.axes if isinstance(subject, Format) else None
+        resolved = Resolved(None, subject, given, own if fill is None else fill, kind)
+    if axes is not None:
+        resolved = resolved.aligned(axes)
+    return resolved if shape is None else resolved.at(shape)
+
+
+def resolve_together(operands: Sequence[Resolved], *, shape: Any = None, axes: str | None = None) -> list[Resolved]:
+    """Operands over the same coordinates: names of axes meet by name, in the order of ``axes``, else of the first.
+
+    What has no names, or meets none, is taken by position. Those without a shape get ``shape``, in that order, or the
+    one that another operand has.
+    """
+    order = axes or next((x.axes for x in operands if x.axes and x.format is None), None)
+    order = order or next((x.axes for x in operands if x.axes), None)
+    several = axes is not None or sum(x.axes is not None for x in operands) > 1
+    met = [x.aligned(order) if order and several and (axes or x.axes) else x for x in operands]
+    if shape is None:
+        shape = next((x.layout.extents for x in met if x.layout is not None), None)
+        return met if shape is None else [x if x.layout is not None else x.at(shape) for x in met]
+    return [x.at(shape) for x in met]
+
+
+def parse(text: str, dialect: str | None = None, shape: Any = None, *, dtype: Any = None) -> Layout | Format:
+    """The layout, or the format, that ``text`` writes down; with a shape always the layout.
+
+    The dialect is the one named, or a prefix of the text (``cute:(3,4):(4,1)``), or recognised when only one fits. A
+    name of the catalog is read as well (``tensorrt:kCHW32``); where it depends on the width of the elements, ``dtype``
+    tells it.
+    """
+    return resolve(text, dialect=dialect, shape=shape, element=dtype).description
+
+
+def _element(x: Any) -> Element | None:
+    return x.element if isinstance(x, Plain | ScaleOffset) else None if x is None else element_of(x)
+
+
+def _layout_of(x: Any) -> Layout | Format | Shapeless:
+    """The layout that a tensor or an inference has, or ``x`` itself if it makes one of a shape."""
+    found = getattr(x, "layout", None)
+    if isinstance(found, Layout):
+        return found
+    if callable(found) and not isinstance(x, type):
+        return x  # type: ignore[no-any-return]
+    hint = "rl.infer(array).layout is that of an array" if hasattr(x, "shape") else "rl.parse(text) makes one"
+    raise ShapeError(f"expected a layout, a format, a tensor or a text, got {shown(x)}.", hint=hint, got=x)
+
+
+def with_shape(x: Any, shape: Any) -> Layout:
+    return resolve(x, shape=shape).placed

@@ -117,6 +117,10 @@ EXAMPLES: dict[str, list[tuple[str, tuple[int, ...], Any]]] = {
             lambda i, j: (j * 2 + i // 4) * 4 + i % 4,
         ),
     ],
+    "einops": [
+        ("h (w q) -> w h q, q=2", (3, 4), lambda i, j: j // 2 * 6 + 2 * i + j % 2),
+        ("a (b p q) -> b a q p, p=2, q=3", (2, 7), lambda i, j: j // 6 * 12 + i * 6 + j % 3 * 2 + j % 6 // 3),
+    ],
     "format": [("1 0 / 0,2", (3, 4), lambda i, j: j * 4 + i // 2 * 2 + i % 2)],
 }
 

@@ -141,22 +141,31 @@ def test_an_ambiguous_text_lists_the_candidates(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(cute, "parse", lambda text: Layout(1, 0))
     with pytest.raises(rl.ParseError, match="ambiguous: as mojo it is") as caught:
-        rl.parse("4:2")
+        rl.parse("4:2000003")
     assert set(caught.value.candidates) == {"mojo", "cute"}
 
 
 def test_other_packages_add_dialects(monkeypatch: pytest.MonkeyPatch) -> None:
     import importlib.metadata as metadata
 
-    from relayout.dialects import mojo
+    from relayout.dialects import mojo, registry
 
     class Point:
+        name = "other"
+
         def load(self) -> object:
             return mojo
 
-    monkeypatch.setattr(metadata, "entry_points", lambda group, name: [Point()] if name == "other" else [])
-    assert rl.parse("(4:1)", "other") == Layout(4, 1)
-    assert rl.render(Layout(4, 1), "other") == "(4:1)"
+    monkeypatch.setattr(metadata, "entry_points", lambda group: [Point()])
+    registry._entry_points.cache_clear()
+    try:
+        assert rl.parse("(4:1)", "other") == Layout(4, 1)
+        assert rl.parse("other: (4:1)") == Layout(4, 1)
+        assert rl.render(Layout(4, 1), "other") == "(4:1)"
+        assert rl.rosetta(Layout(4, 1))["other"] == "(4:1)"
+    finally:
+        registry._entry_points.cache_clear()
+        registry._load.cache_clear()
 
 
 def test_the_picture_of_cute() -> None:

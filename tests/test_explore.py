@@ -21,10 +21,11 @@ from hypothesis import strategies as st
 import relayout as rl
 from relayout import catalog
 from relayout.drawing.drawing import Drawing
+from relayout.dialects.read import dialects_reading
 from relayout.web.handle import handle
 from relayout.web.presets import PRESETS
 from relayout.web.server import BODY_LIMIT, LINES, Explorer
-from relayout.web.state import TEXT_LIMIT, State, example_shape, notations
+from relayout.web.state import TEXT_LIMIT, State, example_shape
 from relayout.web.view import BINARY, CELLS, UNARY
 
 
@@ -59,7 +60,7 @@ def test_a_view_has_the_picture_and_the_notations_found() -> None:
     ],
 )
 def test_the_notation_of_a_text_is_found(text: str, found: str) -> None:
-    assert found in notations(text)
+    assert found in dialects_reading(text)
 
 
 def test_a_format_without_a_shape_is_drawn_for_an_example() -> None:

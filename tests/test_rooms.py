@@ -56,9 +56,9 @@ class Up(NamedTuple):
 
 SUGAR = {
     # A layout and a format read and write every notation.
-    Up("layout.layout", "Layout.parse", "dialects.registry"),
-    Up("layout.layout", "Layout.to", "dialects.registry"),
-    Up("format.format", "Format.to", "dialects.registry"),
+    Up("layout.layout", "Layout.parse", "dialects.resolve"),
+    Up("layout.layout", "Layout.to", "dialects.render"),
+    Up("format.format", "Format.to", "dialects.render"),
     # A value draws itself in a notebook.
     Up("layout.layout", "Layout._repr_svg_", "drawing.notebook"),
     Up("layout.comparison", "Comparison._repr_svg_", "drawing.notebook"),
@@ -222,11 +222,11 @@ def test_no_module_is_shadowed_by_a_public_name() -> None:
 
 def test_the_walls_are_seen() -> None:
     """The reader itself: what is above, and which circles there are, in three small cases."""
-    assert up(Import("layout.layout", 1, "", "dialects.registry", "load"))
+    assert up(Import("layout.layout", 1, "", "dialects.resolve", "load"))
     assert not up(Import("cli.main", 1, "", "errors", "load"))
     assert knots([("a", "b"), ("b", "c"), ("c", "a"), ("c", "d"), ("e", "e")]) == [{"a", "b", "c"}]
     seen = {(one.function, one.target, one.when) for one in imports_of("layout.layout")}
-    assert ("Layout.parse", "dialects.registry", "call") in seen
+    assert ("Layout.parse", "dialects.resolve", "call") in seen
     assert ("", "errors", "load") in seen
 
 

@@ -13,6 +13,7 @@ from ..ask.facts import facts_as_text, format_facts, layout_facts, unless_refuse
 from ..dialects.tilers import parse_integers
 from ..elements.types import element
 from ..format import catalog as formats
+from ..format.entries import Entry
 from ..format.format import Format, format_of
 from ..layout.layout import Layout
 from .answers import Answer, Block, Command, FieldList, TextTable
@@ -151,7 +152,7 @@ def catalog(words: tuple[str, ...]) -> Answer:
     return Answer([_as_result(entry) for entry in found], [TextTable(("name", "axes", "format"), rows)])
 
 
-def _matches(entry: formats.Entry, word: str) -> bool:
+def _matches(entry: Entry, word: str) -> bool:
     if "*" in word or "?" in word:
         return fnmatchcase(entry.name.lower(), word)
     return any(word in text.lower() for text in (entry.name, entry.provenance, entry.note))
@@ -162,7 +163,7 @@ def _form(form: Format | Layout) -> str:
     return form.to("cute") if isinstance(form, Layout) else str(form.renamed(None))
 
 
-def _row(entry: formats.Entry) -> tuple[str, str, str]:
+def _row(entry: Entry) -> tuple[str, str, str]:
     """One line of the list: the factors alone, or the widths that there are forms for."""
     forms = list(entry.forms.values())
     if len(forms) > 1:
@@ -171,7 +172,7 @@ def _row(entry: formats.Entry) -> tuple[str, str, str]:
     return entry.name, entry.axes, _form(form if isinstance(form, Layout) else Format(form.rank, form.pairs))
 
 
-def _entry_pairs(entry: formats.Entry) -> Iterator[tuple[str, str]]:
+def _entry_pairs(entry: Entry) -> Iterator[tuple[str, str]]:
     yield "name", entry.name
     yield "axes", entry.axes
     for bits, form in entry.forms.items():
@@ -181,6 +182,6 @@ def _entry_pairs(entry: formats.Entry) -> Iterator[tuple[str, str]]:
         yield "note", entry.note
 
 
-def _as_result(entry: formats.Entry) -> dict[str, Any]:
+def _as_result(entry: Entry) -> dict[str, Any]:
     forms = {"any" if bits is None else bits: form for bits, form in entry.forms.items()}
     return {"name": entry.name, "axes": entry.axes, "forms": forms, "source": entry.provenance, "note": entry.note}

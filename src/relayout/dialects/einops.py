@@ -1,4 +1,4 @@
-"""einops patterns with sizes as a description of a destination: ``n (h p) (w q) c -> n h w p q c, p=8, q=8``.
+"""einops patterns with sizes as a description of a destination: ``n (h p) (w q) c -> n h w c p q, p=8, q=8``.
 
 On the left every dimension of the data, split in parentheses, the slowest first; on the right the stored order. Names
 with a size are blocks, the others are the rest of their dimension, which is padded to whole blocks. It has no shape:

@@ -10,6 +10,7 @@ import re
 from typing import Any
 
 from ..format import catalog
+from ..format.entries import Entry
 from ..format.factors import MAX_FACTORS
 from ..format.format import Format
 from ..layout.layout import Layout
@@ -20,7 +21,7 @@ from .scan import Scanner
 _DECLARED = re.compile(r"\s*(?:typedef\s+|using\s+\w+\s*=\s*)?(?:typename\s+)?(?:\w+::)*")
 
 
-def parse(text: str) -> Format | catalog.Entry:
+def parse(text: str) -> Format | Entry:
     scan = Scanner(text, "htp", "ChunkedMemoryLayout<2, 0,0, 1,0, 0,8, 1,32>")
     declared = _DECLARED.match(scan.text)
     scan.position = declared.end() if declared else 0

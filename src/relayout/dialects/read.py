@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from ..errors import LayoutError, ParseError, ShapeError
 from ..format import catalog
+from ..format.entries import Entry
 from ..format.format import Format
 from ..layout.layout import Layout
 from .registry import BUILT_IN, Shapeless, dialect_named, dialect_names, loadable_names
@@ -51,7 +52,7 @@ def read(text: str, dialect: str | None, bits: int | None) -> Layout | Format | 
 
 def _form(reading: Any, bits: int | None) -> Layout | Format | Shapeless:
     """A reading, which may be the name of a format for elements of every width."""
-    form: Layout | Format | Shapeless = reading.at(bits) if isinstance(reading, catalog.Entry) else reading
+    form: Layout | Format | Shapeless = reading.at(bits) if isinstance(reading, Entry) else reading
     return form
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 from ..errors import ShapeError
 
 if TYPE_CHECKING:
-    from ..format.catalog import Entry
+    from ..format.entries import Entry
     from ..format.format import Format
     from ..layout.layout import Layout
 

@@ -6,20 +6,17 @@ is a ``Layout``. What depends on the width of the elements is chosen with ``elem
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from functools import cache
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from ..algebra.recast import upcast
 from ..errors import LimitExceeded, ShapeError, shown
 from ..integers.inttuple import as_int
 from ..integers.nested import product
 from ..layout.layout import Layout, as_layout
+from .entries import Entry, known_entries
 from .format import Format
-from .named_formats import TABLE
 
 # What a vendor writes before or after the names of the table.
 _AFFIXES = {
@@ -35,45 +32,17 @@ _AFFIXES = {
 }
 
 
-class Entry(NamedTuple):
-    """A named format: its forms by the width of the elements in bits, or under None the only one."""
-
-    name: str
-    axes: str
-    forms: Mapping[int | None, Format | Layout]
-    provenance: str
-    note: str = ""
-
-    @property
-    def format(self) -> Format | Layout:
-        """The only form; refused where it depends on the width of the elements."""
-        return self.at(None)
-
-    def at(self, element_bits: int | None) -> Format | Layout:
-        """The form for elements of that width, which only a name with several forms needs."""
-        if None in self.forms:
-            return self.forms[None]
-        if element_bits not in self.forms:
-            raise ShapeError(
-                f"{self.name} depends on the width of the elements, got {element_bits or 'no'} bits.",
-                hint=f"say it by element_bits= or dtype=; there are forms for {', '.join(map(str, self.forms))} bits",
-                name=self.name,
-                element_bits=element_bits,
-            )
-        return self.forms[element_bits]
-
-
 class _Entries(Mapping[str, Entry]):
     """The table by full names, read when it is first asked for."""
 
     def __getitem__(self, name: str) -> Entry:
-        return _read()[0][name]
+        return known_entries()[0][name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(_read()[0])
+        return iter(known_entries()[0])
 
     def __len__(self) -> int:
-        return len(_read()[0])
+        return len(known_entries()[0])
 
 
 ENTRIES: Mapping[str, Entry] = _Entries()
@@ -82,7 +51,7 @@ ENTRIES: Mapping[str, Entry] = _Entries()
 
 def names(pattern: str = "*") -> list[str]:
     """Every name that fits the pattern, as in ``names("htp:*")``, the other names that some formats have included."""
-    entries, others = _read()
+    entries, others = known_entries()
     return [name for name in (*entries, *others) if fnmatchcase(name, pattern)]
 
 
@@ -110,7 +79,7 @@ def entry(name: str) -> Entry:
 
 def named(name: str) -> Entry | None:
     """The same, or None."""
-    entries, others = _read()
+    entries, others = known_entries()
     system, _, short = name.partition(":")
     for affix in _AFFIXES.get(system, ()):
         short = short.removeprefix(affix).removesuffix(affix)
@@ -224,57 +193,7 @@ def near(name: str) -> list[str]:
     return list(dict.fromkeys(close))
 
 
-# ---- reading the table -----------------------------------------------------------------------------------
-
-
-@cache
-def _read() -> tuple[dict[str, Entry], dict[str, Entry]]:
-    """The entries by name, and the other names that stand for one or, by the width of the elements, for several."""
-    entries: dict[str, Entry] = {}
-    others: dict[str, Entry] = {}
-    forms: dict[int | None, Format | Layout]
-    system = provenance = name = ""
-    for line in filter(None, TABLE.splitlines()):
-        words = line.split()
-        if not line.startswith(" "):
-            system, _, provenance = line.partition(" ")
-        elif words[0] == ">":
-            entries[name] = entries[name]._replace(note=" ".join(words[1:]))
-        elif words[1] == "=":
-            forms = {}
-            for target in words[2:]:
-                width, _, short = target.rpartition(":")
-                named = entries[f"{system}:{short}"]
-                forms.update({int(width): named.format} if width else named.forms)
-            name = words[0] if ":" in words[0] else f"{system}:{words[0]}"
-            others[name] = named._replace(
-                name=name, forms=MappingProxyType(forms), note=f"Another name of {', '.join(words[2:])}."
-            )
-        else:
-            name, axes, widths = f"{system}:{words[0]}", words[1], words[2]
-            forms = dict(_forms(axes, widths, " ".join(words[3:])))
-            entries[name] = Entry(name, axes, MappingProxyType(forms), provenance)
-    return entries, others
-
-
-def _forms(axes: str, widths: str, text: str) -> Iterator[tuple[int | None, Format | Layout]]:
-    """The forms of one line of the table by width; under None if there is one form only."""
-    bits = [] if widths == "-" else [int(width) for width in widths.split("|")]
-    if ":" in text:
-        tile = Layout.parse(text, "cute")
-        yield from [(width, upcast(tile, width)) for width in bits] if len(bits) > 1 else [(None, tile)]
-    elif len(bits) > 1:
-        yield from [(width, _format(text, axes, width)) for width in bits]
-    else:
-        yield None, _format(text, axes, *bits)
-
-
-def _format(text: str, axes: str, width: int | None = None) -> Format:
-    """The format of a line, bytes counted in elements of that width."""
-    if width is None:
-        return Format.parse(f"{text} axes {axes}")
-    counted = re.sub(r"(\d+)B", lambda count: str(int(count[1]) * 8 // width), text)
-    return Format.parse(f"{counted} axes {axes} element_bits {width}")
+# ---- what is looked at for a name -------------------------------------------------------------------------
 
 
 class _Form(NamedTuple):
@@ -289,7 +208,7 @@ class _Form(NamedTuple):
 @cache
 def _formats() -> list[tuple[str, Format, int]]:
     """Every format with its name and the size of its blocks."""
-    forms = [(e.name, what) for e in _read()[0].values() for what in e.forms.values()]
+    forms = [(e.name, what) for e in known_entries()[0].values() for what in e.forms.values()]
     return [(name, what, product(what.block_shape)) for name, what in forms if isinstance(what, Format)]
 
 
@@ -297,7 +216,7 @@ def _formats() -> list[tuple[str, Format, int]]:
 def _distinct() -> list[_Form]:
     """Every form once, in the order of the table."""
     forms: dict[Any, _Form] = {}
-    for named in _read()[0].values():
+    for named in known_entries()[0].values():
         for what in named.forms.values():
             key = what if isinstance(what, Layout) else what._canonical()
             if key not in forms:

@@ -8,6 +8,7 @@ from typing import Any
 from ..elements.types import ELEMENTS
 from ..errors import LayoutError, LimitExceeded, ParseError, ShapeError, shown
 from ..format import catalog
+from ..format.entries import Entry
 from ..format.format import Format
 from .facts import facts
 from .presets import PRESETS
@@ -70,7 +71,7 @@ def _start(request: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _entry(entry: catalog.Entry) -> dict[str, str]:
+def _entry(entry: Entry) -> dict[str, str]:
     width = 16 if 16 in entry.forms else next(iter(entry.forms))
     form = entry.forms[width]
     what = str(form.renamed(None)) if isinstance(form, Format) else form.to("cute")

@@ -1,0 +1,153 @@
+"""The entries of the catalog: those of our table, read when first asked for, and those of other packages.
+
+Another package adds named formats by an entry point in the group ``relayout.formats`` that names an ``Entry``, or
+several. They are recognised, found and listed as ours are.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from collections.abc import Iterator, Mapping
+from functools import cache
+from types import MappingProxyType
+from typing import NamedTuple
+
+from ..algebra.recast import upcast
+from ..errors import ShapeError, shown
+from ..layout.layout import Layout
+from ..layout.swizzle import Swizzle
+from .format import Format
+from .named_formats import TABLE
+
+ENTRY_POINTS = "relayout.formats"
+"""The group of entry points that other packages name their formats in."""
+
+_NAME = re.compile(r"[a-z][a-z0-9_]*:\S+")
+_TILE = re.compile(r"(?:Sw<(\d+),(\d+),(\d+)> o 0 o )?([\d(),]+):([\d(),]+)")
+
+
+class Entry(NamedTuple):
+    """A named format: its forms by the width of the elements in bits, or under None the only one."""
+
+    name: str
+    axes: str
+    forms: Mapping[int | None, Format | Layout]
+    provenance: str
+    note: str = ""
+
+    @property
+    def format(self) -> Format | Layout:
+        """The only form; refused where it depends on the width of the elements."""
+        return self.at(None)
+
+    def at(self, element_bits: int | None) -> Format | Layout:
+        """The form for elements of that width, which only a name with several forms needs."""
+        if None in self.forms:
+            return self.forms[None]
+        if element_bits not in self.forms:
+            raise ShapeError(
+                f"{self.name} depends on the width of the elements, got {element_bits or 'no'} bits.",
+                hint=f"say it by element_bits= or dtype=; there are forms for {', '.join(map(str, self.forms))} bits",
+                name=self.name,
+                element_bits=element_bits,
+            )
+        return self.forms[element_bits]
+
+
+@cache
+def known_entries() -> tuple[dict[str, Entry], dict[str, Entry]]:
+    """The entries by name, and the other names that stand for one or, by the width of the elements, for several."""
+    entries, others = _table()
+    for entry in _from_packages():
+        if entry.name in entries or entry.name in others:
+            warnings.warn(f"there are two formats named {entry.name}; the second is left out.", stacklevel=2)
+        else:
+            entries[entry.name] = entry
+    return entries, others
+
+
+def _from_packages() -> Iterator[Entry]:
+    """The entries of other packages; one that cannot be used is left out with a warning."""
+    from importlib.metadata import entry_points
+
+    for point in sorted(entry_points(group=ENTRY_POINTS), key=lambda point: point.name):
+        try:
+            given = point.load()
+            several = [given] if isinstance(given, Entry) else list(given)
+            for entry in several:
+                check_entry(entry)
+        except (ImportError, AttributeError, TypeError, ShapeError) as error:
+            warnings.warn(f"the formats {point.name!r} of another package cannot be used: {error}", stacklevel=2)
+        else:
+            yield from several
+
+
+def check_entry(entry: Entry) -> None:
+    """Refuse an entry whose name, axes and forms do not fit together."""
+    if not isinstance(entry, Entry) or not _NAME.fullmatch(entry.name):
+        raise ShapeError(
+            f"{shown(entry)} is no entry.", hint='as in Entry("acme:Brick", "nhwc", {None: format}, "source")'
+        )
+    if not entry.forms or not all(isinstance(form, Format | Layout) for form in entry.forms.values()):
+        raise ShapeError(f"{entry.name} has no form, or one that is no format.", hint="give forms={None: format}")
+    for form in entry.forms.values():
+        if form.rank != len(entry.axes) or (isinstance(form, Format) and form.axes != entry.axes):
+            raise ShapeError(
+                f"the axes {entry.axes!r} of {entry.name} are not those of {form}.", hint="give the format these axes"
+            )
+
+
+# ---- the table -------------------------------------------------------------------------------------------
+
+
+def _table() -> tuple[dict[str, Entry], dict[str, Entry]]:
+    entries: dict[str, Entry] = {}
+    others: dict[str, Entry] = {}
+    forms: dict[int | None, Format | Layout]
+    system = provenance = name = ""
+    for line in filter(None, TABLE.splitlines()):
+        words = line.split()
+        if not line.startswith(" "):
+            system, _, provenance = line.partition(" ")
+        elif words[0] == ">":
+            entries[name] = entries[name]._replace(note=" ".join(words[1:]))
+        elif words[1] == "=":
+            forms = {}
+            for target in words[2:]:
+                width, _, short = target.rpartition(":")
+                meant = entries[f"{system}:{short}"]
+                forms.update({int(width): meant.format} if width else meant.forms)
+            name = words[0] if ":" in words[0] else f"{system}:{words[0]}"
+            others[name] = meant._replace(
+                name=name, forms=MappingProxyType(forms), note=f"Another name of {', '.join(words[2:])}."
+            )
+        else:
+            name, axes, widths = f"{system}:{words[0]}", words[1], words[2]
+            forms = dict(_forms(axes, widths, " ".join(words[3:])))
+            entries[name] = Entry(name, axes, MappingProxyType(forms), provenance)
+    return entries, others
+
+
+def _forms(axes: str, widths: str, text: str) -> Iterator[tuple[int | None, Format | Layout]]:
+    """The forms of one line of the table by width; under None if there is one form only."""
+    bits = [] if widths == "-" else [int(width) for width in widths.split("|")]
+    tile = _TILE.fullmatch(text)
+    if tile is not None:
+        *swizzle, shape, stride = tile.groups()
+        twist = Swizzle(*map(int, swizzle)) if swizzle[0] else None
+        layout = Layout(ast.literal_eval(shape), ast.literal_eval(stride), swizzle=twist)
+        yield from [(width, upcast(layout, width)) for width in bits] if len(bits) > 1 else [(None, layout)]
+    elif len(bits) > 1:
+        yield from [(width, _format(text, axes, width)) for width in bits]
+    else:
+        yield None, _format(text, axes, *bits)
+
+
+def _format(text: str, axes: str, width: int | None = None) -> Format:
+    """The format of a line, bytes counted in elements of that width."""
+    if width is None:
+        return Format.parse(f"{text} axes {axes}")
+    counted = re.sub(r"(\d+)B", lambda count: str(int(count[1]) * 8 // width), text)
+    return Format.parse(f"{counted} axes {axes} element_bits {width}")

@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 
 import relayout as rl
 from relayout import catalog
-from relayout.drawing.drawing import Drawing
 from relayout.dialects.read import dialects_reading
+from relayout.drawing.drawing import Drawing
 from relayout.web.handle import handle
 from relayout.web.presets import PRESETS
 from relayout.web.server import BODY_LIMIT, LINES, Explorer

@@ -45,4 +45,4 @@ def compare(
         return compare_layouts(one.layout, other.layout, flat, limit)
     if isinstance(one.format, Format) and isinstance(other.format, Format):
         return compare_formats(one.format, other.format)
-    raise ShapeError("neither operand says anything about the shape.", hint="pass shape=(...)", a=a, b=b)
+    raise ShapeError("the operands say nothing about the shape.", hint="pass shape=(...)", a=a, b=b)

@@ -41,7 +41,8 @@ from .algebra.tiling import (
 from .ask.comparing import compare
 from .ask.explain import explain
 from .ask.guards import check, expects
-from .ask.infer import Inference, infer
+from .ask.infer import infer
+from .ask.inference.result import Inference
 from .ask.probes import probes
 from .ask.rosetta import rosetta
 from .dialects.render import render

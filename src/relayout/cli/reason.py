@@ -11,9 +11,9 @@ import click
 from ..ask.comparing import compare as compare_texts
 from ..ask.every_shape import FormatComparison
 from ..ask.explain import explain as explained
-from ..ask.infer import Inference
 from ..ask.infer import infer as from_data
-from ..ask.inference.boxes import catalog_names
+from ..ask.inference.boxes import inference_of
+from ..ask.inference.result import Inference
 from ..ask.rosetta import refusal_reason
 from ..dialects.registry import dialect_names
 from ..dialects.render import render
@@ -151,9 +151,7 @@ def infer(
     elif offsets:
         found = from_data(offsets=tensor(files[0], shape, dtype).stored())
     else:
-        layout = tensor(files[0], shape, dtype).layout
-        names, fmt = catalog_names(layout, True)
-        found = Inference(layout, fmt, names, layout.size, layout.size)
+        found = inference_of(tensor(files[0], shape, dtype).layout, exact=True)
     return Answer(_inference(found), [FieldList(_pairs(str(found)))])
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 from itertools import product as cartesian
+from typing import Any
 
 from ...errors import LayoutError
 from ...format import catalog
@@ -14,6 +15,7 @@ from ...layout.layout import Layout
 from ...layout.modes import Mode, coalesced
 from .fit import Fit, layout_of_modes
 from .lines import readings
+from .result import Inference
 
 READINGS = 1 << 12
 """How many ways to read the blocks of a window are tried, per dimension and in all."""
@@ -34,6 +36,15 @@ def box_for_length(fit: Fit, length: int) -> Layout:
     if least.storage_size == length:
         return least
     return next((box for box in _hole_free_boxes(fit, length) if box.equivalent(least)), least)
+
+
+def inference_of(layout: Layout, exact: bool = False, seen: int | None = None, **words: Any) -> Inference:
+    """What is known of data that have this layout: its names, and what ``words`` say of the dump.
+
+    ``exact`` demands that a name has the same storage; ``seen`` counts the elements whose place the data give.
+    """
+    names, fmt = catalog_names(layout, exact)
+    return Inference(layout, fmt, names, layout.size, layout.size if seen is None else seen, **words)
 
 
 def catalog_names(layout: Layout, exact: bool) -> tuple[tuple[str, ...], Format | None]:

@@ -52,6 +52,11 @@ def layout_of_modes(modes: tuple[Mode, ...], offset: int, swizzle: Swizzle | Non
     )
 
 
+def empty_layout(shape: tuple[int, ...]) -> Layout:
+    """The layout of a tensor without elements."""
+    return Layout(shape[0], 0) if len(shape) == 1 else Layout(shape, (0,) * len(shape))
+
+
 def fit(table: NDArray[np.int64], known: NDArray[np.bool_]) -> Fit | OpenLines:
     """The layout that has every known entry, or what is missing; refused when there is no such layout."""
     found = solve(table, known)

@@ -50,6 +50,11 @@ class OpenLines(NamedTuple):
     settled: tuple[NDArray[np.bool_], ...]
     missing: tuple[tuple[int, ...], ...]
 
+    def question(self) -> str:
+        """What the data do not say, in words."""
+        first = ", ".join(map(str, self.missing[:4])) + ", ..." * (len(self.missing) > 4)
+        return f"the data do not say where {first} {'lies' if len(self.missing) == 1 else 'lie'}"
+
     def continuation(self) -> LineSum | None:
         """Every line continued from its longest settled run, if the other settled places agree."""
         if self.base in self.missing:

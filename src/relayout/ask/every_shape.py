@@ -81,7 +81,7 @@ def compare_formats(a: Format, b: Format) -> FormatComparison:
     """Whether two formats, dimensions matched by position, give the same layout for every shape."""
     if a.rank != b.rank or a.equivalent(b):
         return FormatComparison(a, b)
-    differing = padded = None
+    differing = None
     for shape in _deciding_shapes(a, b):
         verdict = compare_layouts(a.layout(shape), b.layout(shape))
         if not verdict:
@@ -91,8 +91,6 @@ def compare_formats(a: Format, b: Format) -> FormatComparison:
             verdict = at_needed if not at_needed else verdict
             if differing is None or verdict.a.size < differing.a.size:
                 differing = verdict
-        elif padded is None and not verdict.same_storage:
-            padded = verdict
         if differing is not None and sum(n > 1 for n in shape) > 1:
             break
     if differing is not None:
@@ -103,7 +101,17 @@ def compare_formats(a: Format, b: Format) -> FormatComparison:
             hint="pass shape=(...)",
             limit=SHAPE_LIMIT,
         )
-    return FormatComparison(a, b, None, padded)
+    return FormatComparison(a, b, None, _other_storage(a, b))
+
+
+def _other_storage(a: Format, b: Format) -> Comparison | None:
+    """The comparison at a smallest shape where formats of one function need different storage."""
+    for size in range(1, 2 * max(a.block_shape + b.block_shape) + 1):
+        for shape in _factorisations(size, a.rank):
+            verdict = compare_layouts(a.layout(shape), b.layout(shape))
+            if not verdict.same_storage:
+                return verdict
+    return None
 
 
 def _deciding_shapes(a: Format, b: Format) -> Iterator[tuple[int, ...]]:

@@ -142,7 +142,7 @@ def _expected(x: Any, kind: Element | None) -> Resolved:
 
 def _check_name(wanted: Any) -> None:
     """Refuse what can be no layout of anything; a name may still need the width of the elements."""
-    if not isinstance(wanted, str) or catalog.named(wanted.strip()) is None:
+    if not isinstance(wanted, str) or not catalog.is_name(wanted.strip()):
         _expected(wanted, None)
 
 

@@ -140,4 +140,4 @@ def dialects_reading(text: str) -> list[str]:
         fitting.append(name)
     if fitting:
         return fitting
-    return ["catalog"] if catalog.entries_called(written) or written in ORDERS else []
+    return ["catalog"] if catalog.is_name(written) or written in ORDERS else []

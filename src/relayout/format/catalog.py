@@ -100,6 +100,11 @@ def entries_called(short: str) -> list[Entry]:
     return [entry for entry in several if entry is not None]
 
 
+def is_name(text: str) -> bool:
+    """Whether a text is a name, with or without the system before it."""
+    return named(text) is not None or bool(entries_called(text))
+
+
 def systems() -> set[str]:
     """What stands before the colon of the names."""
     return {name.partition(":")[0] for name in names()}

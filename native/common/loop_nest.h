@@ -42,7 +42,7 @@ struct Box {
 
 using Dim = std::vector<Box>;
 
-// Neighbours that step as one become one loop; the slowest comes first. A loop has a count, a step, and a table or null.
+// Neighbours that step as one become one loop; the slowest comes first. A loop has a count, a step, maybe a table.
 template <typename AnyLoop>
 std::vector<AnyLoop> merge_neighbours(const std::vector<AnyLoop> &loops) {
     std::vector<AnyLoop> merged;
@@ -59,8 +59,8 @@ std::vector<AnyLoop> merge_neighbours(const std::vector<AnyLoop> &loops) {
 // The largest strides of a side first; loops of equal strides keep their order.
 void sort_loops(std::vector<Loop> &loops, int side);
 
-// The same elements by as few loops as can be, the slowest of the target first, and of the source where those are alike.
-// A loop of one step becomes part of the offset. Tables are put in order by their `step`, and stay.
+// As few loops as can be, the slowest of the target first, and of the source where those are alike. A loop of one step
+// becomes part of the offset. Tables are put in order by their `step`, and stay.
 Box merge_loops(Box box);
 
 // Boxes as one: offsets are added, and all loops run; it is valid if both are.

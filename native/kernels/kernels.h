@@ -25,7 +25,7 @@ using PaddedRunsKernel = void (*)(const Byte *source, Byte *target, const Repeat
 using TransposeKernel = void (*)(const Byte *source, const Int *rows, Int height, Byte *target, const Int *columns,
                                  Int width, const Repeat &repeat, bool nontemporal, bool scattered, Int ahead);
 
-// Element j of row k, at source + rows[k] + j * W, goes to target + (j * ways + k) * W, at any address, for 2 to 8 ways.
+// Element j of row k of 2 to 8, at source + rows[k] + j * W, goes to target + (j * ways + k) * W, at any address.
 using InterleaveKernel = void (*)(const Byte *source, Byte *target, const Int *rows, int ways, Int count,
                                   const Repeat &repeat, bool nontemporal, Int ahead);
 

@@ -4,8 +4,8 @@
 
 namespace {
 
-// The base of plans, NativeCallable. A call runs the program, if there is one for its arguments, and else `_run` of the plan. It is no
-// class of nanobind, since for small copies most of the time is the call.
+// The base of plans, NativeCallable. A call runs the program, if there is one for its arguments, and else `_run` of the
+// plan. It is no class of nanobind, since for small copies most of the time is the call.
 struct CallableObject {
     PyObject_HEAD
     PyObject *program;

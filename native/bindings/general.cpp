@@ -58,8 +58,8 @@ Side side(nb::handle swizzle, nb::handle block) {
     return made;
 }
 
-void create(GeneralProgram *self, int bits, nb::handle source, nb::handle target, nb::handle dims, nb::handle source_swizzle,
-            nb::handle target_swizzle, nb::handle source_block, nb::handle target_block) {
+void create(GeneralProgram *self, int bits, nb::handle source, nb::handle target, nb::handle dims,
+            nb::handle source_swizzle, nb::handle target_swizzle, nb::handle source_block, nb::handle target_block) {
     std::vector<Dim> made;
     std::vector<std::vector<Pair>> tables;
     for (nb::handle dim : parts(dims, 0, "dims is a tuple of dimensions")) {
@@ -79,7 +79,7 @@ void create(GeneralProgram *self, int bits, nb::handle source, nb::handle target
         }
     }
     new (self) GeneralProgram(bits, {integer(source), integer(target)}, std::move(made), std::move(tables),
-                       {side(source_swizzle, source_block), side(target_swizzle, target_block)});
+                              {side(source_swizzle, source_block), side(target_swizzle, target_block)});
 }
 
 using Buffers = std::deque<BufferView>;
@@ -112,7 +112,8 @@ bool inside(const GeneralProgram &general, int s, Int room) {
 }
 
 // Where the elements of a side are; every offset is proven to be inside, and what is used is added to `extents`.
-Memory locate(const GeneralProgram &general, int s, const Buffers &buffers, nb::handle table, std::vector<Extent> &extents) {
+Memory locate(const GeneralProgram &general, int s, const Buffers &buffers, nb::handle table,
+              std::vector<Extent> &extents) {
     Memory made;
     const Int bits = general.bits(), block = general.side(s).block;
     if (!block) {
@@ -137,8 +138,8 @@ Memory locate(const GeneralProgram &general, int s, const Buffers &buffers, nb::
         const Int room = held.size() * 8 / bits;
         if (start < 0 || block > room || start > room - block) throw nb::index_error("a block is outside its buffer");
         made.blocks.push_back({address(held) + std::uintptr_t(start * bits / 8), int(start * bits % 8)});
-        extents.push_back({made.blocks.back().address,
-                           address(held) + std::uintptr_t(((start + block) * bits + 7) / 8), s});
+        extents.push_back(
+            {made.blocks.back().address, address(held) + std::uintptr_t(((start + block) * bits + 7) / 8), s});
     }
     return made;
 }
@@ -153,7 +154,8 @@ bool apart(std::vector<Extent> extents) {
     return true;
 }
 
-bool call(const GeneralProgram &general, nb::handle x, nb::handle out, nb::handle x_table, nb::handle out_table, int threads) {
+bool call(const GeneralProgram &general, nb::handle x, nb::handle out, nb::handle x_table, nb::handle out_table,
+          int threads) {
     if (threads < 1) throw nb::value_error("at least one thread copies");
     const Buffers source = buffers_of(x, false), target = buffers_of(out, true);
     if (!general.count()) return true;
@@ -174,7 +176,7 @@ bool call(const GeneralProgram &general, nb::handle x, nb::handle out, nb::handl
 
 void bind_general(nb::module_ &m) {
     nb::class_<GeneralProgram>(m, "GeneralProgram",
-                        "A copy between two sets of offsets: all combinations of one box of each dimension.")
+                               "A copy between two sets of offsets: all combinations of one box of each dimension.")
         .def("__init__", &create, nb::arg("bits"), nb::arg("source"), nb::arg("target"), nb::arg("dims"),
              nb::arg("source_swizzle").none(), nb::arg("target_swizzle").none(), nb::arg("source_block").none(),
              nb::arg("target_block").none())

@@ -39,8 +39,8 @@ nb::object allocate(std::size_t size) {
 #if defined(__linux__)
     constexpr std::size_t huge = std::size_t(2) << 20;
     const std::size_t room = (size + huge - 1) / huge * huge + huge;
-    void *start = room < size ? MAP_FAILED
-                              : mmap(nullptr, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *start =
+        room < size ? MAP_FAILED : mmap(nullptr, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (start == MAP_FAILED) throw std::bad_alloc();
     const std::uintptr_t first = (reinterpret_cast<std::uintptr_t>(start) + huge - 1) / huge * huge;
     madvise(reinterpret_cast<void *>(first), room - huge, MADV_HUGEPAGE);

@@ -84,8 +84,7 @@ struct RowPlan {
     }
 };
 
-template <typename Move>
-void fill(const RowPlan &plan, std::size_t depth, Word base, Word *&out, Move swizzle) {
+template <typename Move> void fill(const RowPlan &plan, std::size_t depth, Word base, Word *&out, Move swizzle) {
     if (depth < plan.outer.size()) {
         const OffsetLoop &dim = plan.outer[depth];
         for (std::size_t i = 0; i < dim.count; ++i) fill(plan, depth + 1, base + dim.at(i), out, swizzle);
@@ -146,7 +145,7 @@ void fill_offsets(Output out, nb::sequence dims, std::int64_t start, int bits, i
 }  // namespace
 
 void bind_offsets(nb::module_ &m) {
-    m.def("fill_offsets", &fill_offsets, nb::arg("out").noconvert(), nb::arg("dims"), nb::arg("start"),
-          nb::arg("bits"), nb::arg("base"), nb::arg("shift"),
+    m.def("fill_offsets", &fill_offsets, nb::arg("out").noconvert(), nb::arg("dims"), nb::arg("start"), nb::arg("bits"),
+          nb::arg("base"), nb::arg("shift"),
           "Write out[i] = swizzle(start + the sum of each dim's value at C-order index i).");
 }

@@ -97,11 +97,9 @@ Tuning tuned(Int nontemporal_from) {
 TiledProgramObject::TiledProgramObject(int width, Int source, Int target, nb::sequence dims, nb::object fill,
                                        const std::string &formats, Int nontemporal_from, nb::object convert,
                                        const std::string &target_formats, int threads)
-    : threads_(threads),
-      formats_(formats),
-      target_formats_(convert.is_none() ? formats : target_formats),
-      program_(width, {in_bytes(source, width), in_bytes(target, width)}, parse_dims(dims, width),
-               pattern(fill, width), parse_optional_conversion(convert), tuned(nontemporal_from)) {}
+    : threads_(threads), formats_(formats), target_formats_(convert.is_none() ? formats : target_formats),
+      program_(width, {in_bytes(source, width), in_bytes(target, width)}, parse_dims(dims, width), pattern(fill, width),
+               parse_optional_conversion(convert), tuned(nontemporal_from)) {}
 
 int TiledProgramObject::call(nb::handle x, nb::handle out, int threads) const {
     const BufferView from(x.ptr(), false, flags);

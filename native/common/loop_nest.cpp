@@ -6,9 +6,8 @@
 namespace relayout {
 
 void sort_loops(std::vector<Loop> &loops, int side) {
-    std::stable_sort(loops.begin(), loops.end(), [side](const Loop &a, const Loop &b) {
-        return std::abs(a.step[side]) > std::abs(b.step[side]);
-    });
+    std::stable_sort(loops.begin(), loops.end(),
+                     [side](const Loop &a, const Loop &b) { return std::abs(a.step[side]) > std::abs(b.step[side]); });
 }
 
 Box merge_loops(Box box) {

@@ -43,8 +43,7 @@ struct Box {
 using Dim = std::vector<Box>;
 
 // Neighbours that step as one become one loop; the slowest comes first. A loop has a count, a step, maybe a table.
-template <typename AnyLoop>
-std::vector<AnyLoop> merge_neighbours(const std::vector<AnyLoop> &loops) {
+template <typename AnyLoop> std::vector<AnyLoop> merge_neighbours(const std::vector<AnyLoop> &loops) {
     std::vector<AnyLoop> merged;
     for (const AnyLoop &loop : loops) {
         AnyLoop *slower = merged.empty() ? nullptr : &merged.back();

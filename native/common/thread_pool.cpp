@@ -29,15 +29,14 @@ void pause() noexcept {
 #endif
 }
 
-// Waking a sleeping thread takes 25 to 30 microseconds here (benchmarks/repack.py --threads 2, 1 MiB), so a wait that may be
-// shorter is spent awake.
+// Waking a sleeping thread takes 25 to 30 microseconds here (benchmarks/repack.py --threads 2, 1 MiB), so a wait that
+// may be shorter is spent awake.
 constexpr std::chrono::microseconds spin_time{20};
 
 // Chunks of a job for each thread: enough that one that is late leaves little undone.
 constexpr Int chunks_per_thread = 8;
 
-template <typename Condition>
-void spin_until(Condition met) noexcept {
+template <typename Condition> void spin_until(Condition met) noexcept {
     const auto end = std::chrono::steady_clock::now() + spin_time;
     while (!met() && std::chrono::steady_clock::now() < end) pause();
 }

@@ -9,9 +9,8 @@ class Task {
 public:
     template <typename F>
     Task(const F &callable)
-        : context(&callable), run([](const void *called, Int begin, Int end) noexcept {
-              (*static_cast<const F *>(called))(begin, end);
-          }) {}
+        : context(&callable),
+          run([](const void *called, Int begin, Int end) noexcept { (*static_cast<const F *>(called))(begin, end); }) {}
 
     void operator()(Int begin, Int end) const noexcept { run(context, begin, end); }
 

@@ -38,8 +38,7 @@ bool exact_in_float32(const Scales &decode, Int bytes) {
     return bytes > 2 || std::all_of(decode.offset.begin(), decode.offset.end(), small);
 }
 
-template <int bytes>
-void look_up(const Byte *source, Byte *target, Int count, const Byte *table) {
+template <int bytes> void look_up(const Byte *source, Byte *target, Int count, const Byte *table) {
     for (Int i = 0; i < count; ++i) std::memcpy(target + i * bytes, table + source[i] * bytes, bytes);
 }
 
@@ -69,8 +68,8 @@ struct ScaleEntries {
 };
 
 // `each`: entry i of the scales holds for element i, else the first for all.
-void convert(const Conversion &by, const Byte *source, Byte *target, Int count, ScaleEntries decode, ScaleEntries encode,
-             bool each) {
+void convert(const Conversion &by, const Byte *source, Byte *target, Int count, ScaleEntries decode,
+             ScaleEntries encode, bool each) {
     const ConvertKernel load = by.load[each], store = by.store[each];
     if (!store) return load(source, target, count, decode.factor, decode.offset);
     if (!load) return store(source, target, count, encode.factor, encode.offset);

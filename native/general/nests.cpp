@@ -88,7 +88,8 @@ Int whole_periods(const Loop &loop, int side, Int period) {
 class TileChoice {
 public:
     TileChoice(const std::vector<Loop> &nest, const Sides &sides, int element_bits)
-        : steps(nest.size(), 1), run(nest.size()), loops(nest), bits(element_bits), together(cache_line_bits / element_bits) {
+        : steps(nest.size(), 1), run(nest.size()), loops(nest), bits(element_bits),
+          together(cache_line_bits / element_bits) {
         for (std::size_t k = 0; k < loops.size(); ++k)
             if (!loops[k].table && loops[k].step == Pair{1, 1}) run = k;
         for (const Side &side : sides) {

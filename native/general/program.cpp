@@ -15,8 +15,7 @@ namespace {
 
 // Calls f(base, next) for the tiles of a nest from `begin` to before `end`: the sum of the offsets of the outer loops,
 // and that of the tile after it, if there is one.
-template <typename F>
-void each_tile(const Nest &nest, Int begin, Int end, F f) {
+template <typename F> void each_tile(const Nest &nest, Int begin, Int end, F f) {
     std::vector<Int> digits(nest.outer.size());
     Pair base{0, 0};
     Int rest = begin;
@@ -83,8 +82,7 @@ public:
     }
 
     // Prefetches lines of the next tile, as many in all as `done` of the pieces.
-    template <int write>
-    void prefetch(Int done) {
+    template <int write> void prefetch(Int done) {
         if (block) return;
         const std::size_t until = lines.size() * std::size_t(done) / pieces.size();
         for (; asked < until; ++asked) {
@@ -120,7 +118,8 @@ struct BitPlace {
 
     BitPlace(const Side &side, bool folded, int bits, const Memory &memory, Int v) {
         if (!folded) v = side.swizzle(v);
-        const BlockStart block = side.block ? memory.blocks[std::size_t(v / side.block)] : BlockStart{memory.address, 0};
+        const BlockStart block =
+            side.block ? memory.blocks[std::size_t(v / side.block)] : BlockStart{memory.address, 0};
         const Int place = (side.block ? v % side.block : v) * bits + block.bit;
         byte = reinterpret_cast<Byte *>(block.address + std::uintptr_t(place / 8));
         bit = int(place % 8);
@@ -177,7 +176,8 @@ void check(int bits, const Sides &sides) {
 
 }  // namespace
 
-GeneralProgram::GeneralProgram(int bits, Pair start, std::vector<Dim> dims, std::vector<std::vector<Pair>> tables, const Sides &sides)
+GeneralProgram::GeneralProgram(int bits, Pair start, std::vector<Dim> dims, std::vector<std::vector<Pair>> tables,
+                               const Sides &sides)
     : bits_(bits), tables_(std::move(tables)), sides_(sides), count_(count_elements(dims)) {
     check(bits, sides);
     for (std::atomic<Int> &end : ends_) end = -1;

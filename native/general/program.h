@@ -25,7 +25,8 @@ struct Memory {
 class GeneralProgram {
 public:
     // `tables` holds the tables of the loops. Throws std::invalid_argument for numbers beyond the limits.
-    GeneralProgram(int bits, Pair start, std::vector<Dim> dims, std::vector<std::vector<Pair>> tables, const Sides &sides);
+    GeneralProgram(int bits, Pair start, std::vector<Dim> dims, std::vector<std::vector<Pair>> tables,
+                   const Sides &sides);
 
     int bits() const { return bits_; }
     Int count() const { return count_; }

@@ -20,7 +20,8 @@ bool whole_bytes(const Nest &nest, const std::vector<ElementRun> &runs, int bits
         for (const Loop &loop : nest.outer)
             for (Int i = 0; i < (loop.table ? loop.count : 2); ++i) together = std::gcd(together, loop.at(i)[side]);
     }
-    for (const ElementRun &run : runs) together = std::gcd(std::gcd(together, run.length), std::gcd(run.at[0], run.at[1]));
+    for (const ElementRun &run : runs)
+        together = std::gcd(std::gcd(together, run.length), std::gcd(run.at[0], run.at[1]));
     return together == 8 / bits;
 }
 

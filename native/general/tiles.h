@@ -7,8 +7,8 @@
 
 #include "common/loop_nest.h"
 
-// The general engine: any two sets of offsets, by tables, swizzles and block tables, of elements of any bits, as tiles of
-// runs with loops around them. Numbers are in elements unless they are said to be in bytes or bits.
+// The general engine: any two sets of offsets, by tables, swizzles and block tables, of elements of any bits, as tiles
+// of runs with loops around them. Numbers are in elements unless they are said to be in bytes or bits.
 namespace relayout::general {
 
 inline Int ceil_div(Int a, Int b) { return (a + b - 1) / b; }
@@ -73,10 +73,10 @@ struct Tile {
 struct Nest {
     Pair start;
     std::vector<Loop> inner, outer;
-    Int run;                      // How many elements of a loop that moves both sides by 1 are innermost.
-    std::array<bool, 2> folded;   // Whether tiles differ by a constant, so that the swizzle is folded into the tile.
-    Pair border;                  // If > 0, no run goes over a multiple of it.
-    Int tiles, first;             // How many there are, and before it.
+    Int run;                     // How many elements of a loop that moves both sides by 1 are innermost.
+    std::array<bool, 2> folded;  // Whether tiles differ by a constant, so that the swizzle is folded into the tile.
+    Pair border;                 // If > 0, no run goes over a multiple of it.
+    Int tiles, first;            // How many there are, and before it.
     std::shared_ptr<Tile> tile;  // None if it is made for each copy.
 };
 

@@ -2,12 +2,12 @@
 
 #include "common/bytes.h"
 
-// The numbers of the general engine. Its benchmark is the last row of docs/benchmarks.md, swizzles and blocks of 3 against 4
-// beside numpy's indexing, on 2 cores of an AMD EPYC (Zen 4, 32 MiB of last-level cache).
+// The numbers of the general engine. Its benchmark is the last row of docs/benchmarks.md, swizzles and blocks of 3
+// against 4 beside numpy's indexing, on 2 cores of an AMD EPYC (Zen 4, 32 MiB of last-level cache).
 namespace relayout::general {
 
-// A tile holds as many pieces, each of one load and one store, as make up for its start, and few enough that its lists of
-// offsets stay in the second-level cache: 8192 pieces have 128 KiB of them.
+// A tile holds as many pieces, each of one load and one store, as make up for its start, and few enough that its lists
+// of offsets stay in the second-level cache: 8192 pieces have 128 KiB of them.
 constexpr Int min_tile_pieces = 1024, max_tile_pieces = 8192;
 
 // A run in a tile stays in the first-level cache of 32 KiB.
@@ -23,8 +23,8 @@ constexpr Int prefetch_from = 1 << 20;
 constexpr Int bytes_per_thread = 1 << 17;
 
 // Limits that no measurement chose: memory that a program keeps, and what it may fall into.
-constexpr Int max_kept_pieces = 1 << 14;    // of tiles that are kept for the next copy
-constexpr Int max_table_entries = 4096;     // of a box; longer tables become several
-constexpr Int max_combinations = 1 << 16;   // of boxes
+constexpr Int max_kept_pieces = 1 << 14;   // of tiles that are kept for the next copy
+constexpr Int max_table_entries = 4096;    // of a box; longer tables become several
+constexpr Int max_combinations = 1 << 16;  // of boxes
 
 }  // namespace relayout::general

@@ -7,7 +7,19 @@ namespace relayout {
 
 // Element types that are converted; bool has a byte, and any but 0 is true.
 enum class Dtype {
-    boolean, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64
+    boolean,
+    int8,
+    int16,
+    int32,
+    int64,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+    float16,
+    bfloat16,
+    float32,
+    float64
 };
 
 // Whether values are scaled, and if so by one factor and offset for all elements or by an entry for each.

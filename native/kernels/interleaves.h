@@ -109,7 +109,8 @@ Int interleave_ways(const Byte *source, Byte *target, const Int *rows, Int count
         for (int o = 0; o < K; ++o) {
             Vec16 y = shuffle_bytes(x[0], Vec16::load(shuffle_indices<W, K>.interleaved[o][0]));
 #pragma GCC unroll 8
-            for (int k = 1; k < K; ++k) y = bitwise_or(y, shuffle_bytes(x[k], Vec16::load(shuffle_indices<W, K>.interleaved[o][k])));
+            for (int k = 1; k < K; ++k)
+                y = bitwise_or(y, shuffle_bytes(x[k], Vec16::load(shuffle_indices<W, K>.interleaved[o][k])));
             store_as<Vec16, nontemporal>(y, target + o * 16);
         }
     }
@@ -160,7 +161,8 @@ Int deinterleave_ways(const Byte *source, Byte *target, const Int *rows, int use
                 if (k >= used) break;
                 Vec16 y = shuffle_bytes(x[0], Vec16::load(shuffle_indices<W, K>.deinterleaved[k][0]));
 #pragma GCC unroll 8
-                for (int o = 1; o < K; ++o) y = bitwise_or(y, shuffle_bytes(x[o], Vec16::load(shuffle_indices<W, K>.deinterleaved[k][o])));
+                for (int o = 1; o < K; ++o)
+                    y = bitwise_or(y, shuffle_bytes(x[o], Vec16::load(shuffle_indices<W, K>.deinterleaved[k][o])));
                 store_as<Vec16, nontemporal>(y, target + rows[k] + j * W);
             }
         }
@@ -198,8 +200,8 @@ void interleave_all(const Byte *s, Byte *t, const Int *rows, Int count, const Re
     }
 }
 
-// By non-temporal stores, where rows lie a page apart or are many, a cache line of each is put together first: parts of such
-// lines do not wait side by side.
+// By non-temporal stores, where rows lie a page apart or are many, a cache line of each is put together first: parts of
+// such lines do not wait side by side.
 template <int W, int K>
 Int deinterleave_lines(const Byte *s, Byte *t, const Int *rows, int used, Int count, Int ahead) {
     constexpr Int E = cache_line / W;
@@ -217,7 +219,8 @@ Int deinterleave_lines(const Byte *s, Byte *t, const Int *rows, int used, Int co
 
 // Where a cache line is made of several repetitions, it is put together of them.
 template <int W, int K>
-void deinterleave_short_rows(const Byte *s, Byte *t, const Int *rows, Int count, Int per_line, const Repeat &repeat, Int ahead) {
+void deinterleave_short_rows(const Byte *s, Byte *t, const Int *rows, Int count, Int per_line, const Repeat &repeat,
+                             Int ahead) {
     alignas(64) Byte buffer[K * cache_line];
     Int places[K];
     for (int k = 0; k < K; ++k) places[k] = k * cache_line;
@@ -260,7 +263,7 @@ void interleave_any(const Byte *s, Byte *t, const Int *rows, int ways, Int count
 
 template <int W, bool nontemporal>
 void deinterleave_any(const Byte *s, Byte *t, const Int *rows, int ways, int used, Int count, const Repeat &repeat,
-                 Int ahead) {
+                      Int ahead) {
     switch (ways) {
         case 2: return deinterleave_all<W, 2, nontemporal>(s, t, rows, used, count, repeat, ahead);
         case 3: return deinterleave_all<W, 3, nontemporal>(s, t, rows, used, count, repeat, ahead);
@@ -276,7 +279,7 @@ void deinterleave_any(const Byte *s, Byte *t, const Int *rows, int ways, int use
 
 template <int W>
 void interleave(const Byte *s, Byte *t, const Int *rows, int ways, Int count, const Repeat &repeat,
-           [[maybe_unused]] bool nontemporal, [[maybe_unused]] Int ahead) {
+                [[maybe_unused]] bool nontemporal, [[maybe_unused]] Int ahead) {
 #if defined(RELAYOUT_HAS_BYTE_SHUFFLE)
     if (nontemporal)
         interleave_any<W, true>(s, t, rows, ways, count, repeat, ahead);
@@ -290,7 +293,7 @@ void interleave(const Byte *s, Byte *t, const Int *rows, int ways, Int count, co
 
 template <int W>
 void deinterleave(const Byte *s, Byte *t, const Int *rows, int ways, int used, Int count, const Repeat &repeat,
-             [[maybe_unused]] bool nontemporal, [[maybe_unused]] Int ahead) {
+                  [[maybe_unused]] bool nontemporal, [[maybe_unused]] Int ahead) {
 #if defined(RELAYOUT_HAS_BYTE_SHUFFLE)
     if (nontemporal)
         deinterleave_any<W, true>(s, t, rows, ways, used, count, repeat, ahead);

@@ -1,8 +1,8 @@
 #include "kernels/kernels.h"
 
+#include "kernels/interleaves.h"
 #include "kernels/runs.h"
 #include "kernels/transposes.h"
-#include "kernels/interleaves.h"
 
 namespace relayout {
 namespace RELAYOUT_ISA_NAMESPACE {

@@ -5,8 +5,8 @@
 // What moves bytes: functions that copy a tile, or a part of it, compiled once for every instruction set.
 namespace relayout {
 
-// A kernel does the same so many times, these many bytes further on each time. It is passed by reference: what is written
-// on the stack in parts and read as a whole waits for all stores under way, and non-temporal ones take long.
+// A kernel does the same so many times, these many bytes further on each time. It is passed by reference: what is
+// written on the stack in parts and read as a whole waits for all stores under way, and non-temporal ones take long.
 struct Repeat {
     Int count, source, target;
 };
@@ -37,8 +37,8 @@ using DeinterleaveKernel = void (*)(const Byte *source, Byte *target, const Int 
 using ScatterKernel = void (*)(const Byte *source, Byte *target, const Repeat &strip, const Repeat &repeat);
 
 // The kernels of one instruction set. With `nontemporal` a kernel writes by non-temporal stores, which go around the
-// cache: the target is then aligned, to 64 bytes where whole cache lines are written, else to 16. `ahead` is added to the
-// addresses that are prefetched; 0 means none are. The index of a width W is its logarithm: 1, 2, 4, 8, 16 bytes.
+// cache: the target is then aligned, to 64 bytes where whole cache lines are written, else to 16. `ahead` is added to
+// the addresses that are prefetched; 0 means none are. The index of a width W is its logarithm: 1, 2, 4, 8, 16 bytes.
 struct Kernels {
     bool nontemporal_stores;  // else the kernels write by plain stores whatever they are told
     RunsKernel runs;

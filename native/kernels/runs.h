@@ -58,7 +58,8 @@ template <typename V, bool nontemporal> void store_as(V x, Byte *d) {
         x.store(d);
 }
 
-// Every run of a strip, for each repetition. Steps are held in registers: what a run writes could be the steps themselves.
+// Every run of a strip, for each repetition. Steps are held in registers: what a run writes could be the steps
+// themselves.
 template <typename Move>
 inline void each_run(const Byte *s, Byte *d, const Repeat &strip, const Repeat &repeat, Int ahead, Move move_run) {
     const Int times = repeat.count, count = strip.count, ss = strip.source, ds = strip.target;
@@ -75,7 +76,8 @@ inline void each_run(const Byte *s, Byte *d, const Repeat &strip, const Repeat &
 // Runs of one vector.
 template <typename V, bool nontemporal>
 void equal_runs(const Byte *s, Byte *d, const Repeat &strip, const Repeat &repeat, Int ahead) {
-    each_run(s, d, strip, repeat, ahead, [](const Byte *from, Byte *to) { store_as<V, nontemporal>(V::load(from), to); });
+    each_run(s, d, strip, repeat, ahead,
+             [](const Byte *from, Byte *to) { store_as<V, nontemporal>(V::load(from), to); });
 }
 
 // Runs of two pieces, of which the second may overlap the first.
@@ -112,7 +114,8 @@ void runs(const Byte *s, Byte *d, const Repeat &strip, Int length, const Repeat 
     if (!nontemporal && length == 16) return equal_runs<Vec16, false>(s, d, strip, repeat, ahead);
     if (!nontemporal && length == 32) return equal_runs<Vec32, false>(s, d, strip, repeat, ahead);
     if (!nontemporal && length == 64) return equal_runs<Vec64, false>(s, d, strip, repeat, ahead);
-    if (!nontemporal && length > 64 && length <= 128) return double_runs<Vec64>(s, d, strip, length - 64, repeat, ahead);
+    if (!nontemporal && length > 64 && length <= 128)
+        return double_runs<Vec64>(s, d, strip, length - 64, repeat, ahead);
     if (!nontemporal && length > 32 && length < 64) return double_runs<Vec32>(s, d, strip, length - 32, repeat, ahead);
     if (!nontemporal && length > 16 && length < 32) return double_runs<Vec16>(s, d, strip, length - 16, repeat, ahead);
     if (length >= 8 && length < 16) return double_runs<Scalar<std::uint64_t>>(s, d, strip, length - 8, repeat, ahead);

@@ -95,8 +95,8 @@ inline void lines(const Byte *const *rows, Int at, Byte *target, const Int *colu
     }
 }
 
-// Such lines by non-temporal stores, for narrow elements, whose blocks have many columns: lines are put together first, so
-// that few of them at a time go to memory, each in one piece.
+// Such lines by non-temporal stores, for narrow elements, whose blocks have many columns: lines are put together first,
+// so that few of them at a time go to memory, each in one piece.
 template <int W>
 inline void collected_lines(const Byte *const *rows, Int at, Byte *target, const Int *columns, Int width, Int ahead) {
     constexpr Int N = Vec32::bytes / W;
@@ -106,7 +106,8 @@ inline void collected_lines(const Byte *const *rows, Int at, Byte *target, const
     for (Int j = 0; j < width; j += N) {
         const Int first = width < N ? 0 : least(j, width - N), here = least(N, width);
         lines<W, Vec32, false>(rows, at + first * W, buffer, places, here, ahead);
-        for (Int c = 0; c < here; ++c) Vec64::load(buffer + c * cache_line).store_nontemporal(target + columns[first + c]);
+        for (Int c = 0; c < here; ++c)
+            Vec64::load(buffer + c * cache_line).store_nontemporal(target + columns[first + c]);
     }
 }
 
@@ -235,8 +236,8 @@ template <int W> struct ShiftedColumns {
 };
 
 template <int W>
-void shifted_transpose(const Byte *source, const Int *row_offsets, Int height, Byte *target, const Int *columns, Int width,
-             const Repeat &repeat, bool, bool, Int ahead) {
+void shifted_transpose(const Byte *source, const Int *row_offsets, Int height, Byte *target, const Int *columns,
+                       Int width, const Repeat &repeat, bool, bool, Int ahead) {
     using Columns = ShiftedColumns<W>;
     constexpr Int N = Columns::N, distance = 64;
     if (height < 2 * N || height > max_rows || width < N || repeat.count != 1 ||

@@ -170,7 +170,9 @@ struct Vec32 {
         x[0].b = x[1].a;
         x[1].a = moved;
     }
-    template <int W> static Vec32 zip_low(Vec32 x, Vec32 y) { return {Vec16::zip_low<W>(x.a, y.a), Vec16::zip_low<W>(x.b, y.b)}; }
+    template <int W> static Vec32 zip_low(Vec32 x, Vec32 y) {
+        return {Vec16::zip_low<W>(x.a, y.a), Vec16::zip_low<W>(x.b, y.b)};
+    }
     template <int W> static Vec32 zip_high(Vec32 x, Vec32 y) {
         return {Vec16::zip_high<W>(x.a, y.a), Vec16::zip_high<W>(x.b, y.b)};
     }

@@ -66,7 +66,8 @@ struct BoxGroup {
 std::vector<BoxGroup> group_boxes(const Dim &dim, Int width) {
     std::vector<std::size_t> order(dim.size());
     for (std::size_t k = 0; k < order.size(); ++k) order[k] = k;
-    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return dim[a].offset.target < dim[b].offset.target; });
+    std::sort(order.begin(), order.end(),
+              [&](std::size_t a, std::size_t b) { return dim[a].offset.target < dim[b].offset.target; });
     std::vector<BoxGroup> groups;
     Int end = 0;
     for (const std::size_t k : order) {
@@ -95,7 +96,8 @@ std::size_t fastest_dim(const std::vector<Dim> &dims, Int width) {
 
 TiledProgram::TiledProgram(int width, Pair start, std::vector<Dim> dims, const Byte *fill,
                            std::optional<Conversion> conversion, const Tuning &tuning)
-    : width_(width), tuning_(tuning), start_(start), dims_(std::move(dims)), conversion_(std::move(conversion)), fill_{} {
+    : width_(width), tuning_(tuning), start_(start), dims_(std::move(dims)), conversion_(std::move(conversion)),
+      fill_{} {
     if (fill && conversion_) throw std::invalid_argument("a conversion fills nothing");
     if (fill)
         for (std::size_t k = 0; k < sizeof fill_; ++k) fill_[k] = fill[k % 16];
@@ -204,7 +206,8 @@ void TiledProgram::run(const Byte *source, Byte *target, int threads) const {
                 const Int first = Int(Int128(pass.tiles) * i / chunks);
                 const Int last = Int(Int128(pass.tiles) * (i + 1) / chunks);
                 if (first < last)
-                    TileWalk(pass, source, target, large, tuning_.nontemporal_stores, aligned, fill_, conversion, width_)
+                    TileWalk(pass, source, target, large, tuning_.nontemporal_stores, aligned, fill_, conversion,
+                             width_)
                         .run(first, last);
             }
     };

@@ -9,8 +9,8 @@
 #include "kernels/kernels.h"
 #include "tiled/tuning.h"
 
-// The tiled engine: boxes of plain loops over elements of 1, 2, 4, 8 or 16 bytes, copied tile by tile with vector kernels.
-// All numbers are bytes.
+// The tiled engine: boxes of plain loops over elements of 1, 2, 4, 8 or 16 bytes, copied tile by tile with vector
+// kernels. All numbers are bytes.
 namespace relayout::tiled {
 
 // A loop over tiles of `tile` steps out of `extent`; the last tile is moved back to end with the extent.
@@ -53,12 +53,12 @@ struct Pass {
     std::vector<Segment> segments;
     std::vector<Int> tables;
     Int tiles = 1;
-    Int tile_bytes = 0;         // of the target
-    Int staged_bytes = 0;       // of the staging buffer; 0 if the tile cannot be staged
-    bool padded = false;        // the staging buffer holds padding between the elements
-    bool shifted = false;       // columns are long enough to be written in whole lines wherever they start
-    bool long_runs = false;     // no line is shared but at the ends of long runs
-    bool whole_lines = false;   // every segment is made of whole cache lines, if the target's offset 0 is at one
+    Int tile_bytes = 0;        // of the target
+    Int staged_bytes = 0;      // of the staging buffer; 0 if the tile cannot be staged
+    bool padded = false;       // the staging buffer holds padding between the elements
+    bool shifted = false;      // columns are long enough to be written in whole lines wherever they start
+    bool long_runs = false;    // no line is shared but at the ends of long runs
+    bool whole_lines = false;  // every segment is made of whole cache lines, if the target's offset 0 is at one
 };
 
 struct ByteRange {
@@ -68,9 +68,9 @@ struct ByteRange {
 // How boxes of equal dimensions are copied from one memory to another.
 class TiledProgram {
 public:
-    // `width` bytes for each element; `fill` holds 16 bytes of the repeated padding, or is null. With a conversion, which
-    // has one scale for all elements, all counts bytes of the source's elements, in the target too, and there is no
-    // padding. Throws std::invalid_argument for what there is no program for.
+    // `width` bytes for each element; `fill` holds 16 bytes of the repeated padding, or is null. With a conversion,
+    // which has one scale for all elements, all counts bytes of the source's elements, in the target too, and there is
+    // no padding. Throws std::invalid_argument for what there is no program for.
     TiledProgram(int width, Pair start, std::vector<Dim> dims, const Byte *fill, std::optional<Conversion> conversion,
                  const Tuning &tuning = {});
 

@@ -5,10 +5,10 @@
 namespace relayout::tiled {
 namespace {
 
-constexpr Int vector_bytes = 16;      // of the lanes that kernels shuffle in
-constexpr Int max_ways = 8;           // that the kernels interleave
+constexpr Int vector_bytes = 16;       // of the lanes that kernels shuffle in
+constexpr Int max_ways = 8;            // that the kernels interleave
 constexpr Int max_kernel_rows = 1024;  // that shifted transposes keep on the stack
-constexpr Int page = 4096;            // rows so far apart share sets of the first-level cache
+constexpr Int page = 4096;             // rows so far apart share sets of the first-level cache
 
 // Offsets of all combinations of loops; the first loop is the fastest.
 std::vector<Int> offsets(const std::vector<Loop> &loops, int side) {
@@ -66,8 +66,8 @@ Pass schedule_runs(TileBuilder b, std::vector<ByteRun> runs, Int segment, bool a
     // Of runs that lie a page apart, take a line, and what is next to them.
     const bool apart = beside >= 0 && single < cache_line && b.loops[std::size_t(beside)].step.source % page == 0;
     const Int wanted = apart ? cache_line : staged ? strip_staged : strip_aligned;
-    std::vector<Loop> chain = b.chain(target_side, segment, std::min(wanted, Int(max_calls / runs.size()) * single), 1,
-                                      {}, min_tile_bytes);
+    std::vector<Loop> chain =
+        b.chain(target_side, segment, std::min(wanted, Int(max_calls / runs.size()) * single), 1, {}, min_tile_bytes);
     Loop strip{1, {0, 0}}, repeat{1, {0, 0}};
     if (!chain.empty()) {
         // Neighbours in the target go together, so that lines are written whole.
@@ -111,7 +111,8 @@ std::vector<Int> multiples(std::size_t count, Int length) {
     return out;
 }
 
-// The call's columns go to these places in the target, one behind the other in the staging buffer; each has `length` bytes.
+// The call's columns go to these places in the target, one behind the other in the staging buffer; each has `length`
+// bytes.
 void add_columns(Pass &pass, KernelCall &call, const std::vector<Int> &places, Int length) {
     call.columns = append(pass.tables, places);
     call.staged_columns = append(pass.tables, multiples(places.size(), length));
@@ -204,8 +205,8 @@ std::optional<Pass> schedule_transpose(TileBuilder b, Int width, bool aligned, b
     const Int tall = shifts ? std::min(min_tile_bytes, max_kernel_rows * width)
                             : std::max(tall_enough(width, aligned), min_tile_bytes / (width_room / width));
     const Int ways = along.step.source / width;
-    const bool few = narrow < vector_bytes && along.step.source % width == 0 && along.step.source >= narrow &&
-                     ways <= max_ways;
+    const bool few =
+        narrow < vector_bytes && along.step.source % width == 0 && along.step.source >= narrow && ways <= max_ways;
     Int high = width;  // bytes of a column, contiguous in the target
     std::vector<Loop> rows;
     if (few) {
@@ -299,7 +300,8 @@ Pass schedule_scatter(TileBuilder b, Int width) {
 
 }  // namespace
 
-std::optional<Pass> schedule_group(const Box &box, const std::vector<Box> &parts, Int segment, int width, bool aligned) {
+std::optional<Pass> schedule_group(const Box &box, const std::vector<Box> &parts, Int segment, int width,
+                                   bool aligned) {
     if (segment > max_staged_run / 4) return std::nullopt;
     TileBuilder b(box);
     for (const Box &part : parts)

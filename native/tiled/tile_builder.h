@@ -60,7 +60,9 @@ struct TileBuilder {
     }
 
     int nearest() const {
-        const auto smaller = [](const Loop &a, const Loop &b) { return std::llabs(a.step.source) < std::llabs(b.step.source); };
+        const auto smaller = [](const Loop &a, const Loop &b) {
+            return std::llabs(a.step.source) < std::llabs(b.step.source);
+        };
         return int(std::min_element(loops.begin(), loops.end(), smaller) - loops.begin());
     }
 
@@ -105,8 +107,8 @@ struct TileBuilder {
         return found;
     }
 
-    // Repeat what the tile has for more loops, the nearest in the source first, until it is large enough. The longest is
-    // run by the kernels themselves.
+    // Repeat what the tile has for more loops, the nearest in the source first, until it is large enough. The longest
+    // is run by the kernels themselves.
     void widen(Int bytes, Int wanted = min_tile_bytes) {
         struct Extra {
             Loop loop;
@@ -162,14 +164,16 @@ struct TileBuilder {
         pass.tile_bytes = bytes;
         pass.whole_lines = pass.offset.target % cache_line == 0 && !pass.segments.empty();
         for (const TileLoop &o : pass.loops)
-            if ((o.tile * o.step.target) % cache_line || ((o.extent - o.tile) * o.step.target) % cache_line) pass.whole_lines = false;
+            if ((o.tile * o.step.target) % cache_line || ((o.extent - o.tile) * o.step.target) % cache_line)
+                pass.whole_lines = false;
         for (const Segment &s : pass.segments)
             if (s.target % cache_line || s.length % cache_line) pass.whole_lines = false;
         pass.long_runs = true;
         for (const KernelCall &call : pass.calls) {
             if (!is_aligned(call)) pass.whole_lines = false;
-            const bool lasting = (call.kind == KernelKind::runs && call.length >= long_run) ||
-                                 (call.kind == KernelKind::interleave && (call.height * call.count << call.width) >= long_interleave);
+            const bool lasting =
+                (call.kind == KernelKind::runs && call.length >= long_run) ||
+                (call.kind == KernelKind::interleave && (call.height * call.count << call.width) >= long_interleave);
             if (!lasting) pass.long_runs = false;
         }
         return std::move(pass);
@@ -188,8 +192,8 @@ private:
             case KernelKind::transpose: {
                 const Int bytes = call.height << call.width;
                 const Int unit = bytes % cache_line == 0 ? cache_line : bytes;
-                return (unit == cache_line || unit == 16 || unit == 32) && (call.target | call.repeat.target) % unit == 0 &&
-                       columns_fit(call, unit);
+                return (unit == cache_line || unit == 16 || unit == 32) &&
+                       (call.target | call.repeat.target) % unit == 0 && columns_fit(call, unit);
             }
             case KernelKind::deinterleave: {
                 const Int unit = (call.count << call.width) % cache_line == 0 ? cache_line : 16;

@@ -2,8 +2,9 @@
 
 #include "kernels/kernels.h"
 
-// The numbers of the tiled engine that measurements chose. All were measured by benchmarks/repack.py on 2 cores of an AMD
-// EPYC (Zen 4, AVX-512, 32 MiB of last-level cache), its rows of docs/benchmarks.md; "large" and "in cache" are its sizes.
+// The numbers of the tiled engine that measurements chose. All were measured by benchmarks/repack.py on 2 cores of an
+// AMD EPYC (Zen 4, AVX-512, 32 MiB of last-level cache), its rows of docs/benchmarks.md; "large" and "in cache" are its
+// sizes.
 namespace relayout::tiled {
 
 // What a program may be told otherwise, as tests do.
@@ -16,8 +17,8 @@ struct Tuning {
     bool nontemporal_stores = kernels().nontemporal_stores;
 };
 
-// How far ahead the source is prefetched, into the second-level cache: with 64 rows at a time, large transposes read 31 to
-// 37 GB/s so, and 10 to 15 without.
+// How far ahead the source is prefetched, into the second-level cache: with 64 rows at a time, large transposes read 31
+// to 37 GB/s so, and 10 to 15 without.
 constexpr Int prefetch_bytes = 16 << 10;
 
 // Tiles below this lose to the calls around them (the rows in cache).
@@ -32,12 +33,12 @@ constexpr Int chunk_bytes = Int(1) << 18;
 // Calls of one tile: more tables and loops than that cost more than a larger tile saves (the rows of small cores).
 constexpr std::size_t max_calls = 64;
 
-// Contiguous bytes, in either memory, that suffice for rows and columns of transposes: whole lines a few at a time where
-// stores are non-temporal, which is best from 256 bytes on (rows "transpose"); longer where lines are shared.
+// Contiguous bytes, in either memory, that suffice for rows and columns of transposes: whole lines a few at a time
+// where stores are non-temporal, which is best from 256 bytes on (rows "transpose"); longer where lines are shared.
 constexpr Int tall_aligned = 256, tall_bytes = 512, tall_unaligned = 1024;
 
-// Runs that are strung together before a tile is widened: as many as make non-temporal stores fast, more where lines are
-// shared or staged (rows "crouton", "unpadding").
+// Runs that are strung together before a tile is widened: as many as make non-temporal stores fast, more where lines
+// are shared or staged (rows "crouton", "unpadding").
 constexpr Int strip_aligned = 256, strip_staged = 2048;
 
 // A tile that is staged, and its padding, stay in the first-level cache of 32 KiB or close to it; a second copy through

@@ -78,7 +78,8 @@ private:
 // Copies tiles of a pass, one after the other.
 class TileWalk {
 public:
-    // `large`: both memories are prefetched; `nontemporal_stores`: large targets are written by such stores where that can be.
+    // `large`: both memories are prefetched; `nontemporal_stores`: large targets are written by such stores where that
+    // can be.
     TileWalk(const Pass &pass, const Byte *source, Byte *target, bool large, bool nontemporal_stores, bool aligned,
              const Byte *fill, const Conversion *conversion, Int width)
         : pass(pass), k(kernels()), source(source), target(target), large(large), fill(fill), coming(pass, k),
@@ -158,7 +159,8 @@ private:
         const Int rows = tall ? std::max<Int>(cache_line >> call.width, 1) : std::max<Int>(call.height, 1);
         const Int height = std::max<Int>(call.height, 1);
         const Int times = tall ? 1 : std::max<Int>(call.repeat.count * Int(pass.calls.size()) / prefetch_slices, 1);
-        const Int slices = Int(pass.calls.size()) * ((call.repeat.count + times - 1) / times) * std::max<Int>(height / rows, 1);
+        const Int slices =
+            Int(pass.calls.size()) * ((call.repeat.count + times - 1) / times) * std::max<Int>(height / rows, 1);
         const Int share = pass.tile_bytes / slices + 1;
         for (Int r = 0; r < call.repeat.count; r += times) {
             const Repeat part{std::min(times, call.repeat.count - r), call.repeat.source, call.repeat.target};
@@ -172,7 +174,8 @@ private:
         }
     }
 
-    void apply(const KernelCall &call, const Byte *s, Byte *t, const Repeat &repeat, std::size_t row, Int height) const {
+    void apply(const KernelCall &call, const Byte *s, Byte *t, const Repeat &repeat, std::size_t row,
+               Int height) const {
         const Int *rows = pass.tables.data() + row;
         const Int *columns = pass.tables.data() + (staged ? call.staged_columns : call.columns);
         const Repeat &strip = staged ? call.staged_strip : call.strip;
@@ -181,10 +184,13 @@ private:
             case KernelKind::padded_runs:
                 return k.padded_runs(s, t, strip, call.valid, call.length, fill, repeat, nontemporal, ahead);
             case KernelKind::transpose:
-                return (shifted ? k.shifted_transpose : k.transpose)[call.width](s, rows, height, t, columns, call.count, repeat, nontemporal, call.scattered, ahead);
-            case KernelKind::interleave: return k.interleave[call.width](s, t, rows, int(height), call.count, repeat, nontemporal, ahead);
-            case KernelKind::deinterleave: 
-                return k.deinterleave[call.width](s, t, columns, int(height), int(call.valid), call.count, repeat, nontemporal, ahead);
+                return (shifted ? k.shifted_transpose : k.transpose)[call.width](
+                    s, rows, height, t, columns, call.count, repeat, nontemporal, call.scattered, ahead);
+            case KernelKind::interleave:
+                return k.interleave[call.width](s, t, rows, int(height), call.count, repeat, nontemporal, ahead);
+            case KernelKind::deinterleave:
+                return k.deinterleave[call.width](s, t, columns, int(height), int(call.valid), call.count, repeat,
+                                                  nontemporal, ahead);
             case KernelKind::scatter: return k.scatter[call.width](s, t, strip, repeat);
             case KernelKind::fill:
                 for (Int i = 0; i < strip.count; ++i, t += strip.target) k.fill(t, call.length, fill);

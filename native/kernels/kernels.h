@@ -1,6 +1,7 @@
 #pragma once
 
 #include "common/bytes.h"
+#include "common/isa.h"
 
 // What moves bytes: functions that copy a tile, or a part of it, compiled once for every instruction set.
 namespace relayout {
@@ -53,6 +54,8 @@ struct Kernels {
     void (*prefetch_for_write)(Byte *target, Int length);
     void (*store_fence)();  // non-temporal stores before it are seen before stores behind it
 };
+
+const Kernels &kernels_for(Isa isa);
 
 // Those of the best instruction set that may be used here.
 const Kernels &kernels();

@@ -1,0 +1,179 @@
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <optional>
+#include <stdexcept>
+
+#include "general/program.h"
+#include "tests/check.h"
+#include "tiled/program.h"
+
+namespace relayout::tests {
+namespace {
+
+// The offsets of all combinations, in one order for both sides.
+std::vector<Pair> all_offsets(Pair start, const std::vector<Dim> &dims, bool valid) {
+    std::vector<Pair> found;
+    for_each_combination(dims, {start, {}}, [&](const Box &box) {
+        if (box.valid != valid) return;
+        std::vector<Pair> here{box.offset};
+        for (const Loop &loop : box.loops) {
+            std::vector<Pair> wider;
+            for (const Pair &offset : here)
+                for (Int i = 0; i < loop.count; ++i)
+                    wider.push_back({offset.source + loop.at(i).source, offset.target + loop.at(i).target});
+            here = std::move(wider);
+        }
+        found.insert(found.end(), here.begin(), here.end());
+    });
+    return found;
+}
+
+// A dense array whose dimensions, some cut into an outer and an inner part, lie in any order on both sides.
+struct RandomNest {
+    std::vector<Dim> dims;
+    Int elements = 1;
+
+    explicit RandomNest(bool padded) {
+        std::vector<Int> counts, extents;
+        for (Int left = pick(2, 5); left > 0; --left) {
+            const Int count = one_of({1, 2, 3, 4, 7, 8, 16, 17, 32, 50, 64, 100});
+            if (elements * count > 60000) break;
+            counts.push_back(count);
+            elements *= count;
+        }
+        // With padding, one dimension of the target is longer than the data.
+        const std::size_t longer = padded ? std::size_t(pick(0, Int(counts.size()) - 1)) : counts.size();
+        extents = counts;
+        if (padded) extents[longer] += pick(1, 9);
+        std::vector<Pair> steps(counts.size());
+        for (const int side : {source_side, target_side}) {
+            std::vector<std::size_t> order(counts.size());
+            std::iota(order.begin(), order.end(), std::size_t(0));
+            std::shuffle(order.begin(), order.end(), random_engine());
+            Int step = 1;
+            for (const std::size_t d : order) {
+                steps[d][side] = step;
+                step *= side == target_side ? extents[d] : counts[d];
+            }
+        }
+        for (std::size_t d = 0; d < counts.size(); ++d) {
+            dims.push_back({Box{{0, 0}, {{counts[d], steps[d]}}}});
+            if (d == longer)
+                dims.back().push_back(
+                    Box{{0, counts[d] * steps[d].target}, {{extents[d] - counts[d], {0, steps[d].target}}}, false});
+        }
+    }
+
+    std::vector<Dim> scaled(Int width) const {
+        std::vector<Dim> out = dims;
+        for (Dim &dim : out)
+            for (Box &box : dim) {
+                box.offset = width * box.offset;
+                for (Loop &loop : box.loops) loop.step = width * loop.step;
+            }
+        return out;
+    }
+};
+
+void test_copy(bool padded) {
+    const RandomNest nest(padded);
+    const Int width = Int(1) << pick(0, 4);
+    const std::vector<Dim> dims = nest.scaled(width);
+    GuardedBytes pattern(16);
+    for (Int b = width; b < 16; ++b) pattern.data()[b] = pattern.data()[b - width];
+    for (const bool nontemporal_stores : {true, false})
+        for (const Int nontemporal_from : {Int(0), Int(1) << 40}) {
+            if (nontemporal_stores && !kernels().nontemporal_stores) continue;
+            const tiled::Tuning tuning{nontemporal_from, nontemporal_stores};
+            const tiled::TiledProgram program(int(width), {0, 0}, dims, padded ? pattern.data() : nullptr, {}, tuning);
+            const GuardedBytes source(program.source_range().high);
+            const GuardedBytes target(program.target_range().high, pick(0, 1));
+            Bytes expected = target.copy();
+            for (const bool valid : {true, false})
+                for (const Pair &at : all_offsets({0, 0}, dims, valid))
+                    for (Int b = 0; b < width; ++b)
+                        expected[std::size_t(at.target + b)] = valid ? source.data()[at.source + b] : pattern.data()[b];
+            program.run(source.data(), target.data(), int(pick(1, 3)));
+            check(target == expected, "a tiled copy of " + std::to_string(nest.elements) + " elements of " +
+                                          std::to_string(width) + " bytes");
+            for (const bool aligned : {false, true})
+                for (const tiled::Pass &pass : program.passes(aligned)) {
+                    const bool claims = program.is_nontemporal(pass) || pass.shifted;
+                    check(nontemporal_stores || !claims, "a schedule counts on stores that are not there");
+                }
+        }
+}
+
+void test_converted_copy() {
+    const RandomNest nest(false);
+    const std::vector<Dim> dims = nest.scaled(4);
+    const auto conversion = find_conversion("float32", "uint8", {}, {{4.f}, {3.f}}, isa());
+    check(conversion.has_value(), "there is no kernel");
+    const tiled::Tuning tuning{pick(0, 1) << 40, kernels().nontemporal_stores};
+    std::optional<tiled::TiledProgram> made;
+    try {
+        made.emplace(4, Pair{0, 0}, dims, nullptr, conversion, tuning);
+    } catch (const std::invalid_argument &) {
+        return;  // no tile of it fits into the staging buffer
+    }
+    const tiled::TiledProgram &program = *made;
+    const GuardedBytes source(program.source_range().high), target(program.target_range().high);
+    Bytes expected = target.copy();
+    for (const Pair &at : all_offsets({0, 0}, dims, true)) {
+        const float x = float(pick(-40, 260)) / 4;
+        std::memcpy(source.data() + at.source, &x, 4);
+        expected[std::size_t(at.target / 4)] = Byte(std::clamp(x * 4 + 3, 0.f, 255.f));
+    }
+    program.run(source.data(), target.data(), 1);
+    check(target == expected, "a tiled copy that converts");
+}
+
+Int swizzled(const general::Swizzle &swizzle, Int x) {
+    for (int bit = 0; bit < swizzle.bits; ++bit) {
+        const int high = swizzle.base + bit + std::max(swizzle.shift, 0), low = high - swizzle.shift;
+        x ^= (x >> high & 1) << low;
+    }
+    return x;
+}
+
+void test_any_offsets() {
+    const RandomNest nest(false);
+    const int bits = int(one_of({1, 2, 3, 4, 5, 6, 7, 8, 16, 32, 64, 128}));
+    general::Sides sides;
+    for (general::Side &side : sides)
+        if (pick(0, 1)) side.swizzle = {int(pick(1, 3)), int(pick(0, 4)), int(one_of({-4, -3, 3, 4}))};
+    const general::GeneralProgram program(bits, {0, 0}, nest.dims, {}, sides);
+    const auto bytes = [&](int side) { return (program.high(side) * bits + 7) / 8; };
+    const GuardedBytes source(bytes(source_side)), target(bytes(target_side));
+    Bytes expected = target.copy();
+    for (const Pair &at : all_offsets({0, 0}, nest.dims, true))
+        for (Int b = 0; b < bits; ++b) {
+            const Int from = swizzled(sides[0].swizzle, at.source) * bits + b;
+            const Int to = swizzled(sides[1].swizzle, at.target) * bits + b;
+            Byte &byte = expected[std::size_t(to / 8)];
+            byte = Byte((byte & ~(1 << to % 8)) | (source.data()[from / 8] >> from % 8 & 1) << to % 8);
+        }
+    const auto memory = [](const GuardedBytes &held) {
+        general::Memory made;
+        made.address = reinterpret_cast<std::uintptr_t>(held.data());
+        return made;
+    };
+    program.run({memory(source), memory(target)}, int(pick(1, 3)));
+    check(target == expected, "a general copy of elements of " + std::to_string(bits) + " bits");
+}
+
+}  // namespace
+
+void test_tiled() {
+    for (int round = 0; round < 150; ++round) {
+        test_copy(round % 2);
+        test_converted_copy();
+    }
+}
+
+void test_general() {
+    for (int round = 0; round < 100; ++round) test_any_offsets();
+}
+
+}  // namespace relayout::tests

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class Raw(NamedTuple):
+class RawElement(NamedTuple):
     """Where an element is: its buffer, the byte (and bit) that it begins at, and the bytes that hold it."""
 
     buffer: int
@@ -287,7 +287,7 @@ class Tensor(TensorData, TensorViews, Immutable):
     def _channel(self, coordinate: tuple[int, ...]) -> dict[str, int]:
         return {} if self.interface.axis is None else {"channel": coordinate[self.interface.axis]}
 
-    def get_raw(self, *coordinate: Any) -> Raw:
+    def get_raw(self, *coordinate: Any) -> RawElement:
         """Where the element at a coordinate is, and the bytes that hold it, writable if it is."""
         keys = coordinate[0] if len(coordinate) == 1 and isinstance(coordinate[0], tuple | list) else coordinate
         index = self._coordinate(tuple(keys))
@@ -298,7 +298,7 @@ class Tensor(TensorData, TensorViews, Immutable):
         first, bit = divmod(place.where * bits, 8)
         held: Any = self._memories[place.buffer].bytes[first : -(-(place.where + 1) * bits // 8)]
         view = memoryview(held)
-        return Raw(place.buffer, first, bit, view if place.writable else view.toreadonly())
+        return RawElement(place.buffer, first, bit, view if place.writable else view.toreadonly())
 
 
 def new_tensor() -> Tensor:

@@ -18,18 +18,13 @@ SOURCE = Path(relayout.__file__).parent
 ROOT = Path(__file__).parent.parent
 GLOSSARY = ROOT / "docs" / "glossary.md"
 
-OWED_CLASSES: set[str] = {
-    "Raw",
-}
+OWED_CLASSES: set[str] = set()
 """Class names that two modules still share. Whoever renames one deletes it here."""
 
-OWED_DOCSTRINGS: set[str] = {
-    "format.catalog.named",
-    "tensors.make.full",
-}
+OWED_DOCSTRINGS: set[str] = {"format.catalog.named", "tensors.make.full"}
 """Definitions whose docstring still begins with "The same"."""
 
-OWED_ROOMS: set[str] = {"ask", "dialects", "drawing", "engine", "files", "format"}
+OWED_ROOMS: set[str] = {"ask", "dialects", "engine", "files", "format"}
 """Rooms where some functions are still named by a bare participle."""
 
 PARTICIPLE = re.compile(

@@ -21,7 +21,7 @@ _MAX_LEVEL = 64
 _MAX_TERMS = 1024
 
 
-class Digit(NamedTuple):
+class AffineDigit(NamedTuple):
     """``((d + shift) floordiv div) mod mod`` of dimension ``dim``; without ``mod`` where that is 0."""
 
     dim: int
@@ -34,7 +34,7 @@ class Affine(NamedTuple):
     """A constant plus digits with their coefficients."""
 
     constant: int
-    terms: dict[Digit, int]
+    terms: dict[AffineDigit, int]
 
     def plus(self, other: Affine, factor: int = 1) -> Affine:
         terms = dict(self.terms)
@@ -44,7 +44,7 @@ class Affine(NamedTuple):
             terms[digit] = terms.get(digit, 0) + coefficient * factor
         return Affine(self.constant + other.constant * factor, {d: c for d, c in terms.items() if c})
 
-    def digit(self) -> Digit | None:
+    def digit(self) -> AffineDigit | None:
         """The digit that this expression is, if it is one."""
         return next(iter(self.terms)) if self.constant == 0 and list(self.terms.values()) == [1] else None
 
@@ -78,7 +78,7 @@ def _product(scan: Scanner, rank: int, level: int) -> Affine:
         if match.group() == "*":
             left = Affine(0, {}).plus(left, right.constant)
         else:
-            left = _divided(scan, left, match.group(), right.constant, at)
+            left = _divide(scan, left, match.group(), right.constant, at)
 
 
 def _operand(scan: Scanner, rank: int, level: int) -> Affine:
@@ -96,14 +96,14 @@ def _operand(scan: Scanner, rank: int, level: int) -> Affine:
         if int(match.group(1)) >= rank:
             scan.fail(f"one of the {rank} dimensions")
         scan.position = match.end()
-        return Affine(0, {Digit(int(match.group(1)), 0, 1, 0): 1})
+        return Affine(0, {AffineDigit(int(match.group(1)), 0, 1, 0): 1})
     symbol = _SYMBOL.match(scan.text, scan.position)
     if symbol:
         raise scan.unknown(symbol.group())
     return Affine(scan.integer(), {})
 
 
-def _divided(scan: Scanner, x: Affine, operator: str, by: int, at: int) -> Affine:
+def _divide(scan: Scanner, x: Affine, operator: str, by: int, at: int) -> Affine:
     """``x floordiv by``, ``x ceildiv by`` or ``x mod by``, as digits."""
     if by < 1:
         scan.fail("a number >= 1 to divide by", at)
@@ -120,10 +120,10 @@ def _divided(scan: Scanner, x: Affine, operator: str, by: int, at: int) -> Affin
         shift = digit.shift + x.constant * digit.div
         if not digit.mod:
             div, mod = (digit.div * by, 0) if operator == "floordiv" else (digit.div, by)
-            return Affine(0, {Digit(digit.dim, shift, div, mod): 1})
+            return Affine(0, {AffineDigit(digit.dim, shift, div, mod): 1})
         if x.constant == 0 and digit.mod % by == 0:
             div, mod = (digit.div * by, digit.mod // by) if operator == "floordiv" else (digit.div, by)
-            return Affine(0, {Digit(digit.dim, shift, div, mod): 1} if mod > 1 else {})
+            return Affine(0, {AffineDigit(digit.dim, shift, div, mod): 1} if mod > 1 else {})
     raise NotExpressible(
         f"{operator} {by} of a sum of several terms is no digit of one dimension.",
         hint="write the expression as a sum of digits, (d floordiv a) mod b",

@@ -6,19 +6,19 @@ from typing import Any
 
 from ..format.format import Format
 from ..layout.layout import Layout
-from .refusal import shaped
+from .refusal import require_layout
 from .scan import Scanner
-from .strided import strided
+from .strided import sizes_and_strides
 
 
 def parse(text: str) -> Layout:
     scan = Scanner(text, "candle", "Layout { shape: [2, 3], stride: [3, 1], start_offset: 0 }")
     for token in ("Layout", "{", "shape", ":"):
         scan.expect(token)
-    shape = scan.sizes(scan.bracketed())
+    shape = scan.sizes(scan.bracketed_integers())
     for token in (",", "stride", ":"):
         scan.expect(token)
-    stride = scan.bracketed()
+    stride = scan.bracketed_integers()
     for token in (",", "start_offset", ":"):
         scan.expect(token)
     offset = scan.integer()
@@ -29,5 +29,5 @@ def parse(text: str) -> Layout:
 
 
 def render(x: Layout | Format, dtype: Any = None) -> str:
-    shape, stride, offset = strided(shaped(x, "candle"), "candle")
+    shape, stride, offset = sizes_and_strides(require_layout(x, "candle"), "candle")
     return f"Layout {{ shape: {list(shape)}, stride: {list(stride)}, start_offset: {offset} }}"

@@ -13,7 +13,7 @@ from ..errors import ShapeError
 from ..format import interleave as coreai
 from ..format.format import Format
 from ..layout.layout import Layout
-from .refusal import cannot, shaped
+from .refusal import cannot, require_layout
 from .scan import Scanner
 
 
@@ -31,26 +31,26 @@ def parse(text: str) -> Layout | Constraints:
     scan = Scanner(
         text, "coreai", "shape=[8, 6], strides=[24, 4] interleaveLayout=InterleaveLayout(dimension: 0, factor: 4)"
     )
-    shape = scan.sizes(_listed(scan, "shape"))
-    strides = _listed(scan, "strides")
+    shape = scan.sizes(_read_list(scan, "shape"))
+    strides = _read_list(scan, "strides")
     if shape is not None and strides is not None:
         interleave = _interleave_layout(scan)
         scan.end()
         return coreai.layout(shape, strides, interleave)
-    constraints = Constraints(_listed(scan, "interleave"), _listed(scan, "alignments"))
+    constraints = Constraints(_read_list(scan, "interleave"), _read_list(scan, "alignments"))
     if constraints == (None, None):
         scan.fail("strides=[...]" if shape is not None else "shape=[...]")
     scan.end()
     return constraints if shape is None else constraints.layout(shape)
 
 
-def _listed(scan: Scanner, name: str) -> tuple[int, ...] | None:
+def _read_list(scan: Scanner, name: str) -> tuple[int, ...] | None:
     """``name=[...]`` or ``name: [...]``, and a comma, if it comes next."""
     at = scan.position
     if not scan.accept(name) or not (scan.accept("=") or scan.accept(":")):
         scan.position = at
         return None
-    values = scan.bracketed()
+    values = scan.bracketed_integers()
     scan.accept(",")
     return values
 
@@ -73,7 +73,7 @@ def _interleave_layout(scan: Scanner) -> coreai.InterleaveLayout | None:
 
 
 def render(x: Layout | Format, dtype: Any = None) -> str:
-    layout = shaped(x, "coreai")
+    layout = require_layout(x, "coreai")
     shape, strides, interleave = coreai.describe(layout)
     _check_room(layout, coreai.layout(shape, strides, interleave), "coreai")
     words = "nil" if interleave is None else f"InterleaveLayout(dimension: {interleave[0]}, factor: {interleave[1]})"
@@ -82,7 +82,7 @@ def render(x: Layout | Format, dtype: Any = None) -> str:
 
 def _strict(x: Layout | Format, dtype: Any = None) -> str:
     """The hardware constraints that give these strides: an alignment of the stride itself where there is a gap."""
-    description = coreai.describe(shaped(x, "coreai:strict"))
+    description = coreai.describe(require_layout(x, "coreai:strict"))
     shape, strides, interleave = description
     factors = [1] * len(shape)
     if interleave is not None:
@@ -102,7 +102,7 @@ def _strict(x: Layout | Format, dtype: Any = None) -> str:
     if not same:
         why = "its strides grow towards the first dimension, and leave room for what is inside"
         raise cannot(x, "coreai:strict", why, "use coreai, which has explicit strides")
-    _check_room(shaped(x, "coreai:strict"), packed, "coreai:strict")
+    _check_room(require_layout(x, "coreai:strict"), packed, "coreai:strict")
     return f"shape={list(shape)}, interleave={factors}, alignments={alignments}"
 
 

@@ -15,8 +15,8 @@ from ..format.format import Format
 from ..layout.basis import E
 from ..layout.layout import Layout
 from ..layout.swizzle import Swizzle
-from .refusal import cannot, shaped
-from .scan import Scanner, written
+from .refusal import cannot, require_layout
+from .scan import Scanner, write_tuple
 
 _POINTER = re.compile(r"\s*(?:o\s*)?_?(?:(?:[sgrt]mem_)?(?:sub)?ptr|tmem_)\[(\d{1,4})b\]\([^()]*\)")
 _TYPED = re.compile(
@@ -37,7 +37,7 @@ _COMPACT = {
 
 
 def render(x: Layout | Format, dtype: Any = None) -> str:
-    return _text(shaped(x, "cute"), "")
+    return _text(require_layout(x, "cute"), "")
 
 
 def static(layout: Layout) -> str:
@@ -49,18 +49,18 @@ def _text(layout: Layout, mark: str) -> str:
     if layout.windowed:
         hint = "padded=True writes the whole box; the mojo form keeps the window"
         raise cannot(layout, "cute", "it has no window, and this uses a part of its box only", hint)
-    text = f"{written(layout.shape, ',', mark)}:{written(layout.stride, ',', mark)}"
+    text = f"{write_tuple(layout.shape, ',', mark)}:{write_tuple(layout.stride, ',', mark)}"
     if layout.swizzle is None and layout.offset == 0:
         return text
     swizzle = "<0,0,0>" if layout.swizzle is None else str(layout.swizzle)
-    return f"Sw{swizzle} o {written(layout.offset, ',', mark)} o {text}"
+    return f"Sw{swizzle} o {write_tuple(layout.offset, ',', mark)} o {text}"
 
 
 def parse(text: str) -> Layout:
     scan = Scanner(text, "cute", "((3,2),4):((1,6),12)")
     scan.peek()
     if typed := _TYPED.match(scan.text, scan.position):
-        return _typed(scan, typed)
+        return _read_type(scan, typed)
     swizzle, offset = None, 0
     pointer = _POINTER.match(scan.text)
     if pointer:
@@ -71,7 +71,7 @@ def parse(text: str) -> Layout:
         scan.expect("o")
     if scan.accept("Sw") or scan.accept("S<"):
         scan.position -= scan.text[scan.position - 1] == "<"
-        swizzle, offset = _pointed(scan, scan.swizzle())
+        swizzle, offset = _read_pointer(scan, scan.swizzle())
         scan.expect("o")
     shape = scan.sizes(scan.tuple_())
     scan.expect(":")
@@ -81,7 +81,7 @@ def parse(text: str) -> Layout:
     return Layout(shape, stride, offset=offset, swizzle=swizzle)
 
 
-def _typed(scan: Scanner, typed: re.Match[str]) -> Layout:
+def _read_type(scan: Scanner, typed: re.Match[str]) -> Layout:
     """The layout of a C++ type or call, whose arguments follow on what was matched; a swizzle may be around it."""
     swizzle = None
     if typed["swizzle"]:
@@ -111,7 +111,7 @@ def _vector(coordinate: Any, path: tuple[int, ...] = ()) -> Any:
     return sum([_vector(x, (*path, k)) for k, x in enumerate(coordinate)])
 
 
-def _pointed(scan: Scanner, swizzle: tuple[int, int, int]) -> tuple[tuple[int, int, int], Any]:
+def _read_pointer(scan: Scanner, swizzle: tuple[int, int, int]) -> tuple[tuple[int, int, int], Any]:
     """The swizzle in elements, and the offset. Before a pointer to elements of some bits it counts bytes."""
     pointer = _POINTER.match(scan.text, scan.position)
     if pointer:

@@ -32,7 +32,7 @@ def fields(scan: Scanner, is_call: Callable[[str], bool], expected: str) -> Fiel
     start = scan.position
     if scan.text.startswith("{", start):
         return Fields("", [], _dictionary(scan))
-    word = _matched(scan, _DOTTED)
+    word = _match(scan, _DOTTED)
     if word and scan.accept("("):
         if not is_call(word):
             scan.fail(expected, start)
@@ -47,7 +47,7 @@ def fields(scan: Scanner, is_call: Callable[[str], bool], expected: str) -> Fiel
             if scan.peek() == closing:
                 break
         at = scan.position
-        key = _matched(scan, _STRING) or _matched(scan, _DOTTED)
+        key = _match(scan, _STRING) or _match(scan, _DOTTED)
         if key and (scan.accept("=") or scan.accept(":")):
             if key in by_name:
                 scan.fail(f"{key} only once", at)
@@ -80,22 +80,22 @@ def _dictionary(scan: Scanner) -> dict[str, Any]:
 def _value(scan: Scanner) -> Any:
     first = scan.peek()
     if first in ("(", "["):
-        return scan.bracketed(first, _CLOSING[first])
+        return scan.bracketed_integers(first, _CLOSING[first])
     if first in ("'", '"'):
-        return _matched(scan, _STRING) or scan.fail("a string on one line")
-    word = "" if first == "U" else _matched(scan, _DOTTED)
+        return _match(scan, _STRING) or scan.fail("a string on one line")
+    word = "" if first == "U" else _match(scan, _DOTTED)
     if not word:
         return scan.integer()
     if word == "None":
         return None
     if scan.accept("("):
-        sizes = scan.bracketed()
+        sizes = scan.bracketed_integers()
         scan.expect(")")
         return sizes
     return word
 
 
-def _matched(scan: Scanner, pattern: re.Pattern[str]) -> str:
+def _match(scan: Scanner, pattern: re.Pattern[str]) -> str:
     """What ``pattern`` matches next, without quotes; empty when it does not."""
     scan.peek()
     match = pattern.match(scan.text, scan.position)

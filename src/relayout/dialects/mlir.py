@@ -21,7 +21,7 @@ from .affine import Affine, expression, layout_of
 from .blocked import Stored, cut, stored_format
 from .refusal import cannot
 from .scan import Scanner
-from .strided import Strides, strided
+from .strided import Strides, sizes_and_strides
 
 _ELEMENT = re.compile(r"complex<\w+>|vector<[\dx]+x\w+>|![\w.]+(?:<[^<>]*>)?|[a-z]\w*", re.ASCII)
 _SIZE = re.compile(r"(\d+|\?)\s*x\s*(?=\S)")
@@ -56,7 +56,7 @@ def parse(text: str) -> Layout | Format | Strides | Offsets:
     if scan.accept("memref"):
         found = _memref(scan)
     elif scan.accept("strided"):
-        found = _strided(scan)
+        found = _read_strided(scan)
     elif scan.accept("affine_map"):
         found = _map(scan)
     else:
@@ -65,9 +65,9 @@ def parse(text: str) -> Layout | Format | Strides | Offsets:
     return found
 
 
-def _strided(scan: Scanner) -> Strides:
+def _read_strided(scan: Scanner) -> Strides:
     scan.expect("<")
-    strides = scan.bracketed()
+    strides = scan.bracketed_integers()
     offset = 0
     if scan.accept(","):
         scan.expect("offset")
@@ -132,7 +132,7 @@ def _memref(scan: Scanner) -> Layout:
         at = scan.position
         named = scan.accept("strided") or scan.accept("affine_map")
         if named and found is None:
-            found = _strided(scan) if scan.text[at] == "s" else _map(scan)
+            found = _read_strided(scan) if scan.text[at] == "s" else _map(scan)
         elif named or not (space := _SPACE.match(scan.text, at)):
             scan.fail("one strided<...> or affine_map<...>, or a memory space; paste what an alias stands for", at)
         else:
@@ -153,7 +153,7 @@ def _packs(scan: Scanner) -> Format:
         for name in ("outer_dims_perm", "inner_dims_pos", "inner_tiles"):
             if scan.accept(name):
                 scan.expect("=")
-                words[name] = scan.bracketed()
+                words[name] = scan.bracketed_integers()
         if len(words.get("inner_dims_pos", ())) != len(words.get("inner_tiles", ())) or "inner_tiles" not in words:
             scan.fail("memref, strided, affine_map, or inner_dims_pos = [...] inner_tiles = [...] of one length", at)
         result = _skip(scan, _PACK_RESULT)
@@ -211,7 +211,7 @@ def render(x: Layout | Format, dtype: Any = None) -> str:
 
 def _attribute(layout: Layout) -> str:
     try:
-        _, strides, offset = strided(layout, "mlir", negative=True)
+        _, strides, offset = sizes_and_strides(layout, "mlir", negative=True)
     except NotExpressible:
         strides, offset = (0,), 0
     if 0 not in strides:

@@ -13,19 +13,19 @@ from typing import Any
 from ..format.format import Format
 from ..integers.nested import MAX_DEPTH
 from ..layout.layout import Layout
-from .refusal import shaped
-from .scan import Scanner, too_deep, written
+from .refusal import require_layout
+from .scan import Scanner, too_deep, write_tuple
 
 
 def render(x: Layout | Format, dtype: Any = None) -> str:
-    layout = shaped(x, "mojo")
-    words = [f"({written(layout.shape, ', ')}:{written(layout.stride, ', ')})"]
+    layout = require_layout(x, "mojo")
+    words = [f"({write_tuple(layout.shape, ', ')}:{write_tuple(layout.stride, ', ')})"]
     if layout.offset != 0:
         words.append(f"offset {layout.offset}")
     if layout.windowed:
-        words.append(f"extents {written(layout.extents, ', ')}")
+        words.append(f"extents {write_tuple(layout.extents, ', ')}")
         if any(layout.origin):
-            words.append(f"origin {written(layout.origin, ', ')}")
+            words.append(f"origin {write_tuple(layout.origin, ', ')}")
     if layout.swizzle is not None:
         words.append(f"swizzle {layout.swizzle}")
     return " ".join(words)
@@ -40,7 +40,7 @@ def parse(text: str) -> Layout:
     scan = Scanner(text, "mojo", "((3, 4):(4, 1)) offset 5", python=True)
     call = _CALL.match(scan.text)
     if call:
-        return _called(scan, call)
+        return _read_call(scan, call)
     pair = _item(scan, 0)
     if not isinstance(pair, _Pair):
         scan.expect(":")
@@ -55,7 +55,7 @@ def parse(text: str) -> Layout:
     return Layout(scan.sizes(pair.shape), pair.stride, **words)
 
 
-def _called(scan: Scanner, call: re.Match[str]) -> Layout:
+def _read_call(scan: Scanner, call: re.Match[str]) -> Layout:
     """The layout that a constructor call makes."""
     scan.text = _INT_TUPLE.sub(lambda name: " " * len(name.group()), scan.text)
     scan.position = call.end()

@@ -15,9 +15,9 @@ from ..errors import NotExpressible, shown
 from ..format.format import Format
 from ..layout.layout import Layout
 from .fields import fields
-from .refusal import cannot, shaped
+from .refusal import cannot, require_layout
 from .scan import Scanner
-from .strided import strided
+from .strided import sizes_and_strides
 
 _CALLS = ("ndarray", "np.ndarray", "numpy.ndarray")
 _READ_OVER = {"data", "descr", "version"}
@@ -91,7 +91,7 @@ def _elements(numbers: Any, size: int) -> tuple[int, ...]:
 
 
 def render(x: Layout | Format, dtype: Any = None) -> str:
-    shape, strides, offset = strided(shaped(x, "numpy"), "numpy", negative=True)
+    shape, strides, offset = sizes_and_strides(require_layout(x, "numpy"), "numpy", negative=True)
     if dtype is None:
         raise cannot(x, "numpy", "its strides count bytes, and the size of an element is not known", "pass dtype=")
     size = element(dtype).bytes

@@ -12,7 +12,7 @@ def cannot(x: Layout | Format, dialect: str, why: str, hint: str) -> NotExpressi
     return NotExpressible(f"{dialect} cannot hold {x}: {why}.", hint=hint, dialect=dialect, x=x)
 
 
-def shaped(x: Layout | Format, dialect: str) -> Layout:
+def require_layout(x: Layout | Format, dialect: str) -> Layout:
     """``x`` itself if it is a layout; a format is refused where ``dialect`` writes shapes."""
     if isinstance(x, Layout):
         return x

@@ -166,7 +166,7 @@ class Scanner:
             items.append(self.tuple_(level + 1))
         return tuple(items)
 
-    def bracketed(self, opening: str = "[", closing: str = "]") -> tuple[int, ...]:
+    def bracketed_integers(self, opening: str = "[", closing: str = "]") -> tuple[int, ...]:
         """Integers in square or other brackets."""
         self.expect(opening)
         items: list[int] = []
@@ -211,8 +211,8 @@ def too_deep() -> LimitExceeded:
     )
 
 
-def written(t: Any, separator: str, mark: str = "") -> str:
+def write_tuple(t: Any, separator: str, mark: str = "") -> str:
     """A nested tuple as text; a tuple of one keeps its parentheses. ``mark`` stands before every integer."""
     if isinstance(t, tuple):
-        return "(" + separator.join([written(e, separator, mark) for e in t]) + ")"
+        return "(" + separator.join([write_tuple(e, separator, mark) for e in t]) + ")"
     return f"{mark}{t}" if type(t) is int else str(t)

@@ -30,7 +30,7 @@ class Strides(NamedTuple):
         return Layout(shape if isinstance(shape, tuple | list) else (shape,), self.strides, offset=self.offset)
 
 
-def strided(layout: Layout, dialect: str, negative: bool = False) -> Strided:
+def sizes_and_strides(layout: Layout, dialect: str, negative: bool = False) -> Strided:
     """``layout`` as plain sizes and strides; refused where blocks, padding or a swizzle do not fit into them."""
     if layout.swizzle is not None or layout.has_basis:
         raise cannot(layout, dialect, "it has no swizzles and no coordinates as strides", _WAY_OUT)

@@ -16,7 +16,7 @@ from ..layout.layout import Layout
 from .fields import fields
 from .refusal import cannot
 from .scan import Scanner
-from .strided import strided
+from .strided import sizes_and_strides
 
 MEMORY_FORMATS = ("contiguous_format", "channels_last", "channels_last_3d")
 _ORDER = ("size", "stride", "storage_offset")
@@ -92,7 +92,7 @@ def _integers(scan: Scanner, start: int) -> tuple[int, ...]:
     scan.position = start
     opening = scan.peek()
     if opening in "([":
-        return scan.bracketed(opening, ")" if opening == "(" else "]")
+        return scan.bracketed_integers(opening, ")" if opening == "(" else "]")
     numbers = [scan.integer()]
     while scan.accept(",") and scan.peek().isdigit():
         numbers.append(scan.integer())
@@ -101,7 +101,7 @@ def _integers(scan: Scanner, start: int) -> tuple[int, ...]:
 
 def render(x: Layout | Format, dtype: Any = None) -> str:
     if isinstance(x, Layout):
-        size, stride, offset = strided(x, "torch")
+        size, stride, offset = sizes_and_strides(x, "torch")
         return f"size={size}, stride={stride}, storage_offset={offset}"
     for name in MEMORY_FORMATS:
         fmt = catalog.get(f"torch:{name}")

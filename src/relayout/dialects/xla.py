@@ -73,7 +73,7 @@ def _of_jax(found: re.Match[str]) -> str:
 def _dimensions(scan: Scanner) -> tuple[int, ...]:
     if "<=" in scan.text[scan.position :].partition("]")[0]:
         raise scan.unknown("<=")
-    return tuple(scan.sizes(scan.bracketed()))
+    return tuple(scan.sizes(scan.bracketed_integers()))
 
 
 def _layout(scan: Scanner) -> Format:
@@ -91,19 +91,19 @@ def _layout(scan: Scanner) -> Format:
     if scan.accept(":"):
         if scan.accept("T"):
             while scan.peek() == "(":
-                stored = _tiled(scan, stored)
+                stored = _cut_by_tile(scan, stored)
         bits = _bits(scan)
     scan.expect("}")
     fmt = stored_format(len(order), stored)
     return fmt if bits is None else Format(fmt.rank, fmt.pairs, element_bits=bits)
 
 
-def _tiled(scan: Scanner, stored: list[Stored]) -> list[Stored]:
+def _cut_by_tile(scan: Scanner, stored: list[Stored]) -> list[Stored]:
     """The stored array cut by the next tile, whose last size belongs to its fastest dimension."""
     at = scan.position
     if "*" in scan.text[at:].partition(")")[0]:
         scan.fail("a size for every dimension of the tile; * merges dimensions, which no format does", at)
-    sizes = scan.bracketed("(", ")")
+    sizes = scan.bracketed_integers("(", ")")
     if not stored:
         scan.fail("no tile: a scalar has no dimension to be tiled", at)
     if not 0 < len(sizes) <= len(stored) <= MAX_FACTORS or min(sizes) < 1:
@@ -124,7 +124,7 @@ def _bits(scan: Scanner) -> int | None:
         word = scan.word()
         if not word:
             return found.get("E")
-        numbers = scan.bracketed("(", ")") if word in ("E", "S") else ()
+        numbers = scan.bracketed_integers("(", ")") if word in ("E", "S") else ()
         if len(numbers) != 1 or word in found:
             scan.fail("tiles T(...), E(bits) or S(space), each once", at)
         found[word] = numbers[0]

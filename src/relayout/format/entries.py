@@ -6,7 +6,6 @@ several. They are recognised, found and listed as ours are.
 
 from __future__ import annotations
 
-import ast
 import re
 import warnings
 from collections.abc import Iterator, Mapping
@@ -135,9 +134,11 @@ def _forms(axes: str, widths: str, text: str) -> Iterator[tuple[int | None, Form
     bits = [] if widths == "-" else [int(width) for width in widths.split("|")]
     tile = _TILE.fullmatch(text)
     if tile is not None:
+        from ast import literal_eval
+
         *swizzle, shape, stride = tile.groups()
         twist = Swizzle(*map(int, swizzle)) if swizzle[0] else None
-        layout = Layout(ast.literal_eval(shape), ast.literal_eval(stride), swizzle=twist)
+        layout = Layout(literal_eval(shape), literal_eval(stride), swizzle=twist)
         yield from [(width, upcast(layout, width)) for width in bits] if len(bits) > 1 else [(None, layout)]
     elif len(bits) > 1:
         yield from [(width, _format(text, axes, width)) for width in bits]

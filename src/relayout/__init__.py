@@ -39,6 +39,7 @@ from .algebra.tiling import (
     zipped_product,
 )
 from .ask.comparing import compare
+from .ask.every_shape import FormatComparison
 from .ask.explain import explain
 from .ask.guards import check, expects
 from .ask.infer import infer
@@ -46,7 +47,7 @@ from .ask.inference.result import Inference
 from .ask.probes import probes
 from .ask.rosetta import rosetta
 from .dialects.render import render
-from .dialects.resolve import parse
+from .dialects.resolve import Resolved, parse, resolve
 from .drawing.draw import draw
 from .drawing.text import format_layout, print_layout
 from .elements.interface import Plain, ScaleOffset
@@ -125,6 +126,7 @@ __all__ = [
     "render",
     "repack",
     "repack_file",
+    "resolve",
     "rosetta",
     "tensor",
     "verify",
@@ -134,10 +136,12 @@ __all__ = [
 __all__ += [
     "BlockTable",
     "Comparison",
+    "FormatComparison",
     "Inference",
     "MultipleBlocks",
     "Plain",
     "Plan",
+    "Resolved",
     "ScaleOffset",
     "SingleBlock",
     "UniformBlocks",

@@ -10,6 +10,9 @@ from .refusal import require_layout
 from .scan import Scanner
 from .strided import sizes_and_strides
 
+EXAMPLES = ("Layout { shape: [2, 3], stride: [1, 2], start_offset: 5 }",)
+"""Texts that it reads, one for each way to write."""
+
 
 def parse(text: str) -> Layout:
     scan = Scanner(text, "candle", "Layout { shape: [2, 3], stride: [3, 1], start_offset: 0 }")

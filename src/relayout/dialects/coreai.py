@@ -16,6 +16,14 @@ from ..layout.layout import Layout
 from .refusal import cannot, require_layout
 from .scan import Scanner
 
+EXAMPLES = (
+    "shape=[3, 4], strides=[4, 1] interleaveLayout=nil",
+    "shape=[6, 3],\nstrides=[12, 4]\ninterleaveLayout=InterleaveLayout(dimension: 0, factor: 4)",
+    "shape=[8, 3], interleave=[4, 1], alignments=[1, 1, 8]",
+    "interleave=[1, 2]",
+)
+"""Texts that it reads, one for each way to write."""
+
 
 class Constraints(NamedTuple):
     """What the hardware asks of an array of any shape: one factor per dimension, and alignments in elements."""

@@ -36,6 +36,13 @@ _COMPACT = {
 }
 
 
+EXAMPLES = (
+    "((3,2),4):((1,6),12)",
+    "Sw<1,0,2> o _1 o (_4,_2):(_2,_1) // comment",
+)
+"""Texts that it reads, one for each way to write."""
+
+
 def render(x: Layout | Format, dtype: Any = None) -> str:
     return _text(require_layout(x, "cute"), "")
 

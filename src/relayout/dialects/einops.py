@@ -22,6 +22,13 @@ _GROUP = rf"{_NAME}|\([^()]*\)"
 _SIZE = rf"\s*({_NAME})\s*=\s*([1-9]\d{{0,18}})\s*"
 
 
+EXAMPLES = (
+    "h (w q) -> w h q, q=2",
+    "a (b p q) -> b a q p, p=2, q=3",
+)
+"""Texts that it reads, one for each way to write."""
+
+
 def parse(text: str) -> Format:
     """The format that a pattern describes."""
     text = Scanner(text, "einops", "h (w q) -> w h q, q=8").text

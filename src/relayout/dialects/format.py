@@ -9,6 +9,9 @@ from ..layout.layout import Layout
 from .refusal import cannot
 from .scan import Scanner
 
+EXAMPLES = ("1 0 / 0,2",)
+"""Texts that it reads, one for each way to write."""
+
 
 def parse(text: str) -> Format:
     return Format.parse(Scanner(text, "format", "0 1 / 0,8 1,4").text)

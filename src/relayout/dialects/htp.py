@@ -21,6 +21,13 @@ from .scan import Scanner
 _DECLARED = re.compile(r"\s*(?:typedef\s+|using\s+\w+\s*=\s*)?(?:typename\s+)?(?:\w+::)*")
 
 
+EXAMPLES = (
+    "FlatMemoryLayout<2>;",
+    "ChunkedMemoryLayout<2, /* rows */ 0,0,\n 1,0, // columns\n 0,2, 1,4> MyTile;",
+)
+"""Texts that it reads, one for each way to write."""
+
+
 def parse(text: str) -> Format | Entry:
     scan = Scanner(text, "htp", "ChunkedMemoryLayout<2, 0,0, 1,0, 0,8, 1,32>")
     declared = _DECLARED.match(scan.text)

@@ -32,6 +32,20 @@ _OPERATION = re.compile(r"\s*(?:%[\w#]+\s*=\s*)?memref\.\w+")
 _SPACE = re.compile(r"""\d+(?:\s*:\s*[a-z]\w*)?|"[^"\n]*"|#[a-z]\w*\.\w+(?:<[^<>]*>)?""")
 
 
+EXAMPLES = (
+    "strided<[1, 3], offset: 2>",
+    "memref<3x4xf32, strided<[4, 1]>, #gpu.address_space<workgroup>>",
+    "affine_map<(d0, d1) -> (d1, d0)>",
+    "affine_map<(d0, d1) -> (d0 floordiv 2, d1 floordiv 3, d0 mod 2, d1 mod 3)>",
+    "affine_map<(d0, d1) -> (d0 mod 4 + (d0 + 4) floordiv 4 + ((d1 - 2) mod 3) * 4 + (d1 - 2) floordiv 3)>",
+    "affine_map<(d0, d1) -> (((d0 + 1) floordiv 2) * 8 + (d0 + 1) mod 2 - (-d1) * 2 + 5)>",
+    "inner_dims_pos = [1, 0] inner_tiles = [2, 3]",
+    "%1 = linalg.pack %0 outer_dims_perm = [1, 0] inner_dims_pos = [0] inner_tiles = [4] into %d : tensor<8x2xf32>"
+    " -> tensor<2x2x4xf32>",
+)
+"""Texts that it reads, one for each way to write."""
+
+
 class Offsets(NamedTuple):
     """The offset as an affine expression, for a shape that is still to come."""
 

@@ -16,6 +16,14 @@ from ..layout.layout import Layout
 from .refusal import require_layout
 from .scan import Scanner, too_deep, write_tuple
 
+EXAMPLES = (
+    "((3, 4):(4, 1))",
+    "Layout(IntTuple(3, IntTuple(2, 2)), IntTuple(1, IntTuple(3, 6)))",
+    "var l = Layout.col_major(6, 6)  # a comment",
+    "Layout.row_major(2, 4)",
+)
+"""Texts that it reads, one for each way to write."""
+
 
 def render(x: Layout | Format, dtype: Any = None) -> str:
     layout = require_layout(x, "mojo")

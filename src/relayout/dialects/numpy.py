@@ -25,6 +25,14 @@ _NAMES = {"shape", "strides", "itemsize", "dtype", "typestr", "offset"}
 _DTYPE = re.compile(r"[<>|=]?[A-Za-z?][A-Za-z]{0,12}\d{0,4}", re.ASCII)
 
 
+EXAMPLES = (
+    "shape=(3, 4), strides=(-16, 4), itemsize=4, offset=32",
+    "{'shape': (3, 4), 'typestr': '<f8', 'strides': None}",
+    "np.ndarray(shape=(3, 4), dtype='float16', strides=(2, 6))  # Fortran",
+)
+"""Texts that it reads, one for each way to write."""
+
+
 def parse(text: str) -> Layout:
     scan = Scanner(text, "numpy", "shape=(3, 4), strides=(16, 4), itemsize=4", python=True)
     expected = "np.ndarray(...), a dictionary or plain words"

@@ -41,6 +41,14 @@ _MISNAMED = {
 }
 
 
+EXAMPLES = (
+    "ba",
+    "nChw4c",
+    "BA2a3b2a",
+)
+"""Texts that it reads, one for each way to write."""
+
+
 def parse(text: str) -> Format | Strides:
     found = _SPELLED.search(text) or _LOGGED.search(text)
     if not found:

@@ -41,6 +41,15 @@ _PRINTED = [
 ]
 
 
+EXAMPLES = (
+    "size=(2, 3), stride=(1, 2), storage_offset=4",
+    "torch.Size([2, 3])",
+    "torch.empty_strided((2, 3), (1, 2), dtype=torch.float16)",
+    "torch.channels_last",
+)
+"""Texts that it reads, one for each way to write."""
+
+
 def parse(text: str) -> Layout | Format:
     scan = Scanner(text, "torch", "size=(2, 3), stride=(3, 1), storage_offset=0", python=True)
     printed = next((match for pattern in _PRINTED if (match := pattern.fullmatch(scan.text))), None)

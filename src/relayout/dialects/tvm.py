@@ -17,6 +17,13 @@ from .scan import Scanner
 _UNNAMED = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
+EXAMPLES = (
+    "NC2c",
+    "HWC",
+)
+"""Texts that it reads, one for each way to write."""
+
+
 def parse(text: str) -> Format:
     scan = Scanner(text, "tvm", "NCHW16c")
     outer, blocks = letters_and_blocks(scan)

@@ -32,6 +32,15 @@ _JAX = re.compile(
 _TYPE = re.compile(r"[a-z][a-z0-9]*")
 
 
+EXAMPLES = (
+    "f32[3,4]",
+    "s8[3,4]{0,1}",
+    "bf16[8,6]{1,0:T(4,3)(2,1)}",
+    "{1,0:T(2,2)}",
+)
+"""Texts that it reads, one for each way to write."""
+
+
 def parse(text: str) -> Layout | Format:
     if jax := _JAX.fullmatch(text):
         text = _of_jax(jax)

@@ -81,6 +81,19 @@ def test_padding_in_front_has_no_label():
     assert [tint == PADDING for tint in grid.tints] == [True, *[False] * 5, True, True]
 
 
+def test_formats_that_differ_are_drawn_for_a_shape_that_tells() -> None:
+    verdict = rl.compare("nChw8c", "nhwc")
+    drawn = [[int(text) for text in pane.grids[0].texts if text] for pane in rl.draw(verdict).scene().panes]
+    layouts = [x.layout(verdict.shape) for x in (verdict.a, verdict.b)]
+    assert all(set(texts) >= set(layout.offsets().ravel().tolist()) for texts, layout in zip(drawn, layouts))
+    wide = rl.draw(verdict, shape=(1, 20, 2, 2)).scene()
+    assert [pane.layout.extents for pane in wide.panes if pane.layout] == [(1, 20, 2, 2)] * 2
+    assert str(rl.compare("nChw8c", "nhwc", shape=(1, 20, 2, 2))) in wide.notes
+    alike = rl.draw(rl.compare("nChw8c", "aBcd8b")).scene()
+    assert [pane.title.startswith("one block of") for pane in alike.panes] == [True, True]
+    assert "the same function for every shape" in alike.notes
+
+
 def test_dimensions_that_stand_still_make_slices():
     (pane,) = rl.draw("nhwc", shape=(2, 5, 3, 4), rows="w", columns="h").scene().panes
     assert (pane.rows.name, pane.columns.name) == ("w", "h")

@@ -30,10 +30,10 @@ import relayout as rl
 from drawn import in_every_form, in_svg, in_text, in_tikz
 from relayout import Layout
 from relayout.cli.main import relayout
-from relayout.drawing import terminal
 from relayout.drawing.colours import LIGHT
 from relayout.drawing.drawing import Drawing
 from relayout.drawing.scene import PADDING, PLAIN, Grid, LegendEntry, Pane, PaneAxis, Scene
+from relayout.drawing.terminal import render_text
 from relayout.drawing.tikz import escape_latex
 from support import layouts, value
 
@@ -100,7 +100,7 @@ def test_padding_and_marks_show_without_colours() -> None:
     scene = Scene(
         [pane(2, 2, [0, PADDING, 1, PADDING], marked=frozenset([2, 3]))], [LegendEntry(PADDING, "padding")], []
     )
-    assert terminal.render(scene).splitlines() == [
+    assert render_text(scene).splitlines() == [
         "title",
         "    0  1",
         "--+------",

@@ -16,7 +16,7 @@ from ..algebra.composition import composition
 from ..ask.comparing import compare
 from ..dialects.tilers import parse_integers, parse_layout, parse_tiler
 from ..drawing.cells import CELLS, COLORS
-from ..drawing.draw import VIEWS
+from ..drawing.choose_scene import VIEWS
 from ..drawing.draw import draw as drawn
 from ..drawing.drawing import Drawing
 from ..drawing.scene import HTML_CELLS

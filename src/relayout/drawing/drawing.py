@@ -6,7 +6,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ..errors import ShapeError
+from ..integers.inttuple import as_int
 from .scene import HTML_CELLS, SVG_CELLS, TIKZ_CELLS
+from .svg import render_svg
+from .terminal import render_text
+from .tikz import render_tikz
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -29,43 +33,34 @@ class Drawing:
 
     def svg(self) -> str:
         """A picture for documents, which follows the reader's light or dark mode."""
-        from .svg import render
-
-        return render(self.scene())
+        return render_svg(self.scene())
 
     def html(self) -> str:
         """One page with everything in it: hover tells of an element, and shows it in every pane."""
-        from .html import render
+        from .html import render_html
 
-        return render(self.scene(HTML_CELLS))
+        return render_html(self.scene(HTML_CELLS))
 
     def frame(self, height: int = 480) -> NotebookFrame:
         """The page as a notebook shows it, ``height`` pixels high.
 
         By itself a notebook shows the SVG, which also lives where scripts do not: on a forge, in print, in an export.
         """
-        from ..integers.inttuple import as_int
         from .html import NotebookFrame
 
         return NotebookFrame(self.html(), as_int(height, "a height"))
 
     def text(self) -> str:
         """Lines of plain text."""
-        from .terminal import render
-
-        return render(self.scene())
+        return render_text(self.scene())
 
     def ansi(self, width: int | None = None, colours: int = 256) -> str:
         """Lines for a terminal, in colour, cut into panels that fit into ``width`` columns."""
-        from .terminal import render
-
-        return render(self.scene(), width, colours)
+        return render_text(self.scene(), width, colours)
 
     def tikz(self) -> str:
         """A LaTeX document of its own."""
-        from .tikz import render
-
-        return render(self.scene(TIKZ_CELLS))
+        return render_tikz(self.scene(TIKZ_CELLS))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the picture in the form that the ending names: ``.svg``, ``.html``, ``.tex``, ``.txt`` or ``.ans``."""

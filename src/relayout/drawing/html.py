@@ -40,7 +40,7 @@ _EXACT = 1 << 53
 """Integers up to here are exact in JavaScript."""
 
 
-def render(scene: Scene) -> str:
+def render_html(scene: Scene) -> str:
     """The whole page."""
     parts = {
         "policy": _policy(),

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..errors import LayoutError
 from .draw import draw
-from .svg import render
+from .svg import render_svg
 
 CELLS = 1 << 10
 """The most cells of a picture that nobody asked for."""
@@ -18,4 +18,4 @@ def svg_of(x: Any) -> str | None:
         scene = draw(x).scene(CELLS)
     except LayoutError:
         return None
-    return render(scene) if any(pane.grids for pane in scene.panes) else None
+    return render_svg(scene) if any(pane.grids for pane in scene.panes) else None

@@ -32,7 +32,7 @@ def hatch_svg(name: str = "rl-hatch") -> str:
     )
 
 
-def render(scene: Scene) -> str:
+def render_svg(scene: Scene) -> str:
     """The whole picture as one document."""
     grids, words, swatches, width, height = arrange(scene)
     hatch = _pattern_name(scene)

@@ -29,7 +29,7 @@ Line = list[StyledText]
 Block = list[Line]
 
 
-def render(scene: Scene, width: int | None = None, colours: int = 0) -> str:
+def render_text(scene: Scene, width: int | None = None, colours: int = 0) -> str:
     """The picture in ``width`` columns; ``colours`` is how many the terminal has: 0, 16, 256 or 2**24."""
     pen = _Pen(colours)
     blocks = [_pane(pane, pen, width, alone=len(scene.panes) == 1) for pane in scene.panes]

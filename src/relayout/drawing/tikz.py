@@ -31,7 +31,7 @@ _FOOT = r"""
 """
 
 
-def render(scene: Scene) -> str:
+def render_tikz(scene: Scene) -> str:
     """The whole picture as one document."""
     used: set[tuple[Scale, int]] = {
         (pane.scale, tint) for pane in scene.panes for grid in pane.grids for tint in grid.tints if tint >= 0

@@ -1,0 +1,80 @@
+"""Which scene shows what somebody wants to see: layouts, a comparison, an operation, or who holds what of a tile."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from types import FunctionType
+from typing import Any
+
+from ..algebra.linear import LinearLayout
+from ..ask.every_shape import FormatComparison
+from ..errors import ShapeError, shown
+from ..layout.comparison import Comparison, compare
+from .drawing import Drawing
+from .operations import operation_scene
+from .scene import Scene
+from .scenes import difference_scene, layouts_scene
+from .subjects import look_at, subjects_of
+from .threads import linear_scene, threads_scene
+
+VIEWS = ("logical", "memory", "both")
+"""What is drawn of a layout: elements by their coordinates, by their addresses, or both."""
+
+
+def drawing_of(
+    x: Any,
+    others: Sequence[Any],
+    *,
+    shape: Any,
+    axes: str | None,
+    dtype: Any,
+    look: Mapping[str, Any],
+    view: str,
+    tile: Any,
+) -> Drawing:
+    """The picture that ``draw`` describes; ``look`` has its words for how layouts are drawn."""
+    if view not in VIEWS:
+        raise ShapeError(f"there is no view {shown(view)}.", hint=f"one of {', '.join(VIEWS)}", got=view)
+    given = {
+        **look,
+        "path": look["path"] or None,
+        "view": None if view == VIEWS[0] else view,
+        "tile": tile,
+        "others": others,
+    }
+    if isinstance(x, FunctionType):
+        _refuse("an operation", {**given, "others": None})
+        operands = [subjects_of([y], shape, axes, dtype)[0].layout if isinstance(y, str) else y for y in others]
+        return Drawing(lambda limit: operation_scene(x, operands, limit))
+    if isinstance(x, LinearLayout):
+        _refuse("a LinearLayout", given)
+        return Drawing(lambda limit: linear_scene(x, limit))
+    if isinstance(x, Comparison | FormatComparison):
+        _refuse("a comparison", {name: given[name] for name in ("color", "view", "tile", "others")})
+        shape = x.shape if shape is None and isinstance(x, FormatComparison) else shape
+        compared = subjects_of([x.a, x.b], shape, axes, dtype)
+        differing = look_at(compared, **look)
+        if isinstance(x, Comparison):
+            return Drawing(lambda limit: difference_scene(x, compared, differing, limit))
+        if shape is None:
+            return Drawing(lambda limit: _with_note(str(x), layouts_scene(compared, differing, view, limit)))
+        verdict = compare(x.a.layout(shape), x.b.layout(shape))
+        return Drawing(lambda limit: difference_scene(verdict, compared, differing, limit))
+    subjects = subjects_of([x, *others], shape, axes, dtype)
+    if tile is not None:
+        _refuse("a tile of threads", {**given, "tile": None})
+        return Drawing(lambda limit: threads_scene(subjects[0], tile, limit))
+    chosen = look_at(subjects, **look)
+    return Drawing(lambda limit: layouts_scene(subjects, chosen, view, limit))
+
+
+def _with_note(note: str, scene: Scene) -> Scene:
+    return replace(scene, notes=[note, *scene.notes])
+
+
+def _refuse(what: str, given: Mapping[str, Any]) -> None:
+    """Refuse arguments that would say nothing."""
+    said = [name for name, value in given.items() if value or (value is not None and isinstance(value, int | str))]
+    if said:
+        raise ShapeError(f"{what} is drawn without {', '.join(said)}.", hint="leave it out", given=said)

@@ -139,10 +139,11 @@ def merge_loops(loops: Sequence[Loop]) -> list[Loop]:
 def make_nest(source: Layout, target: Layout) -> Nest:
     """Both layouts, without their swizzles, as loops and tables; every coordinate is in exactly one piece."""
     check_extents(source, target)
-    dims = []
-    for d, n in enumerate(target.extents):
-        dim = common_digits(source, target, d) if n else None
-        dims.append(tuple(dim.boxes(dim.low, dim.high)) if dim else tuple(_periods(source, target, d)) if n else ())
+    dims: list[tuple[Box, ...]] = []
+    for a, b in zip(merged_modes(source), merged_modes(target)):
+        dim = common_digits(a, b) if a.extent else None
+        boxes = dim.boxes(dim.low, dim.high) if dim else _periods(a, b) if a.extent else ()
+        dims.append(tuple(boxes))
     return Nest(source.offset, target.offset, tuple(dims))
 
 
@@ -152,40 +153,41 @@ def loop_nest(source: Layout, target: Layout, padded: bool) -> Nest | None:
     None where some dimension has no digits that are common to both.
     """
     dims = []
-    for d in range(target.rank):
-        dim = common_digits(source, target, d)
+    for a, b in zip(merged_modes(source), merged_modes(target)):
+        dim = common_digits(a, b)
         if dim is None:
             return None
         found = list(dim.boxes(dim.low, dim.high))
-        if padded:
-            found += padding(target, d)
+        if padded and b.windowed:
+            found += padding(b)
         dims.append(tuple(found))
     return Nest(source.offset, target.offset, tuple(dims))
 
 
-def padding(target: Layout, d: int) -> Iterator[Box]:
-    """The positions of the target's dimension before and behind its window."""
-    sizes, strides, origin, extent = merged_mode(target, d)
+def padding(mode: Mode) -> Iterator[Box]:
+    """The positions of a dimension of the target before and behind its window."""
+    sizes, strides, origin, extent = mode
     whole = Dimension(0, 0, tuple([Loop(n, 0, stride) for n, stride in zip(sizes, strides)]), 0, prod(sizes))
     for low, high in ((0, origin), (origin + extent, whole.high)):
-        yield from whole.boxes(low, high, data=False)
+        if low < high:
+            yield from whole.boxes(low, high, data=False)
 
 
-def merged_mode(layout: Layout, d: int) -> Mode:
-    """A dimension with as few digits as can be."""
-    mode = layout._mode(d)
-    if len(mode.sizes) < 2:
-        return mode
+def merged_modes(layout: Layout) -> list[Mode]:
+    """The dimensions of a layout, each with as few digits as can be."""
+    return [mode if len(mode.sizes) < 2 else _merged(mode) for mode in map(layout._mode, range(layout.rank))]
+
+
+def _merged(mode: Mode) -> Mode:
     sizes, strides = coalesced(mode.sizes, mode.strides)
-    return mode._replace(sizes=tuple(sizes), strides=tuple(strides))
+    return Mode(tuple(sizes), tuple(strides), mode.origin, mode.extent)
 
 
-def common_digits(source: Layout, target: Layout, d: int) -> Dimension | None:
-    """Dimension ``d``, which is not empty, by digits that both layouts have; None where there are none.
+def common_digits(a: Mode, b: Mode) -> Dimension | None:
+    """A dimension, which is not empty, by digits that both layouts have; None where there are none.
 
     A layout with one digit there has whatever digits the other one has.
     """
-    a, b = merged_mode(source, d), merged_mode(target, d)
     start = end = 0
     if len(a.sizes) > 1 and len(b.sizes) > 1:
         (start, a), (end, b) = simplify_mode(a), simplify_mode(b)
@@ -193,12 +195,12 @@ def common_digits(source: Layout, target: Layout, d: int) -> Dimension | None:
     if not any(straight) and a.origin != b.origin:
         return None
     low = b.origin if straight[0] else a.origin
-    places = sorted({1, *_places(a), *_places(b)})
-    if any(high % low for low, high in pairwise(places)):
+    places = _places(b) if straight[0] else _places(a) if straight[1] else sorted({*_places(a), *_places(b)})
+    if any(above % place for place, above in pairwise(places)):
         return None
     sizes = [above // place for place, above in pairwise(places)]
     sizes.append(-(-(low + a.extent) // places[-1]))
-    loops = [Loop(n, _stride_at(a, place), _stride_at(b, place)) for n, place in zip(sizes, places)]
+    loops = [Loop(n, s, t) for n, s, t in zip(sizes, _strides_at(a, places), _strides_at(b, places))]
     if straight[0] and a.sizes:
         start += (a.origin - low) * a.strides[0]
     if straight[1] and b.sizes:
@@ -217,22 +219,23 @@ def check_extents(source: Layout, target: Layout) -> None:
         )
 
 
-def _places(mode: Mode) -> Iterator[int]:
+def _places(mode: Mode) -> list[int]:
     """Where the digits of a mode begin."""
-    place = 1
-    for n in mode.sizes:
-        yield place
-        place *= n
+    places = [1]
+    for n in mode.sizes[:-1]:
+        places.append(places[-1] * n)
+    return places
 
 
-def _stride_at(mode: Mode, place: int) -> int:
-    """How far a step of ``place`` coordinates moves, as long as it carries into no further digit."""
-    weight = 1
-    for k, (n, stride) in enumerate(zip(mode.sizes, mode.strides)):
-        if place < weight * n or k == len(mode.sizes) - 1:
-            return int(stride * (place // weight))
-        weight *= n
-    return 0
+def _strides_at(mode: Mode, places: Sequence[int]) -> list[int]:
+    """How far a step of so many coordinates moves, for each place, as long as it carries into no further digit."""
+    strides, weight, k = [], 1, 0
+    for place in places:
+        while k < len(mode.sizes) - 1 and place >= weight * mode.sizes[k]:
+            weight *= mode.sizes[k]
+            k += 1
+        strides.append(mode.strides[k] * (place // weight) if mode.sizes else 0)
+    return strides
 
 
 # ---- tables ----------------------------------------------------------------------------------------------
@@ -244,9 +247,9 @@ def looked_up(source: Layout, target: Layout, d: int) -> Box:
     return Box(start, end, (), _table(a, b))
 
 
-def _periods(source: Layout, target: Layout, d: int) -> Iterator[Box]:
-    """The dimension as a table that repeats, and a table of what is left."""
-    (start, a), (end, b) = simplify_mode(source._mode(d)), simplify_mode(target._mode(d))
+def _periods(a: Mode, b: Mode) -> Iterator[Box]:
+    """A dimension as a table that repeats, and a table of what is left."""
+    (start, a), (end, b) = simplify_mode(a), simplify_mode(b)
     weights = prod(a.sizes[:-1]), prod(b.sizes[:-1])
     period = lcm(*weights)
     count, rest = divmod(a.extent, period)

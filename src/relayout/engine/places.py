@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..errors import ShapeError
 from ..integers.nested import flatten
 from ..layout.layout import Layout
-from ..layout.ranges import check_places, inner_range, offset_range
+from ..layout.ranges import box_bounds, check_places, offset_range
 
 
 def check_in_memory(layout: Layout) -> None:
@@ -15,7 +15,7 @@ def check_in_memory(layout: Layout) -> None:
             return
         if not layout.size or layout.min_offset >= 0:
             return
-    raise ShapeError(f"{layout} goes below 0, or has no places in memory.", hint="add to its offset", layout=layout)
+    raise no_places(layout)
 
 
 def prove_places(target: Layout) -> bool:
@@ -57,7 +57,23 @@ def box_range(layout: Layout) -> tuple[int, int]:
     """From the lowest place of the box to the end of the storage, as far as that is memory: what a fill writes."""
     if not layout.padded_size:
         return 0, 0
-    low = max(inner_range(layout.box)[0], 0)
-    if layout.swizzle is not None:
-        low -= low % layout.swizzle.period
-    return low, layout.storage_size
+    low, high = box_bounds(layout)
+    if layout.swizzle is None:
+        return max(low, 0), max(high + 1, 0)
+    return max(low, 0) // layout.swizzle.period * layout.swizzle.period, layout.storage_size
+
+
+def new_range(layout: Layout) -> tuple[int, int]:
+    """The range of the box in memory that is new; refused where some of it is below 0, or no memory."""
+    if not layout.has_basis:
+        if not layout.padded_size:
+            return 0, 0
+        low, high = box_bounds(layout) if layout.swizzle is None else offset_range(layout.box)
+        if low >= 0:
+            return (low, high + 1) if layout.swizzle is None else box_range(layout)
+    raise no_places(layout)
+
+
+def no_places(layout: Layout) -> ShapeError:
+    """The refusal of a layout that is no memory."""
+    return ShapeError(f"{layout} goes below 0, or has no places in memory.", hint="add to its offset", layout=layout)

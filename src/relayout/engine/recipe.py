@@ -17,13 +17,13 @@ from ..layout.layout import Layout
 from ..tensors.block_table import BlockTable
 from ..tensors.data import strides_of
 from ..tensors.gather import unscattered
-from ..tensors.make import _blocks, placement, tensor
+from ..tensors.make import new_block_table, placement, tensor
 from ..tensors.tensor import Padding, Tensor, new_tensor
 from .cache import Cache
 from .cpu.flat import fill_range, is_scattered
 from .cpu.program import buffer_dtype
 from .fill import fill_bytes
-from .places import box_range
+from .places import box_range, new_range
 from .plan import Plan, check_threads, make_plan
 from .ways import NativeWay
 
@@ -177,8 +177,8 @@ def build_recipe(
     fmt = found if isinstance(found, Format) else None
     if new and fmt is not None and fill is None:
         fill = fmt.fill
-    box = _box(layout) if new else box_range(layout)
-    table = _blocks(fmt, layout, None, None) if new and fmt is not None else None
+    box = new_range(layout) if new else box_range(layout)
+    table = new_block_table(fmt, layout) if new and fmt is not None else None
     count = box[1] if table is None else table.count * table.elements
     bits = interface.element.bits
     code = fill_bytes(interface, fill) if fill is not None else bytes(bits if bits < 8 else bits // 8) if new else None
@@ -207,17 +207,10 @@ def build_recipe(
         dtype,
         count,
         -(-count * bits // 8),
-        None if fmt is None else fmt.physical_shape(extents),
+        None if fmt is None else fmt._stored_shape(layout),
         _strided(layout, dtype) if fmt is None and not layout.windowed and bits % 8 == 0 else None,
         _doubt(fmt, interface) if new else None,
     )
-
-
-def _box(layout: Layout) -> tuple[int, int]:
-    """The places that a new array has: from the lowest of the layout's box to the last; refused below 0."""
-    if layout.has_basis or (layout.padded_size and layout.box.min_offset < 0):
-        raise ShapeError(f"{layout} goes below 0, or has no places in memory.", hint="add to its offset", layout=layout)
-    return box_range(layout)
 
 
 def _doubt(fmt: Format | None, interface: Interface) -> str | None:

@@ -8,7 +8,7 @@ from typing import Any
 from ..errors import NotExpressible, ParseError, ShapeError, shown
 from ..immutable import Immutable
 from ..integers.inttuple import as_int
-from ..integers.nested import product
+from ..integers.nested import flatten, product
 from ..layout.layout import Layout
 from .factors import (
     MAX_FACTORS,
@@ -212,6 +212,13 @@ class Format(Immutable):
         The cut is after the first ``indirect`` factors, or after the rests.
         """
         physical, strides = self._sizes_and_strides(shape, left_pad, right_pad)
+        cut, elements = self._cut(physical, strides)
+        outer = [d // elements if elements else 0 for d in strides[:cut]] + [0] * (len(strides) - cut)
+        inner = [0] * cut + strides[cut:]
+        return self._assemble(physical, outer, shape, left_pad), self._assemble(physical, inner, shape, left_pad)
+
+    def _cut(self, physical: list[int], strides: list[int]) -> tuple[int, int]:
+        """After how many factors the blocks begin, and how many elements each has; they divide all strides before."""
         cut = self.rank if self.indirect is None else self.indirect
         elements = strides[cut - 1] if cut else max(self._aligned_total(physical, strides), product(tuple(physical)))
         if elements and any(d % elements for d in strides[:cut]):
@@ -219,11 +226,26 @@ class Format(Immutable):
                 f"blocks of {elements} elements do not divide the aligned strides {strides[:cut]}.",
                 hint="align to whole blocks",
                 format=self,
-                shape=shape,
+                sizes=tuple(physical),
             )
-        outer = [d // elements if elements else 0 for d in strides[:cut]] + [0] * (len(strides) - cut)
-        inner = [0] * cut + strides[cut:]
-        return self._assemble(physical, outer, shape, left_pad), self._assemble(physical, inner, shape, left_pad)
+        return cut, elements
+
+    def _stored_shape(self, layout: Layout) -> tuple[int, ...]:
+        """The shape of the stored array of a layout that this format gave: its ``physical_shape``."""
+        return tuple(self._factors_in(layout)[0])
+
+    def _stored_block_shape(self, layout: Layout) -> tuple[int, ...]:
+        """The shape of the blocks that :meth:`split` numbers, of a layout that this format gave."""
+        physical, strides = self._factors_in(layout)
+        return tuple(physical[self._cut(physical, strides)[0] :])
+
+    def _factors_in(self, layout: Layout) -> tuple[list[int], list[int]]:
+        """The size and the stride of every factor, slowest first, in a layout that this format gave."""
+        sizes, strides = [0] * len(self.factors), [0] * len(self.factors)
+        for d, (shape, stride) in enumerate(zip(layout.shape, layout.stride)):
+            for k, n, step in zip(self._factors_of(d), flatten(shape), flatten(stride)):
+                sizes[k], strides[k] = n, step
+        return sizes, strides
 
     def _sizes_and_strides(self, shape: Any, left_pad: Any, right_pad: Any) -> tuple[list[int], list[int]]:
         """The size and the stride of every factor, slowest first."""
@@ -244,17 +266,22 @@ class Format(Immutable):
                 end = aligned * physical[k]
         return physical, strides
 
+    def _factors_of(self, dim: int) -> list[int]:
+        """Which factors are digits of a dimension, the fastest first; of those that step alike one of size 1 is."""
+        own = [k for k, f in enumerate(self.factors) if f.dim == dim]
+        return sorted(own, key=lambda k: (self.factors[k].step, self.factors[k].size != 1, -k))
+
     def _assemble(self, physical: list[int], strides: list[int], shape: Any, left_pad: Any) -> Layout:
         shapes: list[Any] = []
         steps: list[Any] = []
         for d in range(self.rank):
-            digits = sorted((f.step, n, s) for f, n, s in zip(self.factors, physical, strides) if f.dim == d)
-            if len(digits) == 1:
-                shapes.append(digits[0][1])
-                steps.append(digits[0][2])
+            own = self._factors_of(d)
+            if len(own) == 1:
+                shapes.append(physical[own[0]])
+                steps.append(strides[own[0]])
             else:
-                shapes.append(tuple([n for _, n, _ in digits]))
-                steps.append(tuple([s for _, _, s in digits]))
+                shapes.append(tuple([physical[k] for k in own]))
+                steps.append(tuple([strides[k] for k in own]))
         extents = per_dim(shape, "shape", self.rank)
         return Layout(tuple(shapes), tuple(steps), extents=extents, origin=padding(left_pad, "left_pad", self.rank))
 

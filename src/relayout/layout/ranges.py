@@ -47,11 +47,31 @@ def numeric_modes(layout: Layout) -> list[Mode]:
 
 def inner_range(layout: Layout) -> tuple[int, int]:
     """The smallest and the largest value before the swizzle; refused for an empty layout."""
+    if not layout.windowed:
+        return box_bounds(layout)
     modes = numeric_modes(layout)
     if layout.size == 0:
-        raise OutOfBounds("an empty layout has no offsets.", hint="check `size` first", layout=layout)
+        raise _no_offsets(layout)
     spans = [span(m) for m in modes]
     return layout.offset + sum(s[0] for s in spans), layout.offset + sum(s[1] for s in spans)
+
+
+def box_bounds(layout: Layout) -> tuple[int, int]:
+    """The smallest and the largest value of the box before the swizzle; refused for an empty one."""
+    check_numeric(layout)
+    low = high = layout.offset
+    for n, d in zip(flatten(layout.shape), flatten(layout.stride)):
+        if not n:
+            raise _no_offsets(layout)
+        if d < 0:
+            low += (n - 1) * d
+        else:
+            high += (n - 1) * d
+    return low, high
+
+
+def _no_offsets(layout: Layout) -> OutOfBounds:
+    return OutOfBounds("an empty layout has no offsets.", hint="check `size` first", layout=layout)
 
 
 def effective_swizzle(layout: Layout) -> Swizzle | None:
@@ -127,8 +147,7 @@ def storage_size(layout: Layout) -> int:
     """The elements from address 0 to the end of the box, rounded up to the swizzle's period where it reaches past."""
     if layout.padded_size == 0:
         return 0
-    box = layout._make(layout.shape, layout.stride, layout.offset, None, None, layout.swizzle)
-    low, high = inner_range(box)
+    low, high = box_bounds(layout)
     end = max(high + 1, 0)
     swizzle = layout.swizzle
     if swizzle is None or end % swizzle.period == 0 or swizzle.keeps(low, high):
@@ -136,7 +155,7 @@ def storage_size(layout: Layout) -> int:
     whole = -(-end // swizzle.period) * swizzle.period
     if swizzle.period > PERIOD_LIMIT:
         return whole
-    return whole if offset_range(box)[1] >= end else end
+    return whole if offset_range(layout.box)[1] >= end else end
 
 
 def check_allocatable(layout: Layout) -> None:

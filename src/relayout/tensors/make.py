@@ -88,7 +88,7 @@ def empty(
     placed = operand.placed
     check_allocatable(placed)
     fmt = operand.format if isinstance(operand.format, Format) else None
-    table = None if fmt is None else _blocks(fmt, placed, left_pad, right_pad)
+    table = None if fmt is None else new_block_table(fmt, placed)
     memory = allocate(means.element, placed.storage_size if table is None else table.count * table.elements)
     asked = Padding(padding(left_pad, "left_pad", placed.rank), padding(right_pad, "right_pad", placed.rank))
     bound = None if table is None else table.bound([memory])
@@ -120,10 +120,9 @@ def placement(x: Layout | Format | str, kind: Element | None = None) -> Layout |
     return resolve(x, element=kind).description
 
 
-def _blocks(fmt: Format, layout: Layout, left_pad: Any, right_pad: Any) -> BlockTable | None:
-    """A table of fresh blocks, if the format has them and the layout is not empty."""
-    if fmt.indirect is None or not layout.storage_size:
+def new_block_table(fmt: Format, layout: Layout) -> BlockTable | None:
+    """A table of fresh blocks, if the format of a layout has them and the layout is not empty."""
+    if fmt.indirect is None or not (size := layout.storage_size):
         return None
-    fmt.split(layout.extents, left_pad=left_pad, right_pad=right_pad)
-    shape = fmt.physical_shape(layout.extents, left_pad=left_pad, right_pad=right_pad)[fmt.indirect :]
-    return BlockTable.consecutive(layout.storage_size // product(shape), shape)
+    shape = fmt._stored_block_shape(layout)
+    return BlockTable.consecutive(size // product(shape), shape)

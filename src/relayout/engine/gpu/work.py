@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ...layout.layout import Layout
 from ...layout.swizzle import Swizzle
-from ..nest import Loop, common_digits, merge_loops, merged_mode
+from ..nest import Loop, common_digits, merge_loops, merged_modes
 
 
 class Axis(NamedTuple):
@@ -46,17 +46,18 @@ def common_axes(source: Layout, target: Layout, padded: bool) -> tuple[int, int,
     """
     starts = [source.offset, target.offset]
     axes = []
-    for d, n in enumerate(target.extents):
-        dim = common_digits(source, target, d)
+    for a, b in zip(merged_modes(source), merged_modes(target)):
+        dim = common_digits(a, b)
         if dim is None:
             return None
         starts[0] += dim.source
         starts[1] += dim.target
         digits, written = dim.loops, (dim.low, dim.high)
-        if padded and n != (whole := target.padded_shape[d]):
-            if len(merged_mode(source, d).sizes) > 1:
+        if padded and b.windowed:
+            if len(a.sizes) > 1:
                 return None
             *lower, top = digits
+            whole = prod(b.sizes)
             digits, written = (*lower, top._replace(steps=whole // prod([loop.steps for loop in lower]))), (0, whole)
         axes.append(Axis(digits, dim.low, dim.high, *written))
     return starts[0], starts[1], axes

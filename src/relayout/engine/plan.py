@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
-from ..dialects.resolve import with_shape
+from ..dialects.resolve import resolve, resolve_together
 from ..elements.interface import Interface, Plain, ScaleOffset
 from ..elements.types import element as element_of
 from ..errors import ShapeError
@@ -14,7 +14,6 @@ from ..format.format import Format
 from ..immutable import Immutable
 from ..integers.inttuple import as_int
 from ..layout.layout import Layout
-from ..tensors.make import placement
 from ..tensors.tensor import _check_channels
 from .blocks import Block, blocks_of, interface_of_part
 from .cpu.callable import NativeCallable
@@ -64,10 +63,12 @@ class Plan(Immutable, NativeCallable):
         element: Any,
         dst_element: Any = None,
         *,
+        shape: Any = None,
+        axes: str | None = None,
         fill: Any = None,
         threads: int | None = None,
     ) -> Plan:
-        return make_plan(*_checked(source, target, element, dst_element, fill, threads))
+        return make_plan(*_resolve_parts(source, target, element, dst_element, shape, axes, fill, threads))
 
     def _parts(self) -> tuple[Any, ...]:
         return self.source, self.target, self.element, self.dst_element, self.fill, self.threads, self.new_fill
@@ -121,35 +122,37 @@ def plan(
     element: Any,
     dst_element: Any = None,
     *,
+    shape: Any = None,
+    axes: str | None = None,
     fill: Any = None,
     threads: int | None = None,
 ) -> Plan:
-    """The plan for two layouts of one shape, which one of them must have, and this type of elements; plans are kept.
+    """The plan for two layouts of one shape and this type of elements; plans are cached.
+
+    Source and target are layouts, formats, texts in any dialect or einops patterns. ``shape`` is that of the data, if
+    neither of them has one. Where both name their axes they meet by name, in the order of ``axes``, else of the source.
 
     ``fill`` is a stored value of the target, or ``"qzero"``, for its box beside the elements. Memory that a run makes
     itself holds it, else the fill of the format, else 0. ``threads`` defaults to ``RELAYOUT_THREADS`` in the
     environment, else to all processors.
     """
-    return _cached_plan(*_checked(source, target, element, dst_element, fill, threads))
+    return _cached_plan(*_resolve_parts(source, target, element, dst_element, shape, axes, fill, threads))
 
 
-def _checked(source: Any, target: Any, element: Any, dst_element: Any, fill: Any, threads: Any) -> tuple[Any, ...]:
-    """The parts of a plan, each in its one form."""
-    means = _interface_of(element)
-    to = means if dst_element is None else _interface_of(dst_element)
-    first, second, usual = source, target, None
-    if not isinstance(first, Layout) or not isinstance(second, Layout):
-        first, second = placement(first, means.element), placement(second, to.element)
-        shape = next((x.extents for x in (first, second) if isinstance(x, Layout)), None)
-        if shape is None:
-            raise ShapeError(
-                f"neither {first} nor {second} has a shape.", hint="format.layout(shape), or rl.parse(text, shape=...)"
-            )
-        usual = second.fill if isinstance(second, Format) else None
-        first, second = with_shape(first, shape), with_shape(second, shape)
+def _resolve_parts(
+    source: Any, target: Any, element: Any, dst_element: Any, shape: Any, axes: Any, fill: Any, threads: Any
+) -> tuple[Any, ...]:
+    """The arguments of a plan as ``make_plan`` takes them."""
+    interface = _interface_of(element)
+    to = interface if dst_element is None else _interface_of(dst_element)
+    usual = fill
+    if not (isinstance(source, Layout) and isinstance(target, Layout) and shape is axes is None):
+        operands = resolve(source, element=interface), resolve(target, element=to, fill=fill)
+        first, second = resolve_together(operands, shape=shape, axes=axes)
+        source, target, usual = first.placed, second.placed, second.fill
     code = None if fill is None else fill_bytes(to, fill)
-    usual = code if fill is not None or usual is None else fill_bytes(to, usual)
-    return first, second, means, to, code, check_threads(threads), usual
+    new_code = code if usual is fill or usual is None else fill_bytes(to, usual)
+    return source, target, interface, to, code, check_threads(threads), new_code
 
 
 def check_threads(threads: Any) -> int | None:

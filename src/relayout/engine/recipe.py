@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..dialects.einops import is_pattern, pattern_format
-from ..dialects.resolve import with_shape
+from ..dialects.resolve import resolve
 from ..elements.interface import Interface, Plain, as_interface
 from ..elements.memory import Memory, address_of, allocate_bytes, bytes_of, no_memory, own_element
 from ..elements.types import storage_dtype
@@ -17,7 +16,7 @@ from ..layout.layout import Layout
 from ..tensors.block_table import BlockTable
 from ..tensors.data import strides_of
 from ..tensors.gather import unscattered
-from ..tensors.make import new_block_table, placement, tensor
+from ..tensors.make import new_block_table, tensor
 from ..tensors.tensor import Padding, Tensor, new_tensor
 from .cache import Cache
 from .cpu.flat import fill_range, is_scattered
@@ -122,11 +121,12 @@ def recipe_of(
         key = (*key, repr((fill, getattr(dst, "fill", None), shape, threads)))
     try:
         found = _recipes.get(key)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError):  # arguments without a hash
         return build_recipe(x, dst, src, shape, axes, new, fill, element, threads, on_device)
     if found is None:
         found = build_recipe(x, dst, src, shape, axes, new, fill, element, threads, on_device)
-        _recipes.keep(key, found)
+        if isinstance(dst, str | Layout | Format):  # the key of another operand would keep its memory
+            _recipes.keep(key, found)
     return found
 
 
@@ -167,16 +167,11 @@ def build_recipe(
     data = _data(x, src, shape, element)
     extents = data.logical.extents
     interface = data.interface if element is None else as_interface(element)
-    if isinstance(dst, str) and is_pattern(dst):
-        dst = pattern_format(dst)
-    found = placement(dst, interface.element)
     names = data.axes if axes is None else checked_axes(axes, len(extents))
-    if isinstance(found, Format) and names is not None:
-        found = found.aligned(names)
-    layout = with_shape(found, extents)
-    fmt = found if isinstance(found, Format) else None
-    if new and fmt is not None and fill is None:
-        fill = fmt.fill
+    operand = resolve(dst, axes=names, element=interface, fill=fill).at(extents)
+    layout = operand.placed
+    fmt = operand.format if isinstance(operand.format, Format) else None
+    fill = operand.fill if new else fill
     box = new_range(layout) if new else box_range(layout)
     table = new_block_table(fmt, layout) if new and fmt is not None else None
     count = box[1] if table is None else table.count * table.elements
@@ -202,22 +197,15 @@ def build_recipe(
         code,
         layout,
         interface,
-        None if fmt is None else fmt.axes,
+        None if fmt is None else operand.axes,
         table,
         dtype,
         count,
         -(-count * bits // 8),
         None if fmt is None else fmt._stored_shape(layout),
         _strided(layout, dtype) if fmt is None and not layout.windowed and bits % 8 == 0 else None,
-        _doubt(fmt, interface) if new else None,
+        operand.width_mismatch if new else None,
     )
-
-
-def _doubt(fmt: Format | None, interface: Interface) -> str | None:
-    """A warning about a format that is made for elements of another width."""
-    if fmt is None or fmt.element_bits in (None, interface.element.bits):
-        return None
-    return f"{fmt} is made for elements of {fmt.element_bits} bits, not for {interface.element.name}."
 
 
 def _strided(layout: Layout, dtype: np.dtype[Any]) -> tuple[tuple[int, ...], int, tuple[int, ...]] | None:
@@ -254,7 +242,7 @@ def _data(x: Any, src: Any, shape: Any, element: Any) -> _Data:
         t = tensor(x)
         found = _Data(t.layout, unscattered(t.layout, t._table)[1], t.interface, t.axes)
     if shape is not None:
-        with_shape(Layout.row_major(found.logical.extents), shape)
+        resolve(found.logical, shape=shape)
     return found
 
 
@@ -267,10 +255,6 @@ def _of_memory(x: Any, src: Layout | Format | str, shape: Any, element: Any) -> 
         raise ShapeError("the memory does not lie together.", hint="copy it: numpy.ascontiguousarray", got=x.shape)
     if raw and element is None:
         raise ShapeError("bytes do not tell their elements.", hint="pass element=", got=type(x))
-    placed = placement(src, as_interface(element).element if raw else own_element(x))
-    if isinstance(placed, Format) and shape is None:
-        raise ShapeError(f"{placed} has no shape yet.", hint="pass the shape of the data: shape=(...)", format=placed)
-    layout = placed if shape is None else with_shape(placed, shape)
-    axes = placed.axes if isinstance(placed, Format) else None
-    t = Tensor(x if raw else x.reshape(-1), layout, element if raw else None, axes=axes)  # type: ignore[arg-type]
+    operand = resolve(src, shape=shape, element=element if raw else own_element(x))
+    t = Tensor(x if raw else x.reshape(-1), operand.placed, element if raw else None, axes=operand.axes)
     return _Data(t.layout, unscattered(t.layout, None)[1], t.interface, t.axes)

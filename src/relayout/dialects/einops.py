@@ -37,8 +37,10 @@ def parse(text: str) -> Format:
     left, _, rest = text.partition("->")
     right, *sizes = rest.split(",")
     for side, start in ((left, 0), (right, len(left) + 2)):
-        if not re.fullmatch(_SIDE, side, re.ASCII):
-            raise _wrong("expected names and parentheses.", text, start)
+        match = re.match(_SIDE, side, re.ASCII)
+        end = match.end() if match else 0
+        if end < len(side):
+            raise _wrong("expected names and parentheses.", text, start + end)
     known: dict[str, int] = {}
     for part in sizes:
         match = re.fullmatch(_SIZE, part, re.ASCII)
@@ -53,9 +55,10 @@ def parse(text: str) -> Format:
     places: dict[str, tuple[int, ...]] = {}
     for d, group in enumerate(groups):
         if not group or any(name not in known for name in group[1:]):
-            raise _wrong("expected a size for every name of a group but the first.", text, 0)
+            raise _wrong("expected a size for every name of a group but the first.", text, len(text))
         if group[0] in known:
-            raise _wrong(f"expected no size for {group[0]}, the first of its dimension: it is the rest.", text, 0)
+            end = len(left) + 2 + len(right)
+            raise _wrong(f"expected no size for {group[0]}, the first of its dimension: it is the rest.", text, end)
         place = 1
         for name in reversed(group[1:]):
             places[name] = (d, known[name], place)

@@ -1,4 +1,4 @@
-"""Writes what a destination plans, and builds small valid files of every kind."""
+"""Builds small valid files of every kind."""
 
 from __future__ import annotations
 
@@ -10,30 +10,10 @@ from typing import Any
 import numpy as np
 
 from relayout.elements.types import element
-from relayout.files.checksums import write_checksums
-from relayout.files.contents import Destination, PlannedTensor
+from relayout.files.contents import PlannedTensor
 from relayout.files.record import LayoutRecord
 from relayout.files.registry import plan_destination
-
-
-def fulfil(plan: Destination, data: Mapping[str, bytes]) -> None:
-    """Write every file of a plan, sizes first."""
-    for path, (size, parts) in plan.files.items():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("wb") as file:
-            file.truncate(size)
-            for at, part in parts.items():
-                file.seek(at)
-                file.write(part)
-    for name, segments in plan.entries.items():
-        at = 0
-        for segment in segments:
-            with segment.file.open("r+b") as file:
-                file.seek(segment.start)
-                file.write(data[name][at : at + segment.size])
-            at += segment.size
-        assert at == len(data[name])
-    write_checksums(plan)
+from relayout.testing.container_samples import write_destination
 
 
 def store(
@@ -45,7 +25,9 @@ def store(
     """The arrays in a file of the kind that the path names."""
     told = records or {}
     planned = [PlannedTensor(name, element(x.dtype), x.shape, told.get(name)) for name, x in arrays.items()]
-    fulfil(plan_destination(path, None, planned, metadata), {name: x.tobytes() for name, x in arrays.items()})
+    write_destination(
+        plan_destination(path, None, planned, metadata), {name: x.tobytes() for name, x in arrays.items()}
+    )
     return path
 
 

@@ -18,11 +18,12 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import relayout as rl
-from file_support import field, fulfil, onnx_bytes, store
+from file_support import field, onnx_bytes, store
 from relayout.elements.types import element
 from relayout.files.contents import PlannedTensor
 from relayout.files.record import LayoutRecord
 from relayout.files.registry import container_of, open_source, plan_destination
+from relayout.testing.container_samples import write_destination
 
 KINDS = ["x.npy", "x.npz", "x.safetensors", "x.safetensors.index.json", "x.zarr", "x.bin"]
 IMAGE = (np.arange(9 * 9 * 40) % 251).astype(np.uint8).reshape(1, 9, 9, 40)
@@ -72,7 +73,7 @@ def test_every_type_comes_back(tmp_path: Path, name: str, dtype: str) -> None:
 def test_elements_below_a_byte_are_packed(tmp_path: Path, name: str, shape: tuple[int, ...]) -> None:
     x = rl.from_logical(np.resize([1, -2, 3], shape), rl.Layout.row_major(shape), "int4")
     plan = plan_destination(tmp_path / name, None, [PlannedTensor("x", element("int4"), shape)])
-    fulfil(plan, {"x": x.raw.tobytes()})
+    write_destination(plan, {"x": x.raw.tobytes()})
     found = rl.open(tmp_path / name)["x"]
     assert found.dtype == "int4"
     assert found.numpy().tolist() == x.numpy().tolist()

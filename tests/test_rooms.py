@@ -42,7 +42,7 @@ ROOMS: tuple[str | tuple[str, ...], ...] = (
 )
 """From the lowest up. Some stand empty until something fills them; ``__init__`` is the front door of the package."""
 
-PUBLIC_MODULES = {"catalog", "coreai", "hardware", "htp", "mojo", "candle"}
+PUBLIC_MODULES = {"catalog", "testing", "coreai", "hardware", "htp", "mojo", "candle"}
 """What users import as a module: the only ones at the root, or rooms, that may export names of their own."""
 
 

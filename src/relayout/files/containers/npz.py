@@ -98,7 +98,7 @@ def _members(file: OpenFile) -> list[zipfile.ZipInfo]:
     except LayoutError:
         raise
     # What zipfile lets through from broken archives, and from features of zip that it lacks.
-    except (zipfile.BadZipFile, NotImplementedError, struct.error, ValueError, OverflowError, IndexError) as error:
+    except (zipfile.BadZipFile, _BeforeFileError, NotImplementedError, struct.error, ValueError, IndexError) as error:
         raise bad_file(file.path, f"it is no zip archive: {shown(str(error))}.", TRUNCATED) from None
 
 
@@ -119,6 +119,10 @@ def _entry(file: OpenFile, member: zipfile.ZipInfo, name: str) -> StoredTensor:
     return read_array(file, start, member.file_size, name)
 
 
+class _BeforeFileError(OSError):
+    """What zipfile expects where it looks for a record in a file that is too short for one."""
+
+
 class _Stream:
     """What ``zipfile`` needs to read a directory; the directory is held against the limit for headers."""
 
@@ -131,7 +135,7 @@ class _Stream:
     def seek(self, offset: int, whence: int = 0) -> int:
         self._at = offset + (0, self._at, self._file.size)[whence]
         if self._at < 0:
-            raise ValueError("it would begin before the file")
+            raise _BeforeFileError("it would begin before the file")
         return self._at
 
     def tell(self) -> int:

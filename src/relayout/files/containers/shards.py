@@ -63,6 +63,8 @@ class Shards(Container):
         groups = _groups(planned)
         told = dict(metadata or {})
         others = pop_object(told, OF_INDEX)
+        if told and not groups:
+            raise bad_file(path, "it has metadata, and no shard that would hold them.", "write one .safetensors")
         stem = path.name.removesuffix(SUFFIX)
         files: dict[Path, tuple[int, dict[int, bytes]]] = {}
         entries: dict[str, tuple[Segment, ...]] = {}

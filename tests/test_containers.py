@@ -17,7 +17,7 @@ from file_support import store, valid_files
 from relayout.files.container import Container
 from relayout.files.containers.safetensors import Safetensors
 from relayout.files.contents import Destination, PlannedTensor, Segment, Source
-from relayout.files.registry import container_of, named, names, open_source, suffixes
+from relayout.files.registry import container_named, container_of, names, open_source, suffixes
 from relayout.testing import ConformanceError, conformance
 
 ROOT = Path(__file__).parents[1]
@@ -26,7 +26,7 @@ NUMBERS = count()
 
 @pytest.mark.parametrize("name", names())
 def test_every_container_conforms(tmp_path: Path, name: str) -> None:
-    conformance(name, samples=[] if named(name).writable else [valid_files(tmp_path)[name]])
+    conformance(name, samples=[] if container_named(name).writable else [valid_files(tmp_path)[name]])
 
 
 # ---- containers that break one law each ------------------------------------------------------------------
@@ -244,7 +244,7 @@ def test_a_folder_is_what_is_in_it(tmp_path: Path) -> None:
 
 def test_no_container_is_called_by_a_name_that_nobody_has() -> None:
     with pytest.raises(rl.ShapeError, match="no container 'hdf5'") as refusal:
-        named("hdf5")
+        container_named("hdf5")
     assert "safetensors" in refusal.value.hint
 
 

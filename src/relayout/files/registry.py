@@ -31,7 +31,7 @@ def names() -> list[str]:
     return [*own, *[point.name for point in _entry_points() if point.name not in own]]
 
 
-def named(name: str) -> Container:
+def container_named(name: str) -> Container:
     """The container of that name."""
     from ..errors import ShapeError
 
@@ -57,7 +57,7 @@ def container_of(path: str | PathLike[str], written: bool = False) -> Container:
     if written and by_suffix is not None:
         return by_suffix
     folder = where.is_dir()
-    if folder and (recognised := _recognised(where)):
+    if folder and (recognised := _recognise(where)):
         return recognised
     if by_suffix is not None:
         return by_suffix
@@ -65,7 +65,7 @@ def container_of(path: str | PathLike[str], written: bool = False) -> Container:
         raise bad_file(where, "it is a folder, and no Zarr.", f"name a file in it, as in {where / 'model.safetensors'}")
     if where.suffix in _TORCH_SUFFIXES:
         raise bad_file(where, "files of PyTorch are neither read nor written.", FROM_TORCH)
-    if not written and (recognised := _recognised(where)):
+    if not written and (recognised := _recognise(where)):
         return recognised
     raise bad_file(where, "its name does not tell what kind of file it is.", _way_out(written))
 
@@ -78,7 +78,7 @@ def suffixes(written: bool = False) -> list[str]:
 
 def is_container_folder(path: Path) -> bool:
     """Whether a folder is one of tensors, as a Zarr is."""
-    return path.is_dir() and _recognised(path) is not None
+    return path.is_dir() and _recognise(path) is not None
 
 
 def _way_out(written: bool) -> str:
@@ -131,7 +131,7 @@ def _containers(path: Path | None = None) -> Iterator[Container]:
             yield _load(point)
 
 
-def _recognised(path: Path) -> Container | None:
+def _recognise(path: Path) -> Container | None:
     return next((container for container in _containers(path) if container.recognises(path)), None)
 
 
@@ -175,7 +175,7 @@ def plan_destination(
     from .contents import bad_file
 
     where = Path(path)
-    container = container_of(where, written=True) if name is None else named(name)
+    container = container_of(where, written=True) if name is None else container_named(name)
     if not container.writable:
         raise bad_file(where, f"{container.name} files are read, not written.", _way_out(written=True))
     for p in planned:

@@ -39,7 +39,7 @@ ODD_NAMES = (
 METADATA = {"made": "by hand", "größe": 'two\nlines, "quoted"', "empty": ""}
 
 
-class Sample(NamedTuple):
+class SampleTensor(NamedTuple):
     """A tensor to be written: its plan, its bytes, and the logical array that numpy makes of them.
 
     There is no such array where numpy lacks the type.
@@ -50,7 +50,7 @@ class Sample(NamedTuple):
     logical: NDArray[Any] | None
 
 
-def noise_sample(name: str, dtype: str, shape: tuple[int, ...], record: LayoutRecord | None = None) -> Sample:
+def noise_sample(name: str, dtype: str, shape: tuple[int, ...], record: LayoutRecord | None = None) -> SampleTensor:
     """A tensor of noise, which numpy reads as a row-major array where it knows the type."""
     import numpy as np
 
@@ -58,16 +58,16 @@ def noise_sample(name: str, dtype: str, shape: tuple[int, ...], record: LayoutRe
     data = np.random.default_rng(len(name)).bytes(nbytes(kind, shape))
     known = kind.bits % 8 == 0 and dtype in np.sctypeDict
     array: NDArray[Any] | None = np.frombuffer(data, dtype).reshape(shape) if known else None
-    return Sample(PlannedTensor(name, kind, shape, record), data, array)
+    return SampleTensor(PlannedTensor(name, kind, shape, record), data, array)
 
 
-def plain_file(single: bool) -> list[Sample]:
+def plain_file(single: bool) -> list[SampleTensor]:
     """What every container takes that is written at all."""
     several = [("x", "float32", (3, 4)), ("y", "uint8", (5,)), ("z", "int64", (2, 1, 2))]
     return [noise_sample(*each) for each in several[: 1 if single else None]]
 
 
-def sample_files(single: bool) -> Iterator[tuple[str, list[Sample]]]:
+def sample_files(single: bool) -> Iterator[tuple[str, list[SampleTensor]]]:
     """The tensors of many files, each with a word on what it tries."""
     for dtype in [name for name, kind in ELEMENTS.items() if kind.underlying == kind]:
         yield f"{dtype} of shape (3, 8)", [noise_sample("x", dtype, (3, 8))]
@@ -81,10 +81,10 @@ def sample_files(single: bool) -> Iterator[tuple[str, list[Sample]]]:
         yield "no tensors", []
 
 
-def _recorded_files() -> Iterator[tuple[str, list[Sample]]]:
+def _recorded_files() -> Iterator[tuple[str, list[SampleTensor]]]:
     import numpy as np
 
-    def sample(layout: Layout, shape: tuple[int, ...]) -> tuple[Sample, NDArray[Any]]:
+    def sample(layout: Layout, shape: tuple[int, ...]) -> tuple[SampleTensor, NDArray[Any]]:
         made = noise_sample("x", "int16", shape, LayoutRecord.of(layout, layout.extents, axes="hw", fill=7))
         return made, np.frombuffer(made.data, "int16").reshape(shape)
 

@@ -18,9 +18,17 @@ from ..files.contents import Destination, PlannedTensor, Source, nbytes
 from ..files.jobs.repack_file import repack_file
 from ..files.jobs.verify import verify
 from ..files.mapped import TensorFile
-from ..files.registry import container_of, named, names
+from ..files.registry import container_named, container_of, names
 from ..layout.layout import Layout
-from .container_samples import METADATA, ODD_NAMES, Sample, noise_sample, plain_file, sample_files, write_destination
+from .container_samples import (
+    METADATA,
+    ODD_NAMES,
+    SampleTensor,
+    noise_sample,
+    plain_file,
+    sample_files,
+    write_destination,
+)
 from .laws import Attempt, Law, check_laws
 
 MAX_CUTS = 40
@@ -47,7 +55,7 @@ class Case(NamedTuple):
 def find_container(x: Any) -> Container | None:
     """The container that ``x`` is, or that it names."""
     if isinstance(x, str):
-        return named(x) if x in names() else None
+        return container_named(x) if x in names() else None
     found: Container | None = (
         x if all(hasattr(x, word) for word in ("suffixes", "recognises", "read", "plan")) else None
     )
@@ -70,7 +78,7 @@ def declaration(case: Case) -> Iterator[str]:
     container = case.container
     if not re.fullmatch(r"[a-z][a-z0-9_]*", container.name):
         yield f"its name is {shown(container.name)}, and no word of lower-case letters"
-    if container.name in names() and named(container.name) is not container:
+    if container.name in names() and container_named(container.name) is not container:
         yield f"another container is called {container.name}"
     if not isinstance(container.suffixes, tuple) or not container.suffixes:
         yield f"its suffixes are {shown(container.suffixes)}, and no tuple of texts"
@@ -89,9 +97,9 @@ def declaration(case: Case) -> Iterator[str]:
 def absent_files(case: Case) -> Iterator[str]:
     """A file that is not there, and a folder of nothing, are refused."""
     path = case.path()
-    yield from _refused(case, path, "a path where nothing is")
+    yield from _expect_refusal(case, path, "a path where nothing is")
     path.mkdir()
-    yield from _refused(case, path, "an empty folder")
+    yield from _expect_refusal(case, path, "an empty folder")
 
 
 def garbage(case: Case) -> Iterator[str]:
@@ -102,7 +110,7 @@ def garbage(case: Case) -> Iterator[str]:
     for content in contents:
         path = case.path()
         path.write_bytes(content)
-        yield from _refused(case, path, f"a file of {shown(content)}")
+        yield from _expect_refusal(case, path, f"a file of {shown(content)}")
 
 
 def damage(case: Case) -> Iterator[str]:
@@ -157,7 +165,7 @@ def _cut_off(case: Case, path: Path, what: str, before: Source, stored: dict[str
     yield from _check_refusal(reading, what)
 
 
-def _refused(case: Case, path: Path, what: str) -> Iterator[str]:
+def _expect_refusal(case: Case, path: Path, what: str) -> Iterator[str]:
     """How it breaks the law that ``path`` is refused."""
     with Attempt() as recognition:
         if case.container.recognises(path):
@@ -214,7 +222,7 @@ def round_trip(case: Case) -> Iterator[str]:
         yield from _written_and_read(case, what, samples)
 
 
-def _written_and_read(case: Case, what: str, samples: Sequence[Sample], must: bool = False) -> Iterator[str]:
+def _written_and_read(case: Case, what: str, samples: Sequence[SampleTensor], must: bool = False) -> Iterator[str]:
     path = case.path()
     with Attempt() as planning:
         destination = case.container.plan(path, [sample.planned for sample in samples], METADATA)
@@ -232,7 +240,9 @@ def _written_and_read(case: Case, what: str, samples: Sequence[Sample], must: bo
         yield f"{what} is written, and not read back: {reading.refusal or reading.told}"
 
 
-def _same(case: Case, what: str, samples: Sequence[Sample], source: Source, stored: dict[str, bytes]) -> Iterator[str]:
+def _same(
+    case: Case, what: str, samples: Sequence[SampleTensor], source: Source, stored: dict[str, bytes]
+) -> Iterator[str]:
     """How what was read differs from what was written."""
     expected = [source.path.stem] if case.container.single else [sample.planned.name for sample in samples]
     if sorted(source) != sorted(expected):
@@ -302,7 +312,7 @@ def odd_names(case: Case) -> Iterator[str]:
 
 
 def determinism(case: Case) -> Iterator[str]:
-    """The same tensors make the same bytes, wherever the file is."""
+    """Equal tensors make equal bytes, wherever the file is."""
     planned = [sample.planned for sample in plain_file(case.container.single)]
     plans = []
     for path in (case.path(), case.path()):

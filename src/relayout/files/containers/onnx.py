@@ -108,7 +108,7 @@ def _tensor(model: Message, part: Field) -> StoredTensor:
             what = f"{shown(shape)} of {element.name} needs {size} bytes, and it has {raw.end - raw.start}."
             raise bad_file(path, what, TRUNCATED, name)
         return StoredTensor(name, element, shape, (Segment(path, raw.start, size),))
-    return _typed(model, StoredTensor(name, element, shape, ()), typed, size)
+    return _decode_typed_fields(model, StoredTensor(name, element, shape, ()), typed, size)
 
 
 def _external(path: Path, places: dict[str, str], size: int, name: str) -> Segment:
@@ -125,7 +125,9 @@ def _external(path: Path, places: dict[str, str], size: int, name: str) -> Segme
     return Segment(file, start, size)
 
 
-def _typed(model: Message, entry: StoredTensor, fields: dict[int, list[Field]], size: int) -> StoredTensor:
+def _decode_typed_fields(
+    model: Message, entry: StoredTensor, fields: dict[int, list[Field]], size: int
+) -> StoredTensor:
     """Data in fields of their own type: fixed-width ones in place, numbers of varying length decoded."""
     kind: Element = entry.element
     number = _IN_PLACE.get(kind.name, _AS_VARINTS.get(kind.name, _INT32))

@@ -17,7 +17,7 @@ from ..sidecar import read_sidecar, sidecar_path, with_sidecar
 from .npy import with_bits_dtype
 
 
-class Raw(Container):
+class RawFile(Container):
     """One tensor's bytes, and a sidecar or a caller that tells what they are."""
 
     name = "raw"
@@ -67,7 +67,7 @@ class Raw(Container):
         )
 
 
-CONTAINER = Raw()
+CONTAINER = RawFile()
 
 
 def _check_size(path: Path, record: LayoutRecord, entry: StoredTensor) -> None:

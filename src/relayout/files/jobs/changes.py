@@ -32,7 +32,7 @@ class LogicalTensor(NamedTuple):
     interface: Interface
     axes: str | None
 
-    def permuted(self, order: tuple[int, ...]) -> LogicalTensor:
+    def permute(self, order: tuple[int, ...]) -> LogicalTensor:
         """The tensor with its dimensions in another order."""
         interface, axes = self.interface, self.axes
         if isinstance(interface, ScaleOffset) and interface.axis is not None:
@@ -105,7 +105,7 @@ def changes_of(source: Source, rules: Rules) -> list[TensorChange]:
             hint="choose a layout for tensors of that rank; `relayout catalog` lists those that have a name",
             path=source.path,
         )
-    if unmatched := rules.unmatched(source):
+    if unmatched := rules.unmatched_patterns(source):
         warnings.warn(f"no tensor has a name like {', '.join(map(shown, unmatched))}.", stacklevel=3)
     for why, names in unfit.items():
         warnings.warn(f"copied unchanged: {names} ({why}).", stacklevel=3)
@@ -186,7 +186,7 @@ def logical_tensor(entry: StoredTensor, rule: Rule) -> LogicalTensor:
         layout, axes = told, axes or (placed.axes if isinstance(placed, Format) else None)
     elif rule.shape is not None and tuple(rule.shape) != layout.extents:
         raise ShapeError(f"it has the shape {layout.extents}, not {tuple(rule.shape)}.", hint="leave the shape out")
-    found = LogicalTensor(layout, interface, axes).permuted(rule.order(layout.rank))
+    found = LogicalTensor(layout, interface, axes).permute(rule.order(layout.rank))
     return found if rule.names() is None else found._replace(axes=checked_axes(rule.names(), layout.rank))
 
 

@@ -65,7 +65,7 @@ def compare_tensors(
     (one, x), (two, y) = a, b
     name = one.name
     if x.axes is not None and y.axes is not None and x.axes != y.axes and sorted(x.axes) == sorted(y.axes):
-        y = y.permuted(tuple([y.axes.index(axis) for axis in x.axes]))
+        y = y.permute(tuple([y.axes.index(axis) for axis in x.axes]))
     shape = x.layout.extents
     if shape != y.layout.extents:
         turned = sorted(shape) == sorted(y.layout.extents)

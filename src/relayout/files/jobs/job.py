@@ -172,7 +172,7 @@ class RepackJob:
         writer = JournalWriter(worker.targets, journal)
         written = resumed = 0
 
-        def unfinished() -> Iterator[tuple[int, WorkUnit]]:
+        def unfinished_units() -> Iterator[tuple[int, WorkUnit]]:
             nonlocal resumed
             for number, unit in enumerate(self._units()):
                 if number in journal.finished:
@@ -181,7 +181,7 @@ class RepackJob:
                     yield number, unit
 
         try:
-            with closing(run_unordered(self.jobs, lambda item: worker.run(item[1]), unfinished())) as finished:
+            with closing(run_unordered(self.jobs, lambda item: worker.run(item[1]), unfinished_units())) as finished:
                 for number, unit in finished:
                     writer.add(number, unit.size)
                     written += unit.size

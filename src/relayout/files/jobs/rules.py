@@ -99,7 +99,7 @@ class Rules(NamedTuple):
         """Whether a tensor was named, by ``only`` or by a rule, and not taken because nothing was said of it."""
         return bool(self.only) or any(fnmatchcase(name, rule.name) for rule in self.rules)
 
-    def unmatched(self, names: Iterable[str]) -> list[str]:
+    def unmatched_patterns(self, names: Iterable[str]) -> list[str]:
         """The patterns that fit none of these names: they may be misspelt."""
         known = list(names)
         patterns = dict.fromkeys([*self.only, *self.except_, *[rule.name for rule in self.rules]])

@@ -26,7 +26,7 @@ class StagedFiles:
         self.part = with_suffix_added(path, ".part")
         self.journal = with_suffix_added(path, ".part.journal")
         self.backup = with_suffix_added(path, ".part.old")
-        places = {file: self._staged(file) for file in final.files}
+        places = {file: self._staged_path(file) for file in final.files}
         self.renames = {self.part: path} if self.is_folder else {staged: file for file, staged in places.items()}
         self.destination = Destination(
             {places[file]: content for file, content in final.files.items()},
@@ -37,7 +37,7 @@ class StagedFiles:
             tuple([checksum._replace(file=places[checksum.file]) for checksum in final.checksums]),
         )
 
-    def _staged(self, file: Path) -> Path:
+    def _staged_path(self, file: Path) -> Path:
         return self.part / file.relative_to(self.path) if self.is_folder else with_suffix_added(file, ".part")
 
     @property

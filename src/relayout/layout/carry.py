@@ -13,7 +13,7 @@ from itertools import accumulate, islice
 from itertools import product as cartesian
 from math import gcd
 from operator import mul
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..integers.nested import product
 from ..integers.residues import first_hit, max_remainder
@@ -50,17 +50,18 @@ class Undecided(NoDigits):
         self.count, self.limit = count, limit
 
 
-class _Sum(NamedTuple):
+class _Sum:
     """``A(start + sum(c_j * b_j))`` for leaves ``(n_j, b_j)``: A by its open-ended digits, every ``b_j`` at least 0.
 
     ``downward`` are the leaves that were turned round for it; a refusal turns their coordinates back.
     """
 
-    sizes: list[int]
-    strides: list[Any]
-    leaves: list[Leaf]
-    start: int
-    downward: list[bool]
+    __slots__ = ("downward", "leaves", "sizes", "start", "strides")
+
+    def __init__(
+        self, sizes: list[int], strides: list[Any], leaves: list[Leaf], start: int, downward: list[bool]
+    ) -> None:
+        self.sizes, self.strides, self.leaves, self.start, self.downward = sizes, strides, leaves, start, downward
 
     def at(self, y: int) -> Any:
         return open_sum(self.sizes, self.strides, y)
@@ -216,12 +217,13 @@ def _jump_along_leaf(question: _Sum, k: int) -> list[Leaf]:
     return digits
 
 
-class _Level(NamedTuple):
+class _Level:
     """Multiples of ``advance`` from ``remainder`` on, modulo ``weight``: each wrap-around is a carry."""
 
-    weight: int
-    remainder: int
-    advance: int
+    __slots__ = ("advance", "remainder", "weight")
+
+    def __init__(self, weight: int, remainder: int, advance: int) -> None:
+        self.weight, self.remainder, self.advance = weight, remainder, advance
 
     @property
     def carries_at_once(self) -> bool:

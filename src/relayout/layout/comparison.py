@@ -128,14 +128,8 @@ def _mode_pairs(a: Layout, b: Layout) -> list[tuple[Mode, Mode]] | None:
     return None if whole is None or other is None else [(whole, other)]
 
 
-class _Levels(NamedTuple):
-    """The weights of a mode's digits and the step that a carry of each length makes."""
-
-    weights: list[int]
-    steps: list[int]
-
-
-def _levels(mode: Mode) -> _Levels:
+def _levels(mode: Mode) -> tuple[list[int], list[int]]:
+    """The weights of a mode's digits, and the step that a carry of each length makes."""
     weights: list[int] = []
     steps: list[int] = []
     weight, span = 1, 0
@@ -144,17 +138,17 @@ def _levels(mode: Mode) -> _Levels:
         steps.append(d - span)
         weight *= s
         span += (s - 1) * d
-    return _Levels(weights, steps)
+    return weights, steps
 
 
 def first_difference(a: Mode, b: Mode) -> int | None:
     """The first position, from the start of both windows, where two modes of one extent have moved differently."""
-    first, second = _levels(a), _levels(b)
+    (u, steps), (v, other_steps) = _levels(a), _levels(b)
     best = a.extent
-    for p, step in enumerate(first.steps):
-        for q, other in enumerate(second.steps):
+    for p, step in enumerate(steps):
+        for q, other in enumerate(other_steps):
             if step != other:
-                best = min(best, _meeting(first.weights, p, a.origin, second.weights, q, b.origin, best))
+                best = min(best, _meeting(u, p, a.origin, v, q, b.origin, best))
     return best if best < a.extent else None
 
 

@@ -7,7 +7,7 @@ those never leave their block, the first sort alone tells which blocks are used.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ..integers.nested import product
 from ..layout.layout import Layout
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class _ModeDigit(NamedTuple):
+class _ModeDigit:
     """Digit ``place`` of mode ``dim``, the fastest being 0."""
 
-    dim: int
-    place: int
-    size: int
-    stride: int
+    __slots__ = ("dim", "place", "size", "stride")
+
+    def __init__(self, dim: int, place: int, size: int, stride: int) -> None:
+        self.dim, self.place, self.size, self.stride = dim, place, size, stride
 
     @property
     def reach(self) -> int:

@@ -24,7 +24,7 @@ OWED_CLASSES: set[str] = set()
 OWED_DOCSTRINGS: set[str] = {"format.catalog.named", "tensors.make.full"}
 """Definitions whose docstring still begins with "The same"."""
 
-OWED_ROOMS: set[str] = {"ask", "dialects", "engine", "files", "format"}
+OWED_ROOMS: set[str] = {"dialects", "engine", "files", "format"}
 """Rooms where some functions are still named by a bare participle."""
 
 PARTICIPLE = re.compile(

@@ -46,14 +46,14 @@ def check(x: Any, expects: Layout | Format | str, *, axes: str | None = None) ->
     expected format in their order. A tensor may start anywhere in its memory. A format that is made for elements of
     one width refuses others.
     """
-    found = _seen(x)
+    found = _data_facts(x)
     names = found.axes if axes is None else checked_axes(axes, found.layout.rank)
-    wanted = _placed(x, found, names, _expected(expects, found.kind), expects)
+    wanted = _expected_layout(x, found, names, _resolve_expected(expects, found.kind), expects)
     verdict = compare(_from_start(found.layout), _from_start(wanted))
     if not verdict:
         first, second = verdict.offsets or (None, None)
         why = f"at {verdict.coordinate} it is {first} from the start, expected {second}"
-        raise _mismatch(x, found, expects, why, _repack(expects, wanted, names), verdict.coordinate)
+        raise _mismatch(x, found, expects, why, _repack_hint(expects, wanted, names), verdict.coordinate)
     return x
 
 
@@ -87,27 +87,27 @@ def expects(**expected: Layout | Format | str) -> Callable[[Function], Function]
         returned = "out" in expected and "out" not in signature.parameters
 
         @wraps(function)
-        def guarded(*args: Any, **words: Any) -> Any:
+        def checked_call(*args: Any, **words: Any) -> Any:
             if not guards_on():
                 return function(*args, **words)
             bound = signature.bind(*args, **words)
             bound.apply_defaults()
             for name in expected:
-                for value in _given(bound, name):
+                for value in _argument_values(bound, name):
                     _check_one(called, name, value, expected[name])
             result = function(*args, **words)
             if returned and isawaitable(result):
-                return _awaited(called, result, expected["out"])
+                return _check_awaited(called, result, expected["out"])
             if returned:
                 _check_one(called, "out", result, expected["out"])
             return result
 
-        return guarded  # type: ignore[return-value]
+        return checked_call  # type: ignore[return-value]
 
     return decorate
 
 
-def _given(bound: BoundArguments, name: str) -> list[Any]:
+def _argument_values(bound: BoundArguments, name: str) -> list[Any]:
     """The values of a parameter that are there: of one with a star, several."""
     parameter, value = bound.signature.parameters.get(name), bound.arguments.get(name)
     if parameter is None or value is None:
@@ -118,7 +118,7 @@ def _given(bound: BoundArguments, name: str) -> list[Any]:
     return [x for x in (value if several else (value,)) if x is not None]
 
 
-async def _awaited(function: str, result: Awaitable[Any], wanted: Any) -> Any:
+async def _check_awaited(function: str, result: Awaitable[Any], wanted: Any) -> Any:
     value = await result
     _check_one(function, "out", value, wanted)
     return value
@@ -134,7 +134,7 @@ def _check_one(function: str, name: str, value: Any, wanted: Any) -> None:
 # ---- what is expected ------------------------------------------------------------------------------------
 
 
-def _expected(x: Any, kind: Element | None) -> Resolved:
+def _resolve_expected(x: Any, kind: Element | None) -> Resolved:
     if _is_letters(x):
         return resolve(Format(len(x), [(d, 0) for d in range(len(x))], axes=x), element=kind)
     return resolve(x, element=kind)
@@ -143,7 +143,7 @@ def _expected(x: Any, kind: Element | None) -> Resolved:
 def _check_name(wanted: Any) -> None:
     """Refuse what can be no layout of anything; a name may still need the width of the elements."""
     if not isinstance(wanted, str) or not catalog.is_name(wanted.strip()):
-        _expected(wanted, None)
+        _resolve_expected(wanted, None)
 
 
 def _is_letters(x: Any) -> bool:
@@ -153,21 +153,23 @@ def _is_letters(x: Any) -> bool:
     return "".join(sorted(x)) != "abcdefghijklmnopqrstuvwxyz"[: len(x)]
 
 
-def _placed(x: Any, found: Seen, names: str | None, operand: Resolved, said: Any) -> Layout:
+def _expected_layout(x: Any, found: DataFacts, names: str | None, operand: Resolved, said: Any) -> Layout:
     """The expected layout for what was found; refused where it is for other data."""
     if isinstance(operand.format, Format):
-        return _of_format(x, found, names, operand, operand.format, said)
+        return _layout_of_format(x, found, names, operand, operand.format, said)
     wanted = operand.placed if operand.format is None else operand.at(found.layout.extents).placed
     if wanted.has_basis:
         raise ShapeError(f"the values of {wanted} are coordinates, not places in memory.", hint="use integer strides")
     if wanted.extents != found.layout.extents:
         raise _mismatch(x, found, said, f"which has the shape {wanted.extents}", "give it a tensor of that shape")
     if found.scattered is not None:
-        raise _mismatch(x, found, said, _blocks_behind(found), _repack(said, wanted, names))
+        raise _mismatch(x, found, said, _blocks_behind(found), _repack_hint(said, wanted, names))
     return wanted
 
 
-def _of_format(x: Any, found: Seen, names: str | None, operand: Resolved, wanted: Format, said: Any) -> Layout:
+def _layout_of_format(
+    x: Any, found: DataFacts, names: str | None, operand: Resolved, wanted: Format, said: Any
+) -> Layout:
     if wanted.rank != found.layout.rank:
         raise _mismatch(x, found, said, f"which has {wanted.rank} dimensions", "give it a tensor of that rank")
     if found.kind is not None and operand.width_mismatch is not None:
@@ -180,7 +182,7 @@ def _of_format(x: Any, found: Seen, names: str | None, operand: Resolved, wanted
         operand = operand.aligned(names)
     layout = operand.at(found.layout.extents).placed
     if found.scattered is not None and _block_elements(wanted, layout) != found.scattered:
-        raise _mismatch(x, found, said, _blocks_behind(found), _repack(said, layout, names))
+        raise _mismatch(x, found, said, _blocks_behind(found), _repack_hint(said, layout, names))
     return layout
 
 
@@ -190,14 +192,14 @@ def _block_elements(fmt: Format, layout: Layout) -> int | None:
     return product(fmt.physical_shape(layout.extents)[fmt.indirect :])
 
 
-def _blocks_behind(found: Seen) -> str:
+def _blocks_behind(found: DataFacts) -> str:
     return f"and its elements lie in blocks of {found.scattered}, behind a table"
 
 
 # ---- what came -------------------------------------------------------------------------------------------
 
 
-class Seen(NamedTuple):
+class DataFacts(NamedTuple):
     """What is known of data without reading it; ``scattered`` is the size of blocks that a table puts anywhere."""
 
     layout: Layout
@@ -206,17 +208,17 @@ class Seen(NamedTuple):
     scattered: int | None
 
 
-def _seen(x: Any) -> Seen:
+def _data_facts(x: Any) -> DataFacts:
     if isinstance(x, Tensor):
         whole = unscattered(x.layout, x.blocks)[1] is not None
         scattered = None if whole or x.blocks is None else x.blocks.elements
-        return Seen(x.layout, x.interface.element, x.axes, scattered)
+        return DataFacts(x.layout, x.interface.element, x.axes, scattered)
     from .inference.live import array_layout, is_array
 
     if not is_array(x):
         raise ShapeError(f"{shown(x)} is no array.", hint="check arrays and tensors", got=type(x))
     dtype = getattr(x, "dtype", None)
-    return Seen(array_layout(x), None if dtype is None else element(dtype), None, None)
+    return DataFacts(array_layout(x), None if dtype is None else element(dtype), None, None)
 
 
 def _from_start(layout: Layout) -> Layout:
@@ -226,10 +228,10 @@ def _from_start(layout: Layout) -> Layout:
 
 def describe(x: Any) -> str:
     """What ``x`` is, in a line: ``torch tensor 1x224x224x64 float32, strides (...) = htp:R4Flat``."""
-    return _described(x, _seen(x))
+    return _describe_data(x, _data_facts(x))
 
 
-def _described(x: Any, found: Seen) -> str:
+def _describe_data(x: Any, found: DataFacts) -> str:
     library = type(x).__module__.partition(".")[0]
     kind = {"numpy": "numpy array", "relayout": "tensor"}.get(library, f"{library} {type(x).__name__.lower()}")
     layout = _from_start(found.layout)
@@ -237,16 +239,16 @@ def _described(x: Any, found: Seen) -> str:
     words += [f"({found.axes})"] if found.axes else []
     words += [found.kind.name] if found.kind else []
     placed = str(layout) if layout.depth > 1 or layout.swizzle is not None else f"strides {layout.stride}"
-    names = sorted(catalog.find(layout), key=_blocks_in)[:3] if layout.size else []
+    names = sorted(catalog.find(layout), key=_block_count)[:3] if layout.size else []
     return f"{' '.join(words)}, {placed}" + f" = {', '.join(names)}" * bool(names)
 
 
-def _blocks_in(name: str) -> int:
+def _block_count(name: str) -> int:
     """How many blocks a named format has: the plainest of several names says most."""
     return min([len(getattr(form, "blocks", ())) for form in catalog.ENTRIES[name].forms.values()])
 
 
-def _repack(said: Any, layout: Layout, names: str | None) -> str:
+def _repack_hint(said: Any, layout: Layout, names: str | None) -> str:
     """What to write to get the data as expected."""
     letters = _is_letters(said)
     target = repr(said) if isinstance(said, str) and not letters else f"rl.{layout!r}"
@@ -254,9 +256,9 @@ def _repack(said: Any, layout: Layout, names: str | None) -> str:
     return f"rl.from_logical(x, {target}{f', axes={names!r}' if names else ''}) repacks it{other}"
 
 
-def _mismatch(x: Any, found: Seen, said: Any, why: str, hint: str, coordinate: Any = None) -> LayoutMismatch:
+def _mismatch(x: Any, found: DataFacts, said: Any, why: str, hint: str, coordinate: Any = None) -> LayoutMismatch:
     return LayoutMismatch(
-        f"got {_described(x, found)}; expected {said}, {why}.",
+        f"got {_describe_data(x, found)}; expected {said}, {why}.",
         hint=hint,
         got=found.layout,
         expected=said,

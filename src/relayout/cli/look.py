@@ -139,7 +139,7 @@ def catalog(words: tuple[str, ...]) -> Answer:
     A word is part of a name, of a source or of a note, or a pattern for the name as in htp:*. The exit code is 1 where
     nothing is found.
     """
-    named = formats.named(words[0]) if len(words) == 1 else None
+    named = formats.lookup(words[0]) if len(words) == 1 else None
     if named is not None:
         return Answer(_as_result(named), [FieldList(list(_entry_pairs(named)))])
     found = [formats.entry(name) for name in formats.names()]

@@ -45,7 +45,7 @@ def parse(text: str) -> Format | Entry:
         _ending(scan)
         return Format(rank, [(d, 0) for d in range(rank)])
     if name != "ChunkedMemoryLayout":
-        entry = catalog.named(f"htp:{name}")
+        entry = catalog.lookup(f"htp:{name}")
         if entry is None:
             scan.fail("ChunkedMemoryLayout, FlatMemoryLayout or the name of an HTP layout", at)
         _ending(scan)

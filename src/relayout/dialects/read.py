@@ -37,14 +37,14 @@ def read(text: str, dialect: str | None, bits: int | None) -> Layout | Format | 
     """What a text writes down, as far as it goes; the name of a dialect or of a system may stand before it."""
     prefix = _PREFIX.match(text)
     if prefix and dialect in (None, prefix.group(1)):
-        entry = catalog.named(text.strip())
+        entry = catalog.lookup(text.strip())
         if entry is not None:
             return entry.at(bits)
         if _is_known(prefix.group(1)):
             return _form(_prefixed(text, prefix.group(1), prefix.end()), bits)
     if dialect is None:
         return ORDERS.get(text.strip()) or _recognised(text, bits)
-    entry = catalog.named(f"{dialect}:{text.strip()}")
+    entry = catalog.lookup(f"{dialect}:{text.strip()}")
     if entry is None and dialect in catalog.systems() and dialect not in dialect_names():
         entry = catalog.entry(f"{dialect}:{text.strip()}")
     return _form(dialect_named(dialect).parse(text) if entry is None else entry, bits)
@@ -129,7 +129,7 @@ def _alike(readings: list[Any]) -> bool:
 def dialects_reading(text: str) -> list[str]:
     """Where a text is understood: the names of dialects, or ``catalog``; nowhere, if it is no layout's."""
     written = text.strip()
-    if catalog.named(written) is not None:
+    if catalog.lookup(written) is not None:
         return ["catalog"]
     fitting = []
     for name in loadable_names():

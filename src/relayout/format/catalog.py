@@ -71,14 +71,14 @@ def entry(name: str) -> Entry:
     """All that is known under that name, in any of the spellings that ``get`` takes."""
     if not isinstance(name, str):
         raise ShapeError(f"a name is a text, got {shown(name)}.", hint="as in htp:R4Crouton", name=name)
-    found = named(name)
+    found = lookup(name)
     if found is None:
         raise ShapeError(f"there is no format named {shown(name)}.", hint=_near(name), name=name)
     return found
 
 
-def named(name: str) -> Entry | None:
-    """The same, or None."""
+def lookup(name: str) -> Entry | None:
+    """All that is known under that name, in any of the spellings that ``get`` takes; None for a name of nothing."""
     entries, others = known_entries()
     system, _, short = name.partition(":")
     for affix in _AFFIXES.get(system, ()):
@@ -96,13 +96,13 @@ def entries_called(short: str) -> list[Entry]:
     >>> [entry.name for entry in entries_called("TensorFormat::kCHW32")]
     ['tensorrt:kCHW32']
     """
-    several = [named(f"{system}:{short}") for system in sorted(systems())]
+    several = [lookup(f"{system}:{short}") for system in sorted(systems())]
     return [entry for entry in several if entry is not None]
 
 
 def is_name(text: str) -> bool:
     """Whether a text is a name, with or without the system before it."""
-    return named(text) is not None or bool(entries_called(text))
+    return lookup(text) is not None or bool(entries_called(text))
 
 
 def systems() -> set[str]:

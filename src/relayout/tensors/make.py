@@ -111,7 +111,7 @@ def full(
     left_pad: Any = None,
     right_pad: Any = None,
 ) -> Tensor:
-    """The same with ``value`` at every element."""
+    """A tensor of its own memory with ``value`` at every element; the other arguments are those of :func:`empty`."""
     made = empty(layout, dtype, shape, fill=fill, axes=axes, left_pad=left_pad, right_pad=right_pad)
     return made.fill(value)
 

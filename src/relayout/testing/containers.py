@@ -216,7 +216,7 @@ def read_only(case: Case) -> Iterator[str]:
 
 
 def round_trip(case: Case) -> Iterator[str]:
-    """What is planned and written is read back: names, types, shapes, records, metadata, and every byte."""
+    """What is planned and written is read back, with names, types, shapes, records, metadata and every byte."""
     yield from _written_and_read(case, "a plain file", plain_file(case.container.single), must=True)
     for what, samples in sample_files(case.container.single):
         yield from _written_and_read(case, what, samples)

@@ -25,13 +25,13 @@ class ConformanceError(AssertionError):
 
 def check_laws(name: str, subject: Subject, laws: Iterable[Law[Subject]]) -> None:
     """Hold a subject against all laws, and raise one error for those that it breaks."""
-    failures = [f"{_title(law)} {failure}" for law in laws for failure in law(subject)]
+    failures = [f"{_title(law)}: {failure}" for law in laws for failure in law(subject)]
     if failures:
         raise ConformanceError(name, failures)
 
 
 def _title(law: Law[Subject]) -> str:
-    return (law.__doc__ or law.__name__).partition("\n")[0]
+    return (law.__doc__ or law.__name__).partition("\n")[0].rstrip(".")
 
 
 class Attempt:

@@ -1,0 +1,1 @@
+"""What a package adds to relayout, one file each."""

@@ -1,0 +1,94 @@
+"""The package under ``examples/``: installed as any other, and used without another word."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+EXAMPLE = Path(__file__).parents[1] / "examples" / "relayout_example"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the package as pip installs it, to go on the path."""
+    copy = shutil.copytree(EXAMPLE, tmp_path_factory.mktemp("source") / "example")
+    target = tmp_path_factory.mktemp("site")
+    options = ("--no-deps", "--no-build-isolation", "--no-index", "--disable-pip-version-check", "-q")
+    done = subprocess.run(
+        [sys.executable, "-m", "pip", "install", *options, "-t", str(target), str(copy)], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return target
+
+
+def run(site: Path, folder: Path, *command: str) -> str:
+    """What Python prints in that folder, with the package installed."""
+    path = os.pathsep.join([str(site), os.environ.get("PYTHONPATH", "")]).strip(os.pathsep)
+    env = os.environ | {"PYTHONPATH": path}
+    done = subprocess.run([sys.executable, *command], env=env, cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+def test_its_container_is_read_and_written_as_any_other(site: Path, tmp_path: Path) -> None:
+    arrays = {"conv": np.arange(3240, dtype=np.uint8).reshape(1, 9, 9, 40), "bias": np.ones(40, np.float32)}
+    np.savez(tmp_path / "model.npz", **arrays)
+    code = """
+import relayout as rl
+rl.repack_file("model.npz", "packed.tns", to="htp:R4Crouton", only="conv")
+rl.repack_file("packed.tns", "plain.npz")
+with rl.open("packed.tns") as file:
+    print(file.source.kind, sorted(file), file["conv"].layout == rl.parse("htp:R4Crouton", shape=(1, 9, 9, 40)))
+print(bool(rl.verify("model.npz", "packed.tns")))
+"""
+    assert run(site, tmp_path, "-c", code).splitlines() == ["tns ['bias', 'conv'] True", "True"]
+    with np.load(tmp_path / "plain.npz") as plain:
+        assert all(np.array_equal(plain[name], x) for name, x in arrays.items())
+    assert (tmp_path / "packed.tns").read_bytes().startswith(b"tns 1 ")
+    (tmp_path / "packed.tns").rename(tmp_path / "bare")
+    assert "tns: 2 tensors" in run(site, tmp_path, "-m", "relayout", "inspect", "bare")
+
+
+def test_the_commands_list_its_suffix(site: Path, tmp_path: Path) -> None:
+    assert ".tns" in run(site, tmp_path, "-m", "relayout", "repack", "--help")
+    code = """
+import relayout as rl
+from relayout.files.registry import names
+try:
+    rl.open("x.unknown")
+except rl.BadFile as refusal:
+    print(".tns" in refusal.hint, names()[-1])
+"""
+    assert run(site, tmp_path, "-c", code).strip() == "True tns"
+
+
+def test_it_conforms(site: Path, tmp_path: Path) -> None:
+    code = "from relayout.testing import conformance; from relayout_example.tns import CONTAINER as x;"
+    run(site, tmp_path, "-c", f"{code} conformance(x); conformance('tns')")
+
+
+def test_our_own_files_need_no_other_package(tmp_path: Path) -> None:
+    """A container that cannot be loaded is told by its name, and only where it is looked for."""
+    broken = tmp_path / "broken-1.dist-info"
+    broken.mkdir()
+    (broken / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1\n")
+    (broken / "entry_points.txt").write_text("[relayout.containers]\nbroken = no_such_module:CONTAINER\n")
+    np.save(tmp_path / "x.npy", np.arange(3))
+    code = """
+import relayout as rl
+print(len(rl.open("x.npy")))
+try:
+    rl.open("x.unknown")
+except rl.BadFile as refusal:
+    print(refusal.message, "|", refusal.hint)
+"""
+    told = run(tmp_path, tmp_path, "-c", code)
+    assert told.splitlines()[0] == "1"
+    assert "the container 'broken' of broken cannot be loaded: No module named 'no_such_module'." in told
+    assert "install broken again" in told

@@ -18,13 +18,7 @@ SOURCE = Path(relayout.__file__).parent
 ROOT = Path(__file__).parent.parent
 GLOSSARY = ROOT / "docs" / "glossary.md"
 
-OWED_CLASSES: set[str] = set()
-"""Class names that two modules still share. Whoever renames one deletes it here."""
-
-OWED_DOCSTRINGS: set[str] = set()
-"""Definitions whose docstring still begins with "The same"."""
-
-OWED_ROOMS: set[str] = {"dialects", "engine", "files"}
+OWED_ROOMS: set[str] = {"engine", "files"}
 """Rooms where some functions are still named by a bare participle."""
 
 PARTICIPLE = re.compile(
@@ -61,7 +55,7 @@ def test_a_class_name_exists_once() -> None:
         if isinstance(node, ast.ClassDef):
             homes[node.name.strip("_")].append(module)
     twice = {name: modules for name, modules in homes.items() if len(modules) > 1}
-    assert set(twice) <= OWED_CLASSES, {name: twice[name] for name in set(twice) - OWED_CLASSES}
+    assert not twice, twice
 
 
 def test_a_docstring_stands_alone() -> None:
@@ -70,7 +64,7 @@ def test_a_docstring_stands_alone() -> None:
         for module, node in DEFINITIONS
         if re.match(r"the same\b", ast.get_docstring(node) or "", re.IGNORECASE)
     }
-    assert leaning <= OWED_DOCSTRINGS, leaning - OWED_DOCSTRINGS
+    assert not leaning, leaning
 
 
 def test_no_function_is_a_bare_participle() -> None:

@@ -41,9 +41,9 @@ def read(text: str, dialect: str | None, bits: int | None) -> Layout | Format | 
         if entry is not None:
             return entry.at(bits)
         if _is_known(prefix.group(1)):
-            return _form(_prefixed(text, prefix.group(1), prefix.end()), bits)
+            return _form(_read_prefixed(text, prefix.group(1), prefix.end()), bits)
     if dialect is None:
-        return ORDERS.get(text.strip()) or _recognised(text, bits)
+        return ORDERS.get(text.strip()) or _recognise(text, bits)
     entry = catalog.lookup(f"{dialect}:{text.strip()}")
     if entry is None and dialect in catalog.systems() and dialect not in dialect_names():
         entry = catalog.entry(f"{dialect}:{text.strip()}")
@@ -56,7 +56,7 @@ def _form(reading: Any, bits: int | None) -> Layout | Format | Shapeless:
     return form
 
 
-def _prefixed(text: str, name: str, end: int) -> Any:
+def _read_prefixed(text: str, name: str, end: int) -> Any:
     """The layout after a dialect's name, or a name of the catalog, with errors that point into the whole text."""
     if name not in dialect_names():
         return catalog.get(text.strip())
@@ -74,7 +74,7 @@ def _is_known(prefix: str) -> bool:
     return prefix in BUILT_IN or prefix in catalog.systems() or prefix in dialect_names()
 
 
-def _recognised(text: str, bits: int | None) -> Layout | Format | Shapeless:
+def _recognise(text: str, bits: int | None) -> Layout | Format | Shapeless:
     """The only layout that a dialect reads in ``text``, or that the catalog knows by this name."""
     readings: dict[str, Layout | Format | Shapeless] = {}
     errors: list[LayoutError] = []

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import LimitExceeded, ShapeError
 from ..layout.layout import Layout
-from ..layout.modes import Mode, boxes, coalesced, digit_sum, simplify_mode, span
+from ..layout.modes import Mode, coalesced, cut_range, places_of, simplify_mode, span
 
 if TYPE_CHECKING:
     import numpy as np
@@ -101,23 +101,32 @@ class Nest(NamedTuple):
 class Dimension(NamedTuple):
     """A dimension whose digits are common to both layouts.
 
-    Positions count through the loops, the fastest first; ``low`` to ``high`` are the window. Position 0 adds the
-    offsets ``source`` and ``target``.
+    Positions count through the loops, the fastest first, a step of which moves ``places`` positions; ``low`` to
+    ``high`` are the window. Position 0 adds the offsets ``source`` and ``target``.
     """
 
     source: int
     target: int
     loops: tuple[Loop, ...]
+    places: Sequence[int]
     low: int
     high: int
 
-    def boxes(self, low: int, high: int, data: bool = True) -> Iterator[Box]:
-        """A range of positions cut into full boxes of digits; loops of one step are gone."""
-        sizes, source, target = zip(*self.loops) if self.loops else ((), (), ())
-        for start, base, counts, strides in boxes(Mode(sizes, source, low, high - low)):
-            loops = [Loop(*loop) for loop in zip(counts, strides, target) if loop[0] > 1]
-            other = digit_sum(sizes, target, start) if start else 0
-            yield Box(self.source + base, self.target + other, tuple(loops), None, data)
+    def boxes(self, low: int, high: int, data: bool = True) -> list[Box]:
+        """A range of positions, which is not empty, cut into full boxes of digits."""
+        found = []
+        for start, level, count in cut_range(self.places, low, high):
+            # Every loop below the top one has several steps.
+            _, step, other = self.loops[level]
+            loops = (*self.loops[:level], Loop(count, step, other)) if count > 1 else self.loops[:level]
+            source, target = self.source, self.target
+            if start:
+                for (_, s, t), place in zip(self.loops[::-1], self.places[::-1]):
+                    digit, start = divmod(start, place)
+                    source += digit * s
+                    target += digit * t
+            found.append(Box(source, target, loops, None, data))
+        return found
 
 
 class _Steps(NamedTuple):
@@ -142,8 +151,7 @@ def make_nest(source: Layout, target: Layout) -> Nest:
     dims: list[tuple[Box, ...]] = []
     for a, b in zip(merged_modes(source), merged_modes(target)):
         dim = common_digits(a, b) if a.extent else None
-        boxes = dim.boxes(dim.low, dim.high) if dim else _periods(a, b) if a.extent else ()
-        dims.append(tuple(boxes))
+        dims.append(tuple(dim.boxes(dim.low, dim.high) if dim else _periods(a, b) if a.extent else ()))
     return Nest(source.offset, target.offset, tuple(dims))
 
 
@@ -157,7 +165,7 @@ def loop_nest(source: Layout, target: Layout, padded: bool) -> Nest | None:
         dim = common_digits(a, b)
         if dim is None:
             return None
-        found = list(dim.boxes(dim.low, dim.high))
+        found = dim.boxes(dim.low, dim.high)
         if padded and b.windowed:
             found += padding(b)
         dims.append(tuple(found))
@@ -167,18 +175,19 @@ def loop_nest(source: Layout, target: Layout, padded: bool) -> Nest | None:
 def padding(mode: Mode) -> Iterator[Box]:
     """The positions of a dimension of the target before and behind its window."""
     sizes, strides, origin, extent = mode
-    whole = Dimension(0, 0, tuple([Loop(n, 0, stride) for n, stride in zip(sizes, strides)]), 0, prod(sizes))
-    for low, high in ((0, origin), (origin + extent, whole.high)):
+    end = prod(sizes)
+    whole = Dimension(0, 0, tuple([Loop(n, 0, stride) for n, stride in zip(sizes, strides)]), places_of(mode), 0, end)
+    for low, high in ((0, origin), (origin + extent, end)):
         if low < high:
             yield from whole.boxes(low, high, data=False)
 
 
 def merged_modes(layout: Layout) -> list[Mode]:
     """The dimensions of a layout, each with as few digits as can be."""
-    return [mode if len(mode.sizes) < 2 else _merged(mode) for mode in map(layout._mode, range(layout.rank))]
+    return [mode if len(mode.sizes) < 2 else _merge_digits(mode) for mode in map(layout._mode, range(layout.rank))]
 
 
-def _merged(mode: Mode) -> Mode:
+def _merge_digits(mode: Mode) -> Mode:
     sizes, strides = coalesced(mode.sizes, mode.strides)
     return Mode(tuple(sizes), tuple(strides), mode.origin, mode.extent)
 
@@ -189,23 +198,27 @@ def common_digits(a: Mode, b: Mode) -> Dimension | None:
     A layout with one digit there has whatever digits the other one has.
     """
     start = end = 0
+    first: Sequence[int]
+    second: Sequence[int]
     if len(a.sizes) > 1 and len(b.sizes) > 1:
         (start, a), (end, b) = simplify_mode(a), simplify_mode(b)
-    straight = len(a.sizes) < 2, len(b.sizes) < 2
-    if not any(straight) and a.origin != b.origin:
-        return None
-    low = b.origin if straight[0] else a.origin
-    places = _places(b) if straight[0] else _places(a) if straight[1] else sorted({*_places(a), *_places(b)})
-    if any(above % place for place, above in pairwise(places)):
-        return None
+    if len(a.sizes) < 2:
+        low, places = b.origin, places_of(b)
+        first, second = [place * a.strides[0] for place in places] if a.sizes else [0] * len(places), b.strides
+        start += (a.origin - low) * first[0]
+    elif len(b.sizes) < 2:
+        low, places = a.origin, places_of(a)
+        first, second = a.strides, [place * b.strides[0] for place in places] if b.sizes else [0] * len(places)
+        end += (b.origin - low) * second[0]
+    else:
+        low, places = a.origin, sorted({*places_of(a), *places_of(b)})
+        if b.origin != low or any(above % place for place, above in pairwise(places)):
+            return None
+        first, second = _strides_at(a, places), _strides_at(b, places)
+    high = low + a.extent
     sizes = [above // place for place, above in pairwise(places)]
-    sizes.append(-(-(low + a.extent) // places[-1]))
-    loops = [Loop(n, s, t) for n, s, t in zip(sizes, _strides_at(a, places), _strides_at(b, places))]
-    if straight[0] and a.sizes:
-        start += (a.origin - low) * a.strides[0]
-    if straight[1] and b.sizes:
-        end += (b.origin - low) * b.strides[0]
-    return Dimension(start, end, tuple(loops), low, low + a.extent)
+    sizes.append(-(-high // places[-1]))
+    return Dimension(start, end, tuple(map(Loop, sizes, first or (0,), second or (0,))), places, low, high)
 
 
 def check_extents(source: Layout, target: Layout) -> None:
@@ -219,14 +232,6 @@ def check_extents(source: Layout, target: Layout) -> None:
         )
 
 
-def _places(mode: Mode) -> list[int]:
-    """Where the digits of a mode begin."""
-    places = [1]
-    for n in mode.sizes[:-1]:
-        places.append(places[-1] * n)
-    return places
-
-
 def _strides_at(mode: Mode, places: Sequence[int]) -> list[int]:
     """How far a step of so many coordinates moves, for each place, as long as it carries into no further digit."""
     strides, weight, k = [], 1, 0
@@ -234,7 +239,7 @@ def _strides_at(mode: Mode, places: Sequence[int]) -> list[int]:
         while k < len(mode.sizes) - 1 and place >= weight * mode.sizes[k]:
             weight *= mode.sizes[k]
             k += 1
-        strides.append(mode.strides[k] * (place // weight) if mode.sizes else 0)
+        strides.append(mode.strides[k] * (place // weight))
     return strides
 
 

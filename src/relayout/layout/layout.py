@@ -239,9 +239,9 @@ class Layout(Views, Queries, Immutable):
     def _mode(self, k: int) -> Mode:
         """Mode ``k`` as flat sizes and strides with its window."""
         shape, stride = (self.shape[k], self.stride[k]) if isinstance(self.shape, tuple) else (self.shape, self.stride)
-        origin = 0 if self._origin is None else self._origin[k]
-        extent = product(shape) if self._extents is None else self._extents[k]
-        return Mode(flatten(shape), flatten(stride), origin, extent)
+        _, origin, extents, _ = self._rest
+        extent = product(shape) if extents is None else extents[k]
+        return Mode(flatten(shape), flatten(stride), 0 if origin is None else origin[k], extent)
 
     def with_offset(self, offset: int | Basis) -> Layout:
         """This layout at another offset."""

@@ -69,31 +69,46 @@ class DigitBox(NamedTuple):
 
 def boxes(mode: Mode) -> list[DigitBox]:
     """The window cut into full boxes, in order: at most two per level."""
-    sizes, strides, low, _ = mode
-    high = low + mode.extent
-    if low >= high:
+    sizes, strides, low, extent = mode
+    if extent <= 0:
         return []
     if not mode.windowed:
         return [DigitBox(0, 0, sizes, strides)]
-    weights = [1]
-    for s in sizes[:-1]:
-        weights.append(weights[-1] * s)
-    cut: list[DigitBox] = []
+    return [
+        DigitBox(start, digit_sum(sizes, strides, start), (*sizes[:level], count), strides[: level + 1])
+        for start, level, count in cut_range(places_of(mode), low, low + extent)
+    ]
 
-    def take(level: int, limit: int) -> None:
-        nonlocal low
-        count = (limit - low) // weights[level]
+
+def places_of(mode: Mode) -> list[int]:
+    """The positions that a step of each digit moves: 1, s0, s0*s1, ..., the levels of a carry."""
+    places = [1]
+    for n in mode.sizes[:-1]:
+        places.append(places[-1] * n)
+    return places
+
+
+def cut_range(places: Sequence[int], low: int, high: int) -> list[tuple[int, int, int]]:
+    """A range of positions, which is not empty, cut into full boxes of the digits at these places: at most two per
+    level.
+
+    Each is told by its first position, and by the digit that takes so many of its values; lower digits take all.
+    """
+    if len(places) < 2:
+        return [(low, 0, high - low)]
+    # Up to the next multiple of each place, then down from the highest place to the end.
+    ends = [(level, -(-low // above) * above) for level, above in enumerate(places[1:]) if low % above]
+    ends += [(level, high) for level in range(len(places) - 1, -1, -1)]
+    cuts = []
+    for level, end in ends:
+        place = places[level]
+        count = (min(end, high) - low) // place
         if count > 0:
-            cut.append(DigitBox(low, digit_sum(sizes, strides, low), (*sizes[:level], count), strides[: level + 1]))
-            low += count * weights[level]
-
-    top = len(weights) - 1
-    for level in range(top):
-        above = weights[level + 1]
-        take(level, min(high, -(-low // above) * above))
-    for level in range(top, -1, -1):
-        take(level, high)
-    return cut
+            cuts.append((low, level, count))
+            low += count * place
+            if low == high:
+                break
+    return cuts
 
 
 def span(mode: Mode) -> tuple[int, int]:

@@ -119,7 +119,7 @@ def test_torch_guards(torch: Any) -> None:
     x = torch.zeros(1, 8, 6, 4).to(memory_format=torch.channels_last)
     check(x, "torch:channels_last")
     check(x, "nhwc", axes="nchw")
-    check(torch.zeros(1, 6, 4, 8), "nhwc")
+    check(torch.zeros(1, 6, 4, 8), "nhwc", axes="nhwc")
     assert describe(x).startswith("torch tensor 1x8x6x4 float32, strides (192, 1, 32, 8) = ")
     with pytest.raises(rl.LayoutMismatch, match=r"got torch tensor 1x8x6x4 float32, strides \(192, 1, 32, 8\)"):
         check(x, "torch:contiguous_format")

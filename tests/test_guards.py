@@ -39,7 +39,7 @@ def mended(mismatch: pytest.ExceptionInfo[rl.LayoutMismatch], x: Any) -> Any:
 @pytest.mark.parametrize(
     ("x", "wanted", "axes"),
     [
-        (NHWC, "nhwc", None),
+        (NHWC, "nhwc", "nhwc"),
         (NHWC, "nchw", None),
         (NHWC, "htp:R4Flat", None),
         (NHWC, Layout.row_major(1, 6, 5, 4), None),
@@ -87,7 +87,7 @@ def test_tensors_pass() -> None:
         (NHWC, "torch:channels_last", None, (0, 1, 0, 0), "expected torch:channels_last"),
         (NHWC, "htp:Crouton", None, (0, 1, 0, 0), r"it is 20 from the start, expected 64\."),
         (NHWC.astype(np.uint8), "htp:R4Crouton", None, (0, 1, 0, 0), "= htp:R4Flat"),
-        (NHWC[:, ::2], "nhwc", None, (0, 1, 0, 0), "it is 40 from the start, expected 20"),
+        (NHWC[:, ::2], "nhwc", "nhwc", (0, 1, 0, 0), "it is 40 from the start, expected 20"),
         (NHWC, Layout((1, 6, 5, 4), (0, 4, 24, 1)), None, (0, 1, 0, 0), "expected 4"),
         (np.zeros((4, 4)).T, "ab", None, (1, 0), "it is 1 from the start, expected 4"),
         (np.zeros((4, 4)), "ba", None, (1, 0), "it is 4 from the start, expected 1"),
@@ -129,8 +129,8 @@ def test_other_data_than_expected() -> None:
         (NHWC, "htp:R4Crouton", None, "for elements of 8 bits, not 32"),
         (NHWC[0], "nhwc", None, "which has 4 dimensions"),
         (NHWC, Layout((1, 5, 5, 4)), None, r"which has the shape \(1, 5, 5, 4\)"),
-        (NHWC, "nhwc", "oihw", "whose axes are nhwc"),
-        (tensor(NHWC, axes="abcd"), "nhwc", None, "whose axes are nhwc"),
+        (NHWC, "nhwc", "oihw", "whose axes are nchw"),
+        (tensor(NHWC, axes="abcd"), "nhwc", None, "whose axes are nchw"),
     ):
         with pytest.raises(rl.LayoutMismatch, match=words):
             check(x, wanted, axes=axes)
@@ -145,15 +145,20 @@ def test_other_data_than_expected() -> None:
             check(x, wanted)  # type: ignore[arg-type]
 
 
-def test_letters_of_unnamed_data_are_its_dimensions_in_order() -> None:
+def test_letters_in_another_order_than_the_axes_are_refused_for_unnamed_data() -> None:
     """For oneDNN ``nhwc`` names the order in memory of n, c, h, w; ``acdb``, of abstract letters, only means that."""
     nchw = NHWC.transpose(0, 3, 1, 2)
-    with pytest.raises(rl.LayoutMismatch, match="expected nhwc") as caught:
-        check(nchw, "nhwc")
-    assert "name them with axes=" in caught.value.hint
+    for x in (NHWC, nchw):
+        with pytest.raises(rl.AmbiguousAxes, match=r"n=1 c=. h=. w=. .* or n=1 h=. w=. c=. ") as caught:
+            check(x, "nhwc")
+        assert "axes='nchw' or axes='nhwc'" in caught.value.hint
+    check(NHWC, "nhwc", axes="nhwc")
     check(nchw, "nhwc", axes="nchw")
+    check(nchw, "onednn:nhwc")
     check(nchw, "acdb")
     check(nchw, rl.parse("nhwc"))
+    with pytest.raises(rl.LayoutMismatch):
+        check(NHWC, "onednn:nhwc")
 
 
 def test_blocks_behind_a_table() -> None:
@@ -185,7 +190,7 @@ def test_description() -> None:
 # ---- the decorator -------------------------------------------------------------------------------------------
 
 
-@expects(x="nhwc", w="htp:weights", out="htp:R4Crouton")
+@expects(x="htp:R4Flat", w="htp:weights", out="htp:R4Crouton")
 def convolve(x: Any, w: Any = None, *, out: Any = None) -> Any:
     """A kernel."""
     return x, w, out
@@ -197,7 +202,9 @@ def test_arguments_are_checked_before_the_call() -> None:
     w = from_logical(np.zeros((3, 3, 32, 32), np.uint8), "htp:weights")
     out = from_logical(np.zeros((1, 6, 5, 4), np.uint8), "htp:R4Crouton")
     assert convolve(NHWC, w, out=out)[2] is out
-    with pytest.raises(rl.LayoutMismatch, match=r"convolve\(x=\.\.\.\): got numpy array 1x4x6x5 .* expected nhwc"):
+    with pytest.raises(
+        rl.LayoutMismatch, match=r"convolve\(x=\.\.\.\): got numpy array 1x4x6x5 .* expected htp:R4Flat"
+    ):
         convolve(NHWC.transpose(0, 3, 1, 2))
     with pytest.raises(rl.LayoutMismatch, match=r"convolve\(w=\.\.\.\): got tensor"):
         convolve(NHWC, from_logical(np.zeros((3, 3, 32, 32), np.uint8), "0 1 2 3"))
@@ -220,7 +227,7 @@ def test_what_is_returned_is_checked_as_out() -> None:
 def test_stars_defaults_and_what_is_awaited_are_checked() -> None:
     bad = NHWC.transpose(0, 3, 1, 2)
 
-    @expects(x="nhwc", y="nhwc", z="nhwc", out="nhwc")
+    @expects(x="htp:R4Flat", y="htp:R4Flat", z="htp:R4Flat", out="htp:R4Flat")
     async def kernel(*x: Any, y: Any = bad, **z: Any) -> Any:
         return (*x, y, *z.values())[-1]
 
@@ -238,7 +245,7 @@ def test_stars_defaults_and_what_is_awaited_are_checked() -> None:
 
 def test_mistakes_in_the_decorator_show_at_once() -> None:
     with pytest.raises(rl.ShapeError, match="no parameter y"):
-        expects(y="nhwc")(lambda x: x)
+        expects(y="htp:R4Flat")(lambda x: x)
     with pytest.raises(rl.LayoutError, match="no dialect"):
         expects(x="what?")(lambda x: x)
     with pytest.raises(rl.LayoutError, match="got 5"):
@@ -270,7 +277,7 @@ import numpy as np, pytest
 import relayout as rl
 from relayout.ask.guards import expects, guards_on
 
-@expects(x="nhwc")
+@expects(x="htp:R4Flat")
 def kernel(x):
     return x
 
@@ -280,11 +287,11 @@ def test_guards_are_on():
         kernel(np.zeros((2, 3, 4, 5)).T)
 
 def test_right(assert_layout):
-    assert_layout(np.zeros((2, 3, 4, 5)), "nhwc")
-    assert_layout(np.zeros((2, 3, 4, 5)).transpose(0, 3, 1, 2), "nhwc", axes="nchw")
+    assert_layout(np.zeros((2, 3, 4, 5)), "htp:R4Flat")
+    assert_layout(np.zeros((2, 3, 4, 5)).transpose(0, 3, 1, 2), "htp:R4Flat", axes="nchw")
 
 def test_wrong(assert_layout):
-    assert_layout(np.zeros((2, 3, 4, 5)).T, "nhwc")
+    assert_layout(np.zeros((2, 3, 4, 5)).T, "htp:R4Flat")
 """
 
 
@@ -297,7 +304,7 @@ def test_the_plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "2 passed" in done.stdout, done.stdout + done.stderr
     assert "1 failed" in done.stdout
     assert "got numpy array 5x4x3x2 float64, strides (1, 5, 20, 60)" in done.stdout
-    assert "expected nhwc, at (1, 0, 0, 0) it is 1 from the start, expected 24" in done.stdout
+    assert "expected htp:R4Flat, at (1, 0, 0, 0) it is 1 from the start, expected 24" in done.stdout
 
 
 def test_what_the_plugin_does(pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -310,6 +317,6 @@ def test_what_the_plugin_does(pytestconfig: pytest.Config, monkeypatch: pytest.M
         assert guards_on()
         relayout_pytest.pytest_unconfigure(pytestconfig)
         assert os.environ.get("RELAYOUT_GUARDS") == before
-    relayout_pytest.fail_unless(NHWC, "nhwc")
+    relayout_pytest.fail_unless(NHWC, "htp:R4Flat")
     with pytest.raises(pytest.fail.Exception, match="expected torch:channels_last"):
         relayout_pytest.fail_unless(NHWC, "torch:channels_last")

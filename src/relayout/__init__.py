@@ -55,6 +55,7 @@ from .engine.logical import from_logical
 from .engine.plan import Plan, plan
 from .engine.repack import repack
 from .errors import (
+    AmbiguousAxes,
     BadFile,
     Cancelled,
     DeviceError,
@@ -149,6 +150,7 @@ __all__ += [
 """Values: what the front door takes, and what it answers with."""
 
 __all__ += [
+    "AmbiguousAxes",
     "BadFile",
     "Cancelled",
     "DeviceError",

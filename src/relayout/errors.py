@@ -177,6 +177,18 @@ class DeviceError(LayoutError):
     way_out = "install what the message names, or copy the array to the host and repack it there"
 
 
+class AmbiguousAxes(ShapeError):
+    """A format that names its axes meets data that does not; ``readings`` are the orders that it may have."""
+
+    readings: Any
+    code = "RL013"
+    meaning = "a format names its axes, the data does not, and taking them by position would be a guess"
+    way_out = 'name the dimensions of the data in their order: `axes="nchw"`, or `--axes nchw`'
+
+    def __init__(self, message: str, *, hint: str = "", readings: Any = (), **operands: Any) -> None:
+        super().__init__(message, hint=hint, readings=readings, **operands)
+
+
 def error_classes() -> tuple[type[LayoutError], ...]:
     """Every error class, in the order of its code."""
     return (
@@ -192,4 +204,5 @@ def error_classes() -> tuple[type[LayoutError], ...]:
         Cancelled,
         BadFile,
         DeviceError,
+        AmbiguousAxes,
     )

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from functools import wraps
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from ..dialects.axes import check_letters
 from ..dialects.resolve import Resolved, resolve
 from ..elements.types import Element, element
 from ..errors import LayoutMismatch, ShapeError, shown
@@ -41,14 +42,14 @@ def guard(on: bool | None) -> None:
 def check(x: Any, expects: Layout | Format | str, *, axes: str | None = None) -> Any:
     """``x`` itself, if its elements are placed as ``expects`` says; else ``LayoutMismatch``.
 
-    ``x`` is a ``Tensor`` or an array of any library, on any device. Letters alone, such as ``"nhwc"``, expect
-    row-major dimensions in that order; ``axes`` names the dimensions of ``x``, which otherwise has those of the
-    expected format in their order. A tensor may start anywhere in its memory. A format that is made for elements of
-    one width refuses others.
+    ``x`` is a ``Tensor`` or an array of any library, on any device. ``axes`` names the dimensions of ``x``: a format
+    that names its own meets them by name. Without names position d is the format's d-th axis; a word that has its
+    letters in another order than its axes, as ``"nhwc"`` has, is refused then (``AmbiguousAxes``). A tensor may start
+    anywhere in its memory. A format that is made for elements of one width refuses others.
     """
     found = _data_facts(x)
     names = found.axes if axes is None else checked_axes(axes, found.layout.rank)
-    wanted = _expected_layout(x, found, names, _resolve_expected(expects, found.kind), expects)
+    wanted = _expected_layout(x, found, names, resolve(expects, element=found.kind), expects)
     verdict = compare(_from_start(found.layout), _from_start(wanted))
     if not verdict:
         first, second = verdict.offsets or (None, None)
@@ -58,7 +59,7 @@ def check(x: Any, expects: Layout | Format | str, *, axes: str | None = None) ->
 
 
 def expects(**expected: Layout | Format | str) -> Callable[[Function], Function]:
-    """A decorator that checks arguments by name before every call: ``@expects(x="nhwc", w="htp:weights")``.
+    """A decorator that checks arguments by name before every call: ``@expects(x="htp:R4Flat", w="htp:weights")``.
 
     ``out`` is what the function returns, or what comes of awaiting that, unless it has a parameter of that name. Of
     ``*x`` and ``**x`` each one is checked, and so are defaults. An argument that is None is left out.
@@ -134,23 +135,10 @@ def _check_one(function: str, name: str, value: Any, wanted: Any) -> None:
 # ---- what is expected ------------------------------------------------------------------------------------
 
 
-def _resolve_expected(x: Any, kind: Element | None) -> Resolved:
-    if _is_letters(x):
-        return resolve(Format(len(x), [(d, 0) for d in range(len(x))], axes=x), element=kind)
-    return resolve(x, element=kind)
-
-
 def _check_name(wanted: Any) -> None:
     """Refuse what can be no layout of anything; a name may still need the width of the elements."""
     if not isinstance(wanted, str) or not catalog.is_name(wanted.strip()):
-        _resolve_expected(wanted, None)
-
-
-def _is_letters(x: Any) -> bool:
-    """Whether a text is names of axes. Tags of the first letters, such as ``acdb``, are oneDNN's."""
-    if not isinstance(x, str) or not x.isalpha() or not x.islower() or len(set(x)) != len(x):
-        return False
-    return "".join(sorted(x)) != "abcdefghijklmnopqrstuvwxyz"[: len(x)]
+        resolve(wanted)
 
 
 def _expected_layout(x: Any, found: DataFacts, names: str | None, operand: Resolved, said: Any) -> Layout:
@@ -180,6 +168,8 @@ def _layout_of_format(
             why = f"whose axes are {wanted.axes}"
             raise _mismatch(x, found, said, why, f"say which is which: axes={wanted.axes!r} in the order of x")
         operand = operand.aligned(names)
+    elif names is None:
+        check_letters(wanted, operand.text, found.layout.extents)
     layout = operand.at(found.layout.extents).placed
     if found.scattered is not None and _block_elements(wanted, layout) != found.scattered:
         raise _mismatch(x, found, said, _blocks_behind(found), _repack_hint(said, layout, names))
@@ -250,10 +240,8 @@ def _block_count(name: str) -> int:
 
 def _repack_hint(said: Any, layout: Layout, names: str | None) -> str:
     """What to write to get the data as expected."""
-    letters = _is_letters(said)
-    target = repr(said) if isinstance(said, str) and not letters else f"rl.{layout!r}"
-    other = f"; if its dimensions are {said} in another order, name them with axes=" if letters and not names else ""
-    return f"rl.from_logical(x, {target}{f', axes={names!r}' if names else ''}) repacks it{other}"
+    target = repr(said) if isinstance(said, str) else f"rl.{layout!r}"
+    return f"rl.from_logical(x, {target}{f', axes={names!r}' if names else ''}) repacks it"
 
 
 def _mismatch(x: Any, found: DataFacts, said: Any, why: str, hint: str, coordinate: Any = None) -> LayoutMismatch:

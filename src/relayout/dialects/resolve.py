@@ -17,6 +17,7 @@ from ..format.factors import checked_axes
 from ..format.format import Format
 from ..integers.inttuple import as_int
 from ..layout.layout import Layout
+from .axes import check_letters, check_storage
 from .read import read
 from .registry import Shapeless
 
@@ -25,7 +26,8 @@ class Resolved(NamedTuple):
     """What an operand means: its layout, or while the shape is unknown what makes one of a shape.
 
     ``format`` is None for what was a layout from the start. ``axes`` names the dimensions in their order, ``fill`` is
-    the stored value of padding and ``element`` the type, each None where nothing tells it.
+    the stored value of padding and ``element`` the type, each None where nothing tells it. ``text`` is what it was read
+    from.
     """
 
     layout: Layout | None
@@ -33,6 +35,7 @@ class Resolved(NamedTuple):
     axes: str | None = None
     fill: Any = None
     element: Element | None = None
+    text: str | None = None
 
     @property
     def subject(self) -> Layout | Format | Shapeless:
@@ -94,6 +97,19 @@ class Resolved(NamedTuple):
         order = [(self.axes or "").index(name) for name in axes]
         return self._replace(layout=self.layout.permute(*order), format=fmt, axes=names)
 
+    def for_data(self, shape: Any, axes: str | None = None) -> Resolved:
+        """The operand for data of that shape: names meet by name, and data without names by position.
+
+        Where position would be a guess it is refused with the readings: ``AmbiguousAxes``.
+        """
+        if axes is not None:
+            return self.aligned(axes).at(shape)
+        if isinstance(self.format, Format) and self.format.axes is not None:
+            sizes = tuple(shape)
+            check_letters(self.format, self.text, sizes)
+            check_storage(self.format, self.text or str(self.format), sizes)
+        return self.at(shape)
+
     @property
     def width_mismatch(self) -> str | None:
         """Why the elements are not those that the format is made for; None if they are, or nothing tells."""
@@ -133,7 +149,8 @@ def resolve(
     else:
         own = subject.fill if isinstance(subject, Format) else None
         given = subject.axes if isinstance(subject, Format) else None
-        resolved = Resolved(None, subject, given, own if fill is None else fill, kind)
+        text = x if isinstance(x, str) and dialect is None else None
+        resolved = Resolved(None, subject, given, own if fill is None else fill, kind, text)
     if axes is not None:
         resolved = resolved.aligned(axes)
     return resolved if shape is None else resolved.at(shape)
@@ -148,6 +165,10 @@ def resolve_together(operands: Sequence[Resolved], *, shape: Any = None, axes: s
     order = axes or next((x.axes for x in operands if x.axes and x.format is None), None)
     order = order or next((x.axes for x in operands if x.axes), None)
     several = axes is not None or sum(x.axes is not None for x in operands) > 1
+    extents = next((x.layout.extents for x in operands if x.layout is not None and x.axes is None), None)
+    for x in operands:
+        if extents is not None and axes is None and isinstance(x.format, Format):
+            check_letters(x.format, x.text, extents)
     met = [x.aligned(order) if order and several and (axes or x.axes) else x for x in operands]
     if shape is None:
         shape = next((x.layout.extents for x in met if x.layout is not None), None)

@@ -104,11 +104,14 @@ class Resolved(NamedTuple):
         """
         if axes is not None:
             return self.aligned(axes).at(shape)
-        if isinstance(self.format, Format) and self.format.axes is not None:
-            sizes = tuple(shape)
-            check_letters(self.format, self.text, sizes)
-            check_storage(self.format, self.text or str(self.format), sizes)
+        self.check_position(shape)
         return self.at(shape)
+
+    def check_position(self, shape: Any) -> None:
+        """Refuse to take data of that shape, whose dimensions have no names, by position where that is a guess."""
+        if isinstance(self.format, Format) and self.format.axes is not None:
+            check_letters(self.format, self.text, tuple(shape))
+            check_storage(self.format, self.text or str(self.format), tuple(shape))
 
     @property
     def width_mismatch(self) -> str | None:
@@ -156,11 +159,14 @@ def resolve(
     return resolved if shape is None else resolved.at(shape)
 
 
-def resolve_together(operands: Sequence[Resolved], *, shape: Any = None, axes: str | None = None) -> list[Resolved]:
+def resolve_together(
+    operands: Sequence[Resolved], *, shape: Any = None, axes: str | None = None, data: bool = False
+) -> list[Resolved]:
     """Operands over the same coordinates: names of axes meet by name, in the order of ``axes``, else of the first.
 
     What has no names, or meets none, is taken by position. Those without a shape get ``shape``, in that order, or the
-    one that another operand has.
+    one that another operand has. A layout without names is taken for that of data: where position would be a guess it
+    is refused, for a word by its letters, and with ``data`` by the storage, too.
     """
     order = axes or next((x.axes for x in operands if x.axes and x.format is None), None)
     order = order or next((x.axes for x in operands if x.axes), None)
@@ -169,6 +175,8 @@ def resolve_together(operands: Sequence[Resolved], *, shape: Any = None, axes: s
     for x in operands:
         if extents is not None and axes is None and isinstance(x.format, Format):
             check_letters(x.format, x.text, extents)
+            if data:
+                x.check_position(extents)
     met = [x.aligned(order) if order and several and (axes or x.axes) else x for x in operands]
     if shape is None:
         shape = next((x.layout.extents for x in met if x.layout is not None), None)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
+from ..dialects.resolve import resolve
 from ..elements.interface import Plain
 from ..elements.types import element
 from ..errors import ShapeError
@@ -12,6 +14,7 @@ from ..layout.layout import Layout
 from ..tensors.data import values_of
 from ..tensors.make import empty, tensor
 from ..tensors.tensor import Tensor
+from .growth import growth_warning
 from .plan import plan
 
 
@@ -36,7 +39,13 @@ def from_logical(
         means = source.interface if interface is None else interface
     elif interface is None:
         means = Plain(element(source.dtype))
+    if axes is None:
+        resolve(layout, element=means).check_position(source.shape)
     made = empty(layout, means, source.shape, fill=fill, axes=axes, left_pad=left_pad, right_pad=right_pad)
+    bits = made.interface.element.bits
+    growth = growth_warning(-(-made.layout.size * bits // 8), -(-made.layout.storage_size * bits // 8))
+    if growth is not None:
+        warnings.warn(growth, stacklevel=2)
     try:
         data = tensor(source)
     except ShapeError:  # values that are no memory of elements: misaligned, of another byte order, or below a byte

@@ -148,7 +148,7 @@ def _resolve_parts(
     usual = fill
     if not (isinstance(source, Layout) and isinstance(target, Layout) and shape is axes is None):
         operands = resolve(source, element=interface), resolve(target, element=to, fill=fill)
-        first, second = resolve_together(operands, shape=shape, axes=axes)
+        first, second = resolve_together(operands, shape=shape, axes=axes, data=True)
         source, target, usual = first.placed, second.placed, second.fill
     code = None if fill is None else fill_bytes(to, fill)
     new_code = code if usual is fill or usual is None else fill_bytes(to, usual)

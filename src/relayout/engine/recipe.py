@@ -22,6 +22,7 @@ from .cache import Cache
 from .cpu.flat import fill_range, is_scattered
 from .cpu.program import buffer_dtype
 from .fill import fill_bytes
+from .growth import growth_warning
 from .places import box_range, new_range
 from .plan import Plan, check_threads, make_plan
 from .ways import NativeWay
@@ -168,7 +169,7 @@ def build_recipe(
     extents = data.logical.extents
     interface = data.interface if element is None else as_interface(element)
     names = data.axes if axes is None else checked_axes(axes, len(extents))
-    operand = resolve(dst, axes=names, element=interface, fill=fill).at(extents)
+    operand = resolve(dst, element=interface, fill=fill).for_data(extents, names)
     layout = operand.placed
     fmt = operand.format if isinstance(operand.format, Format) else None
     fill = operand.fill if new else fill
@@ -189,6 +190,7 @@ def build_recipe(
             whole = make_plan(*parts, code, threads)
             filling = whole if isinstance(whole.way, NativeWay) and whole.way.fills else None
         plan = filling if new and filling is not None else make_plan(*parts, None, threads)
+    growth = growth_warning(-(-layout.size * bits // 8), -(-count * bits // 8))
     dtype = storage_dtype(interface.element) if bits % 8 == 0 else np.dtype(np.uint8)
     return Recipe(
         _order(x) if src is None else () if isinstance(x, np.ndarray) else None,
@@ -204,7 +206,7 @@ def build_recipe(
         -(-count * bits // 8),
         None if fmt is None else fmt._stored_shape(layout),
         _strided(layout, dtype) if fmt is None and not layout.windowed and bits % 8 == 0 else None,
-        operand.width_mismatch if new else None,
+        " ".join(filter(None, [operand.width_mismatch, growth])) or None if new else None,
     )
 
 

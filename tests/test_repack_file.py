@@ -21,6 +21,7 @@ import numpy as np
 import pytest
 
 import relayout as rl
+from relayout.dialects import resolve as resolving
 from relayout.files import tuning
 from relayout.files.jobs import changes, staging
 from relayout.files.jobs.journal import Journal
@@ -461,6 +462,20 @@ def kill_at(moment: int) -> None:
     names = "pwrite write fsync fdatasync ftruncate posix_fallocate rename replace unlink"
     for name in names.split():
         setattr(os, name, deadly(getattr(os, name)))
+
+
+def test_a_text_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = []
+    read = resolving.read
+
+    def counted(text: str, *words: Any) -> Any:
+        texts.append(text)
+        return read(text, *words)
+
+    monkeypatch.setattr(resolving, "read", counted)
+    np.savez(tmp_path / "x.npz", **{f"x{k}": noise((1, 9 + k, 9, 40), "uint8") for k in range(3)})
+    rl.repack_file(tmp_path / "x.npz", tmp_path / "y.npz", to="htp:R4Crouton", verify=True)
+    assert texts == ["htp:R4Crouton"]
 
 
 @pytest.mark.usefixtures("cut_small")

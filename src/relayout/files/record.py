@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..elements.types import ELEMENTS, Element, storage_dtype
@@ -123,9 +124,7 @@ class LayoutRecord(NamedTuple):
 
     def tensor_layout(self, element: Element | None = None) -> Layout:
         """The layout of the logical shape; the type decides where a name depends on the width of elements."""
-        from ..dialects.resolve import resolve
-
-        return resolve(self.layout, shape=self.shape, element=element).placed
+        return _resolve(self.layout, self.shape, element)
 
     def fill_value(self, stored: Element) -> Any:
         """The fill as a stored value, or None."""
@@ -138,6 +137,14 @@ class LayoutRecord(NamedTuple):
         if bits >> 8 * kind.itemsize:
             raise ShapeError(f"its fill {self.fill} has more bits than {stored.name}.", hint="one of them is wrong")
         return np.frombuffer(bits.to_bytes(kind.itemsize, "little"), kind)[0]
+
+
+@lru_cache(maxsize=256)
+def _resolve(text: str, shape: tuple[int, ...], element: Element | None) -> Layout:
+    """The layout of a text, remembered: a file asks for that of a tensor whenever it looks at it."""
+    from ..dialects.resolve import resolve
+
+    return resolve(text, shape=shape, element=element).placed
 
 
 def interface_json(interface: Interface) -> dict[str, Any]:

@@ -6,9 +6,9 @@ import warnings
 from typing import Any, NamedTuple
 
 from ...ask.comparing import compare
-from ...dialects.einops import is_pattern, pattern_format
-from ...dialects.resolve import parse, with_shape
+from ...dialects.resolve import Resolved, resolve
 from ...elements.interface import Interface, Plain, ScaleOffset, as_interface
+from ...elements.types import Element
 from ...engine.fill import fill_bytes
 from ...engine.plan import Plan, make_plan
 from ...errors import LayoutError, NotExpressible, ParseError, ShapeError, shown
@@ -16,7 +16,6 @@ from ...format.factors import checked_axes
 from ...format.format import Format
 from ...integers.nested import product
 from ...layout.layout import Layout
-from ...tensors.make import placement
 from ..contents import PlannedTensor, Source, StoredTensor, bad_file, with_tensor
 from ..record import LayoutRecord
 from .rules import ROW_MAJOR, Rule, Rules
@@ -90,13 +89,16 @@ def changes_of(source: Source, rules: Rules) -> list[TensorChange]:
             f"no tensor of {source.path} is selected.", hint=f"its tensors are {shown(tuple(source))}", path=source.path
         )
     alike: dict[Any, TensorChange] = {}
+    operands = Operands()
     found = []
     for entry, rule in chosen:
         # A checkpoint has thousands of tensors, and few that differ by more than their names.
         stored = entry.element, entry.shape, entry.packing, repr(entry.record), entry.layout_from_container
         key = stored, repr(rule), rules.is_named(entry.name)
         if key not in alike:
-            alike[key] = copy_unchanged(entry) if rule is None else _change(entry, rule, rules.is_named(entry.name))
+            alike[key] = (
+                copy_unchanged(entry) if rule is None else _change(entry, rule, rules.is_named(entry.name), operands)
+            )
         found.append(alike[key].of(entry))
     unfit = _names_by_reason([(change.why, change.entry.name) for change in found])
     if unfit and all(change.copied for change in found):
@@ -130,34 +132,50 @@ def _names_by_reason(reasons: list[tuple[str | None, str]]) -> dict[str, str]:
 def copy_unchanged(entry: StoredTensor, why: str | None = None) -> TensorChange:
     """A tensor that stays as it is, for other readers as well: what they put in order is put in order here."""
     if entry.layout_from_container:
-        return _plan_change(entry, Rule())._replace(copied=True, why=why)
+        return _plan_change(entry, Rule(), Operands())._replace(copied=True, why=why)
     return TensorChange(entry, PlannedTensor(entry.name, entry.element, entry.shape, entry.record), None, True, why)
 
 
-def _change(entry: StoredTensor, rule: Rule, named: bool) -> TensorChange:
+class Operands:
+    """What the layouts of rules mean, each resolved once for every type of elements."""
+
+    def __init__(self) -> None:
+        self._resolved: dict[tuple[int, Element], Resolved] = {}
+
+    def resolve(self, x: Any, kind: Element) -> Resolved:
+        """What ``x`` means for elements of that type; the rules keep it alive."""
+        key = id(x), kind
+        if key not in self._resolved:
+            self._resolved[key] = resolve(x, element=kind)
+        return self._resolved[key]
+
+
+def _change(entry: StoredTensor, rule: Rule, named: bool, operands: Operands) -> TensorChange:
     """What a rule makes of a tensor; what does not fit it is refused with its name, if it was named."""
     try:
-        why = None if named and entry.packing is None else _misfit(entry, rule)
+        why = None if named and entry.packing is None else _misfit(entry, rule, operands)
         if named and why is not None:
             raise NotExpressible(f"it is {why}.", hint="turn it into numbers first, as gguf.quants.dequantize does")
-        return _plan_change(entry, rule) if why is None else copy_unchanged(entry, why)
+        return _plan_change(entry, rule, operands) if why is None else copy_unchanged(entry, why)
     except ParseError:
         raise
     except LayoutError as error:
         raise with_tensor(error, entry.name) from None
 
 
-def _misfit(entry: StoredTensor, rule: Rule) -> str | None:
+def _misfit(entry: StoredTensor, rule: Rule, operands: Operands) -> str | None:
     """Why a layout that was asked for cannot take the tensor, by its shape or the width of its elements."""
     if entry.packing is not None and rule.changes:
         return f"blocks of {entry.packing}, seen as their bytes"
-    shape = entry.layout.extents
-    asked = [rule.to] if rule.shape is not None or entry.record is not None else [rule.src, rule.to]
-    for x in asked:
-        if x in (None, ROW_MAJOR):
+    shape, interface = entry.layout.extents, entry.interface
+    asked = [(rule.to, _target_interface(interface, rule))]
+    if rule.shape is None and entry.record is None:
+        asked.insert(0, (rule.src, interface))
+    for x, means in asked:
+        if x is None:
             continue
         try:
-            found = _placed(x, _target_interface(entry.interface, rule) if x is rule.to else entry.interface)
+            found = operands.resolve(x, means.element).subject
         except ShapeError as error:
             return error.message.rstrip(".")
         if isinstance(found, Format) and found.rank != len(shape):
@@ -167,62 +185,61 @@ def _misfit(entry: StoredTensor, rule: Rule) -> str | None:
     return None
 
 
-def logical_tensor(entry: StoredTensor, rule: Rule) -> LogicalTensor:
+def logical_tensor(entry: StoredTensor, rule: Rule, operands: Operands | None = None) -> LogicalTensor:
     """The tensor of an entry by its record, else as the rule says, with the dimensions in the rule's order."""
     layout, interface, axes = entry.layout, entry.interface, entry.axes
     if rule.src is not None:
-        placed = _placed(rule.src, interface)
-        told = with_shape(placed, entry.layout.extents if rule.shape is None else rule.shape)
-        if entry.record is not None and not compare(told, layout):
+        told = (operands or Operands()).resolve(rule.src, interface.element)
+        placed = told.at(layout.extents if rule.shape is None else rule.shape).placed
+        if entry.record is not None and not compare(placed, layout):
             raise bad_file(
                 None, f"it is recorded as {entry.record.layout}, not as {rule.src}.", "leave that out", entry.name
             )
-        needed = -(-told.storage_size * interface.element.bits // 8)
+        needed = -(-placed.storage_size * interface.element.bits // 8)
         if needed != entry.size:
             raise ShapeError(
-                f"{rule.src} of shape {told.extents} needs {needed} bytes, and {entry.size} are stored.",
+                f"{rule.src} of shape {placed.extents} needs {needed} bytes, and {entry.size} are stored.",
                 hint="give the logical shape",
             )
-        layout, axes = told, axes or (placed.axes if isinstance(placed, Format) else None)
+        layout, axes = placed, axes or told.axes
     elif rule.shape is not None and tuple(rule.shape) != layout.extents:
         raise ShapeError(f"it has the shape {layout.extents}, not {tuple(rule.shape)}.", hint="leave the shape out")
     found = LogicalTensor(layout, interface, axes).permute(rule.order(layout.rank))
     return found if rule.names() is None else found._replace(axes=checked_axes(rule.names(), layout.rank))
 
 
-def _plan_change(entry: StoredTensor, rule: Rule) -> TensorChange:
-    source, interface, axes = logical_tensor(entry, rule)
-    shape = source.extents
-    to = _target_interface(interface, rule)
-    found = Layout.row_major(shape) if rule.to in (None, ROW_MAJOR) else _placed(rule.to, to)
-    if isinstance(found, Format) and axes is not None:
-        found = found.aligned(axes)
-    target = with_shape(found, shape)
+def _plan_change(entry: StoredTensor, rule: Rule, operands: Operands) -> TensorChange:
+    source, interface, axes = logical_tensor(entry, rule, operands)
+    shape, to = source.extents, _target_interface(interface, rule)
+    kind = to.element
+    asked = operands.resolve(ROW_MAJOR if rule.to is None else rule.to, kind)
+    aligned = asked if axes is None or asked.layout is not None else asked.aligned(axes)
+    target = aligned.at(shape).placed
     if target.has_basis or (target.padded_size and target.box.min_offset < 0):
         raise ShapeError(f"{target} goes below 0, or has no places in memory.", hint="add to its offset", layout=target)
-    value = rule.fill
-    stored: tuple[int, ...] = (target.storage_size,)
-    if isinstance(found, Format):
-        axes = found.axes
-        value = found.fill if value is None else value
-        stored = found.physical_shape(shape)
-    if product(stored) != target.storage_size:
-        stored = (target.storage_size,)
+    fmt = aligned.format if isinstance(aligned.format, Format) else None
+    axes = axes if fmt is None else fmt.axes
+    value = aligned.fill if rule.fill is None else rule.fill
     rows = Layout.row_major(shape)
-    if target.storage_size == rows.size and target.equivalent(rows) and not isinstance(found, Format):
-        stored = shape
-    kind = to.element
+    stored = _stored_shape(target, rows, fmt)
     code = bytes(kind.bits if kind.bits < 8 else kind.bytes) if value is None else fill_bytes(to, value)
-    padded = target.storage_size > target.size
     record = doubt = None
-    if isinstance(found, Format) and found.element_bits not in (None, kind.bits):
-        doubt = f"{rule.to} is made for elements of {found.element_bits} bits, not for {kind.name}"
+    if fmt is not None and fmt.element_bits not in (None, kind.bits):
+        doubt = f"{rule.to} is made for elements of {fmt.element_bits} bits, not for {kind.name}"
     if stored != shape or not target.equivalent(rows) or axes is not None or not isinstance(to, Plain):
-        text = _layout_text(found, rule.to, target, to)
+        padded = target.storage_size > target.size
         fill = value if padded and isinstance(value, int | float) else None
-        record = LayoutRecord.of(text, shape, to, axes=axes, fill=fill)
+        record = LayoutRecord.of(_layout_text(rule.to, asked, fmt, target), shape, to, axes=axes, fill=fill)
     planned = PlannedTensor(entry.name, kind.underlying, stored, record)
     return TensorChange(entry, planned, make_plan(source, target, interface, to, code, 1), doubt=doubt)
+
+
+def _stored_shape(target: Layout, rows: Layout, fmt: Format | None) -> tuple[int, ...]:
+    """The shape of the array that holds a layout: the physical one of a format, else flat unless it is row-major."""
+    if fmt is None and target.storage_size == rows.size and target.equivalent(rows):
+        return rows.extents
+    stored = (target.storage_size,) if fmt is None else fmt.physical_shape(target.extents)
+    return stored if product(stored) == target.storage_size else (target.storage_size,)
 
 
 def _target_interface(interface: Interface, rule: Rule) -> Interface:
@@ -233,16 +250,11 @@ def _target_interface(interface: Interface, rule: Rule) -> Interface:
     return ScaleOffset(rule.scale, 0 if rule.offset is None else rule.offset, kind, rule.axis)
 
 
-def _placed(x: Any, interface: Interface) -> Layout | Format:
-    return pattern_format(x) if isinstance(x, str) and is_pattern(x) else placement(x, interface.element)
-
-
-def _layout_text(found: Layout | Format, asked: Any, target: Layout, interface: Interface) -> str:
-    """A text for the layout: that which was asked for, where it means the same alone."""
-    alone = isinstance(asked, str) and not is_pattern(asked) and ":" in asked
-    if alone and parse(asked, shape=target.extents, dtype=interface.element) == target:
-        return str(asked)
-    return f"format:{found}" if isinstance(found, Format) else f"mojo:{target}"
+def _layout_text(text: Any, asked: Resolved, fmt: Format | None, target: Layout) -> str:
+    """A text for the layout: that which was asked for, where it names its dialect and means the target alone."""
+    if isinstance(text, str) and ":" in text and asked.at(target.extents).placed == target:
+        return text
+    return f"mojo:{target}" if fmt is None else f"format:{fmt}"
 
 
 def _describe(record: LayoutRecord | None, shape: tuple[int, ...], element: str) -> str:

@@ -102,10 +102,3 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 def _wrong(what: str, text: str, position: int) -> ParseError:
     return ParseError(f"no einops pattern: {what}", text=text, position=position, hint="as in h (w q) -> w h q, q=8")
-
-
-def is_pattern(text: str) -> bool:
-    return "->" in text and "<" not in text and "=" not in text.partition("->")[0]
-
-
-pattern_format = parse

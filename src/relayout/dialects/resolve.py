@@ -207,7 +207,3 @@ def _layout_of(x: Any) -> Layout | Format | Shapeless:
         return x  # type: ignore[no-any-return]
     hint = "rl.infer(array).layout is that of an array" if hasattr(x, "shape") else "rl.parse(text) makes one"
     raise ShapeError(f"expected a layout, a format, a tensor or a text, got {shown(x)}.", hint=hint, got=x)
-
-
-def with_shape(x: Any, shape: Any) -> Layout:
-    return resolve(x, shape=shape).placed

@@ -8,7 +8,6 @@ from typing import Any
 from ..dialects.resolve import resolve
 from ..elements.interface import Plain, as_interface
 from ..elements.memory import Memory, allocate, as_array, own_element
-from ..elements.types import Element
 from ..errors import ShapeError
 from ..format.factors import padding
 from ..format.format import Format
@@ -114,10 +113,6 @@ def full(
     """A tensor of its own memory with ``value`` at every element; the other arguments are those of :func:`empty`."""
     made = empty(layout, dtype, shape, fill=fill, axes=axes, left_pad=left_pad, right_pad=right_pad)
     return made.fill(value)
-
-
-def placement(x: Layout | Format | str, kind: Element | None = None) -> Layout | Format:
-    return resolve(x, element=kind).description
 
 
 def new_block_table(fmt: Format, layout: Layout) -> BlockTable | None:

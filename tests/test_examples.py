@@ -68,9 +68,55 @@ except rl.BadFile as refusal:
     assert run(site, tmp_path, "-c", code).strip() == "True tns"
 
 
+def test_its_dialect_is_recognised_and_listed_as_any_other(site: Path, tmp_path: Path) -> None:
+    code = """
+import relayout as rl
+from relayout.web.handle import handle
+print(rl.parse("4x8@16,1"), rl.Layout((3, 5), (5, 1)).to("pitch"), rl.rosetta("(3,5):(5,1)")["pitch"])
+print(bool(rl.compare("4x8@16,1", "cute:(4,8):(16,1)")), rl.plan("4x8@16,1", "row-major", "uint8").source)
+print(handle({"ask": "view", "state": {"a": "4x8@16,1"}})["notations"]["a"])
+print(rl.dialects.registry.dialect_names()[-1])
+"""
+    assert run(site, tmp_path, "-c", code).splitlines() == [
+        "((4, 8):(16, 1)) 3x5@5,1 3x5@5,1",
+        "True ((4, 8):(16, 1))",
+        "['pitch']",
+        "pitch",
+    ]
+    assert "pitch" in run(site, tmp_path, "-m", "relayout", "translate", "(3,5):(5,1)")
+    words = {"_RELAYOUT_COMPLETE": "zsh_complete", "COMP_WORDS": "relayout translate 4:1 --to pi", "COMP_CWORD": "4"}
+    code = (
+        "import os, sys; os.environ |= "
+        + repr(words)
+        + "; sys.argv = ['relayout']\nfrom relayout.cli.main import main; main()"
+    )
+    assert "pitch" in run(site, tmp_path, "-c", code)
+
+
+def test_its_format_is_named_found_and_listed_as_any_other(site: Path, tmp_path: Path) -> None:
+    code = """
+import numpy as np
+import relayout as rl
+brick = rl.parse("acme:Brick", shape=(1, 9, 9, 40))
+print(rl.parse("Brick") == rl.catalog.get("acme:Brick"), rl.catalog.find(brick), "acme:Brick" in rl.catalog.names())
+x = np.arange(3240, dtype=np.uint16).reshape(1, 9, 9, 40)
+packed = rl.repack(x, "Brick")
+padded = np.zeros((1, 12, 12, 48), np.uint16)
+padded[:, :9, :9, :40] = x
+print(packed.shape, (packed == padded.reshape(1, 3, 4, 3, 4, 3, 16).transpose(0, 1, 3, 5, 2, 4, 6)).all())
+print("acme:Brick" in rl.explain(brick))
+"""
+    assert run(site, tmp_path, "-c", code).splitlines() == [
+        "True ['acme:Brick'] True",
+        "(1, 3, 3, 3, 4, 4, 16) True",
+        "True",
+    ]
+    assert "ACME NPU" in run(site, tmp_path, "-m", "relayout", "catalog", "acme:Brick")
+
+
 def test_it_conforms(site: Path, tmp_path: Path) -> None:
     code = "from relayout.testing import conformance; from relayout_example.tns import CONTAINER as x;"
-    run(site, tmp_path, "-c", f"{code} conformance(x); conformance('tns')")
+    run(site, tmp_path, "-c", f"{code} conformance(x); [conformance(x) for x in ('tns', 'pitch', 'acme:Brick')]")
 
 
 def test_our_own_files_need_no_other_package(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""For those who add a container: ``conformance(x)`` checks every law that one keeps, and names those that it breaks."""
+"""For those who add a dialect, a named format or a container: ``conformance`` names every law that it breaks."""
 
 from .kit import ConformanceError, conformance
 

@@ -13,14 +13,21 @@ __all__ = ["ConformanceError", "conformance"]
 
 
 def conformance(x: Any, *, samples: Iterable[str | PathLike[str]] = ()) -> None:
-    """Check a container, or the one of that name, and raise a ``ConformanceError`` that names every law it breaks.
+    """Check a dialect, a named format or a container, and raise a ``ConformanceError`` that names every law it breaks.
 
-    ``samples`` are valid files of a container that is read only, which the kit cannot make itself. Everything is
-    written to a temporary folder.
+    ``x`` is one of these, or the name of a dialect or a container. ``samples`` are valid files of a container that is
+    read only, which the kit cannot make itself. Everything is written to a temporary folder.
     """
     from .containers import check_container, find_container
+    from .dialects import check_dialect, find_dialect
+    from .formats import check_format, find_entry
 
-    container = find_container(x)
-    if container is None:
-        raise ShapeError(f"there is nothing to check in {shown(x)}.", hint="pass a container, or its name", got=x)
-    check_container(container, samples)
+    if (entry := find_entry(x)) is not None:
+        check_format(entry)
+    elif (case := find_dialect(x)) is not None:
+        check_dialect(case)
+    elif (container := find_container(x)) is not None:
+        check_container(container, samples)
+    else:
+        hint = "pass a dialect, an entry of the catalog or a container, or its name"
+        raise ShapeError(f"there is nothing to check in {shown(x)}.", hint=hint, got=x)

@@ -14,7 +14,7 @@ import numpy as np
 
 import gpu_cases
 import relayout as rl
-from relayout.engine.gpu import frame
+from relayout.engine import tuning
 
 CHECKS: dict[str, Callable[[], Any]] = {}
 
@@ -71,12 +71,12 @@ def layouts() -> int:
 @check
 def layouts_that_are_kept() -> int:
     """The same, read as sources that no cache holds."""
-    before = frame.KEPT_FROM, frame.LET_GO
-    frame.KEPT_FROM, frame.LET_GO = 1, 1 << 10
+    before = tuning.ACTIVE
+    tuning.ACTIVE = before._replace(pinned_source_bytes=1, unpinned_bytes=1 << 10)
     try:
         return compare(gpu_cases.named())
     finally:
-        frame.KEPT_FROM, frame.LET_GO = before
+        tuning.ACTIVE = before
 
 
 @check

@@ -162,7 +162,7 @@ def cuda(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     monkeypatch.setitem(sys.modules, "cupy", fake_cupy())
     monkeypatch.setattr(arrays, "_libraries", {})
     for name in ("_repacks", "_plans"):
-        monkeypatch.setattr(device_run, name, Cache(device_run.MAX_CACHED))
+        monkeypatch.setattr(device_run, name, Cache(1024))
     driver.device.cache_clear()
     yield library
     driver.device.cache_clear()

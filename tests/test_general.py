@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 import relayout as rl
 from relayout import Layout, Swizzle
 from relayout.elements.subbyte import pack
+from relayout.engine import tuning
 from relayout.engine.cpu import general as general_module
 from relayout.engine.cpu.general import GeneralProgram
 from relayout.engine.nest import make_nest
@@ -203,7 +204,7 @@ def test_layouts_of_many_windows_are_copied() -> None:
     x = np.random.default_rng(2).integers(0, 256, 1 << 20, np.uint8)
     out = np.zeros_like(x)
     boxes = [len(dim) for dim in make_nest(*layouts).dims]
-    assert np.prod(boxes) > general_module.MAX_BOXES
+    assert np.prod(boxes) > tuning.ACTIVE.max_general_boxes
     GeneralProgram(*layouts, 8)([x], [out])
     assert (out[layouts[1].offsets()] == x[layouts[0].offsets()]).all()
     assert np.count_nonzero(out) == np.count_nonzero(x[layouts[0].offsets()])

@@ -16,12 +16,13 @@ from hypothesis import strategies as st
 import gpu_cases
 import relayout as rl
 from gpu_host import COMPILER, compiled, run
+from relayout.engine import tuning
 from relayout.engine.conversion import conversion
-from relayout.engine.gpu import frame
 from relayout.engine.gpu.build import device_text, kernels
 from relayout.engine.gpu.convert import conversion_text
 from relayout.engine.gpu.network import Byte, Network
-from relayout.engine.gpu.tiles import MAX_BYTES
+from relayout.engine.gpu.tiles import MAX_SHARED_BYTES
+from relayout.engine.tuning import EngineTuning
 from relayout.native import native
 
 needs_compiler = pytest.mark.skipif(COMPILER is None, reason="no C++ compiler: kernels are not run on the host")
@@ -53,7 +54,7 @@ def check_on_host(cases: list[gpu_cases.Case], folder: Path) -> None:
         for kernel in own:
             run(library, number, x, got)
             number += 1
-            assert kernel.shared <= MAX_BYTES, case.name
+            assert kernel.shared <= MAX_SHARED_BYTES, case.name
         expected = memory(plan.target.storage_size, sizes[1], 0)
         plan(memoryview(data), out=memoryview(expected))
         assert np.array_equal(got, expected), case.name
@@ -73,8 +74,7 @@ def test_kernels_of_random_layouts(tmp_path: Path) -> None:
 
 @needs_compiler
 def test_kernels_that_keep_what_they_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(frame, "KEPT_FROM", 1)
-    monkeypatch.setattr(frame, "LET_GO", 1 << 10)
+    monkeypatch.setattr(tuning, "ACTIVE", EngineTuning(pinned_source_bytes=1, unpinned_bytes=1 << 10))
     cases = [case for case in gpu_cases.named() if case.name.endswith("uint16")]
     check_on_host([*cases, *gpu_cases.random_plans(5, 40)], tmp_path)
     texts = "".join([kernel.text for case in cases for kernel in kernels(case.plan, (16, 16))])

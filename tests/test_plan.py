@@ -19,9 +19,10 @@ from hypothesis import strategies as st
 
 import relayout as rl
 from relayout import Format, Layout, Plan, catalog
-from relayout.engine import ways
+from relayout.engine import tuning, ways
 from relayout.engine.cpu import general, program
 from relayout.engine.cpu.program import compile_program
+from relayout.engine.tuning import EngineTuning
 from support import table
 from test_loops import pairs
 
@@ -233,7 +234,7 @@ def test_progress_and_cancelling() -> None:
     shape = (40, 50)
     made = Plan(Layout.row_major(shape), Layout(shape), "int16", fill=0)
     x, out, told = memory(2000, "int16"), np.full(2000, 7, np.int16), []
-    with patch.object(ways, "PROGRESS_BYTES", 800):
+    with patch.object(tuning, "ACTIVE", EngineTuning(progress_bytes=800)):
         made(x, out, progress=lambda done, total: told.append((done, total)))
         assert told == [(800 * k, 4000) for k in range(1, 6)]
         assert (x.reshape(40, 50) == out.reshape(50, 40).T).all()

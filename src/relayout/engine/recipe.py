@@ -18,6 +18,7 @@ from ..tensors.data import strides_of
 from ..tensors.gather import unscattered
 from ..tensors.make import new_block_table, tensor
 from ..tensors.tensor import Padding, Tensor, new_tensor
+from . import tuning
 from .cache import Cache
 from .cpu.flat import fill_range, is_scattered
 from .cpu.program import buffer_dtype
@@ -100,7 +101,7 @@ class Recipe(NamedTuple):
         return new_tensor()._set((memory,), self.layout, self.interface, self.axes, table, Padding(zeros, zeros))
 
 
-_recipes: Cache[Recipe] = Cache(1024)
+_recipes: Cache[Recipe] = Cache(tuning.ACTIVE.cached_recipes)
 
 
 def recipe_of(

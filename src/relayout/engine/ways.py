@@ -17,6 +17,7 @@ from ..layout.layout import Layout
 from ..native import native
 from ..tensors.gather import scatter
 from ..tensors.tensor import Tensor
+from . import tuning
 from .cpu.flat import (
     as_tensor,
     check_apart,
@@ -41,9 +42,6 @@ if TYPE_CHECKING:
 
 Progress: TypeAlias = Callable[[int, int], Any]
 """Called with the bytes that are done and those that there are; False stops the run."""
-
-PROGRESS_BYTES = 64 << 20
-"""The bytes of the target between two calls of ``progress``: some 10 ms of copying, so that a call costs nothing."""
 
 
 class Way:
@@ -252,7 +250,7 @@ def _run_in_parts(plan: Plan, x: NDArray[Any], out: NDArray[Any], progress: Prog
     low, high = box_range(plan.target)
     total = -(-bits * (high - low if filled else plan.target.size) // 8)
     done = 0
-    for block in plan.blocks(PROGRESS_BYTES):
+    for block in plan.blocks(tuning.ACTIVE.progress_bytes):
         part = block.plan()
         part.way.run(part, x, out, None)
         low, high = block.target_range

@@ -15,10 +15,8 @@ from ...layout.layout import Layout
 from ...layout.ranges import effective_swizzle
 from ...native import native
 from ...tensors.block_table import BlockTable
+from .. import tuning
 from ..nest import looked_up, make_nest
-
-MAX_BOXES = 1 << 8
-"""Into how many combinations of boxes a pair of layouts may fall; small dimensions become tables instead."""
 
 
 class GeneralProgram:
@@ -44,7 +42,7 @@ class GeneralProgram:
             )
         nest = make_nest(source, target)
         dims = list(nest.dims)
-        while prod([len(boxes) for boxes in dims]) > MAX_BOXES:
+        while prod([len(boxes) for boxes in dims]) > tuning.ACTIVE.max_general_boxes:
             cut = [d for d, boxes in enumerate(dims) if len(boxes) > 1]
             smallest = min(cut, key=lambda d: source.extents[d])
             dims[smallest] = (looked_up(source, target, smallest),)

@@ -11,13 +11,11 @@ from ...elements.subbyte import get, put
 from ...elements.types import Element
 from ...errors import LimitExceeded
 from ...layout.layout import Layout
+from .. import tuning
 from ..nest import Piece, make_nest
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-MAX_LOOKUPS = 1 << 12
-"""How many combinations of table entries are walked one by one; more are copied by their offsets."""
 
 
 def copy_elements(
@@ -48,7 +46,9 @@ def common_loops(source: Layout, target: Layout) -> tuple[Piece, ...] | None:
         pieces = tuple(make_nest(source, target).pieces())
     except LimitExceeded:
         return None
-    return pieces if sum([piece.lookups for piece in pieces if piece.tables]) <= MAX_LOOKUPS else None
+    return (
+        pieces if sum([piece.lookups for piece in pieces if piece.tables]) <= tuning.ACTIVE.max_strided_copies else None
+    )
 
 
 def _looked_up(pieces: tuple[Piece, ...]) -> Iterator[Piece]:

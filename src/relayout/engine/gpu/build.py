@@ -10,8 +10,8 @@ from ...layout.ranges import effective_swizzle
 from ..places import box_range, element_range, prove_places
 from .convert import conversion_text
 from .element import element_kernel, fill_kernel
-from .frame import KernelInputs
 from .kernel import Kernel, kernel
+from .kernel_text import KernelInputs
 from .prelude import DEVICE
 from .tiles import tile
 from .work import Work, byte_swizzle, common_axes, merge_axes, widen

@@ -6,8 +6,8 @@ from math import prod
 
 from ...layout.layout import Layout
 from ...layout.modes import Mode
-from .frame import KernelInputs
 from .kernel import Kernel
+from .kernel_text import KernelInputs
 from .work import Work
 
 THREADS = 256

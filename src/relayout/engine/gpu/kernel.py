@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from math import gcd, prod
 from typing import NamedTuple
 
-from .frame import KernelInputs, indented
+from .geometry import SOURCE, TARGET
+from .kernel_text import KernelInputs, indented
 from .network import Byte, Network
 from .shared_memory import VECTOR, Image, chunked, offsets
-from .staging import Staging
-from .tiles import SOURCE, TARGET, Tile
+from .staging import StagingText
+from .tiles import Tile
 
 
 class Kernel(NamedTuple):
@@ -35,7 +36,7 @@ def kernel(tile: Tile, memory: KernelInputs) -> Kernel:
     return _Writer(tile, memory).kernel()
 
 
-class _Writer(Staging):
+class _Writer(StagingText):
     def kernel(self) -> Kernel:
         source, target = self.images
         texts = {"load_image": self.load_image()} if source else {}
@@ -116,14 +117,14 @@ class _Writer(Staging):
         image = self.images[SOURCE]
         if image is not None:
             lines = self.loop(self.count, [*self.head(), *self.reads(""), *self.writes("")])
-            return indented([*self.block(), *lines, *self.let_go_of_image(image)])
+            return indented([*self.block(), *lines, *self.unpin_image(image)])
         # All that is in memory is asked for before any of it is needed.
         chunk = self.chunk(SOURCE)
         kind = {16: "uint4", 8: "uint2"}.get(chunk.width, "u32")
         each = len(chunk.starts)
         first = self.loop(self.count, [*self.head(), *self.reads("x")])
         second = self.loop(self.count, [*self.head(), *self.writes("x")])
-        return indented([*self.block(), f"{kind} x[{self.rounds * each}];", *first, *second, *self.let_go_of_chunks()])
+        return indented([*self.block(), f"{kind} x[{self.rounds * each}];", *first, *second, *self.unpin_chunks()])
 
     def head(self) -> list[str]:
         lanes = list(self.tile.lanes)
@@ -146,7 +147,7 @@ class _Writer(Staging):
         """The chunks of the source."""
         lines: list[str] = []
         base, chunk = self.spots(SOURCE, lines), self.chunk(SOURCE)
-        kept = "_kept" if self.let_go_from is not None and chunk.width == VECTOR else ""
+        kept = "_kept" if self.unpin_from is not None and chunk.width == VECTOR else ""
         verb = f"take{chunk.width}" if self.images[SOURCE] else f"read{chunk.width}{kept}"
         each = len(chunk.starts)
         kind = {16: "uint4", 8: "uint2"}.get(chunk.width, "u32")
@@ -172,7 +173,7 @@ class _Writer(Staging):
         spot = f"const u8 *const p = {self.at(SOURCE, base, start)};"
         return [f"if ({some}) {{", spot, f"if ({inside}) {does}", *otherwise, "}"]
 
-    def let_go_of_chunks(self) -> list[str]:
+    def unpin_chunks(self) -> list[str]:
         """The chunks that were read, where the cache keeps them."""
         chunk = self.chunk(SOURCE)
         if chunk.width != VECTOR:
@@ -184,7 +185,7 @@ class _Writer(Staging):
                 lines += self.where_data(base, start, "let_go(p);")
             else:
                 lines.append(f"let_go({self.at(SOURCE, base, start)});")
-        return self.let_go(self.count, lines)
+        return self.unpin(self.count, lines)
 
     def partly(self, name: str, width: int, low: int, high: int) -> list[str]:
         """The elements of a chunk at the ends of the memory, one by one."""

@@ -11,6 +11,7 @@ from ...elements.types import Element, storage_dtype
 from ...errors import DeviceError, NotExpressible, OutOfBounds, Overlap, ShapeError, shown
 from ...integers.nested import product
 from ...layout.layout import Layout
+from .. import tuning
 from ..cache import Cache
 from ..cpu.flat import flat_memory
 from ..places import box_range, element_range
@@ -24,9 +25,6 @@ from .kernel import Kernel
 
 if TYPE_CHECKING:
     from ...format.format import Format
-
-MAX_CACHED = 1024
-"""How many repacks, runs of plans and kernels are cached, of each."""
 
 
 class CompiledCopy(NamedTuple):
@@ -59,8 +57,8 @@ class DeviceRepack(NamedTuple):
     strided: tuple[tuple[int, ...], tuple[int, ...], int] | None
 
 
-_repacks: Cache[DeviceRepack] = Cache(MAX_CACHED)
-_plans: Cache[tuple[Plan, CompiledCopy]] = Cache(MAX_CACHED)
+_repacks: Cache[DeviceRepack] = Cache(tuning.ACTIVE.cached_launches)
+_plans: Cache[tuple[Plan, CompiledCopy]] = Cache(tuning.ACTIVE.cached_launches)
 """By the plan's ``id``, which stays its own since the plan is kept too."""
 
 
@@ -178,7 +176,7 @@ def compile_copy(
     )
 
 
-@lru_cache(maxsize=MAX_CACHED)
+@lru_cache(maxsize=tuning.ACTIVE.cached_launches)
 def _function(where: Device, kernel: Kernel) -> Function:
     """A kernel, compiled once: many alignments, and memories of any length, come to the same text."""
     return Function(where, kernel)

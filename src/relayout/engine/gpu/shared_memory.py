@@ -93,7 +93,7 @@ class Image(NamedTuple):
         return total / least
 
 
-def made_image(work: Work, side: int, micro: list[Part], lanes: list[Part], even: int, masked: set[int]) -> Image:
+def make_image(work: Work, side: int, micro: list[Part], lanes: list[Part], even: int, masked: set[int]) -> Image:
     """The image of a tile; ``even`` divides the addresses where tiles begin, and some axes are ``masked``."""
     unit = work.target_bytes if side else work.source_bytes
     moving = [part for part in (*micro, *lanes) if part.size > 1 and part.step(side)]

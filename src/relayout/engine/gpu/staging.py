@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from math import prod
 
-from .frame import Frame, indented
+from .geometry import SOURCE, TARGET
+from .kernel_text import KernelText, indented
 from .shared_memory import VECTOR, Image, Part
-from .tiles import SOURCE, TARGET
 
 
-class Staging(Frame):
+class StagingText(KernelText):
     """The text of the phases before and behind the move."""
 
     def load_image(self) -> str:
@@ -40,7 +40,7 @@ class Staging(Frame):
         lines.append(f"u8 *const spot = room + {spot} + int(v) * 16;")
         ahead = "_and_next" if self.tile.ahead else ""
         if self.loads_vectors(image):
-            kept = "" if self.let_go_from is None else "_kept"
+            kept = "" if self.unpin_from is None else "_kept"
             verb = f"load16{ahead}{kept}" if self.is_even(image) else f"fetch16{ahead}"
             lines.append(f"{verb}(spot, source + first);")
         else:
@@ -76,13 +76,13 @@ class Staging(Frame):
         """Whether all threads load as many vectors."""
         return self.loads(image) % self.tile.threads == 0
 
-    def let_go_of_image(self, image: Image) -> list[str]:
+    def unpin_image(self, image: Image) -> list[str]:
         """The vectors that were loaded, where the cache keeps them."""
         if not self.loads_vectors(image) or not self.is_even(image):
             return []
         lines = self.vector_of(image, self.source_rows(image))
         lines.append(f"let_go(source + {self.row_start(image)} + int(v) * 16);")
-        return self.let_go(self.loads(image), lines)
+        return self.unpin(self.loads(image), lines)
 
     def store_image(self) -> str:
         """The runs of the target, vector by vector; the ends of a run that is not aligned element by element."""

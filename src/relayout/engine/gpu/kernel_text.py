@@ -1,22 +1,15 @@
-"""The frame of a kernel's text: where a tile begins, what a thread does of it, and which positions are in range."""
+"""What all phases of a kernel share: where a tile begins, what a thread does of it, which positions are in range."""
 
 from __future__ import annotations
 
 from math import prod
 from typing import NamedTuple
 
+from .. import tuning
+from .geometry import SOURCE, TARGET
 from .shared_memory import Part
-from .tiles import SOURCE, TARGET, Tile
+from .tiles import Tile
 from .work import Axis
-
-MAX_UNROLLED = 16
-"""Longer loops stay loops."""
-
-KEPT_FROM = 64 << 20
-"""Sources of fewer bytes may stay in the cache as they are."""
-
-LET_GO = 16 << 20
-"""The tiles of the last so many bytes let go of what they read: no more is kept at the end."""
 
 
 class KernelInputs(NamedTuple):
@@ -31,8 +24,8 @@ class KernelInputs(NamedTuple):
     channels: tuple[int | None, int | None] = (None, None)
 
 
-class Frame:
-    """What all phases of a kernel share.
+class KernelText:
+    """The parts of the text that all phases of a kernel share.
 
     In the text ``from`` and ``to`` are where a tile begins, and ``q3`` is its position on axis 3; ``u`` counts what a
     thread does, and ``p3`` is the position where that begins.
@@ -48,13 +41,15 @@ class Frame:
         self.counted = sorted({*self.masked, *self.channel_axes})
         self.count = prod([part.size for part in tile.lanes])
         self.rounds = -(-self.count // tile.threads)
-        self.let_go_from = self.last_tiles()
+        self.unpin_from = self.first_unpinning_tile()
 
-    def last_tiles(self) -> int | None:
-        """The first of the tiles that let go of what they read; None where nothing is kept."""
+    def first_unpinning_tile(self) -> int | None:
+        """The first of the tiles that unpin the lines they read; None where none is pinned in the cache."""
         blocks = prod([part.size for part in self.tile.grid])
         low, high = self.memory.readable
-        return max(0, blocks - blocks * LET_GO // (high - low)) if high - low >= KEPT_FROM else None
+        if high - low < tuning.ACTIVE.pinned_source_bytes:
+            return None
+        return max(0, blocks - blocks * tuning.ACTIVE.unpinned_bytes // (high - low))
 
     def padded_axes(self) -> list[Axis]:
         """The axes with as many positions as the tiles have, so that those too many are masked."""
@@ -123,7 +118,7 @@ class Frame:
         threads = self.tile.threads
         rounds = -(-count // threads)
         guard = [f"if (u >= {count}u) continue;"] if count % threads else []
-        unroll = ["UNROLL"] if rounds <= MAX_UNROLLED else []
+        unroll = ["UNROLL"] if rounds <= tuning.ACTIVE.max_unrolled else []
         return [
             # What runs seldom should not hold registers from what runs always.
             *(["ROLLED"] if seldom else unroll),
@@ -134,11 +129,11 @@ class Frame:
             "}",
         ]
 
-    def let_go(self, count: int, lines: list[str]) -> list[str]:
-        """A loop over lines that let go, in the last tiles: what is kept would be in the way of other kernels."""
-        if self.let_go_from is None:
+    def unpin(self, count: int, lines: list[str]) -> list[str]:
+        """A loop over lines that unpin, in the last tiles: what stays pinned would be in the way of other kernels."""
+        if self.unpin_from is None:
             return []
-        return [f"if (block >= {self.let_go_from}u) {{", *self.loop(count, lines, seldom=True), "}"]
+        return [f"if (block >= {self.unpin_from}u) {{", *self.loop(count, lines, seldom=True), "}"]
 
     def swizzled(self, side: int, offset: str) -> str:
         swizzle = self.work.target_swizzle if side else self.work.source_swizzle

@@ -1,0 +1,79 @@
+"""The sizes and counts that decide how fast a repack is, and never what it gives."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class EngineTuning(NamedTuple):
+    """What the engine trades against what.
+
+    Those of a device were measured on an H200 by ``benchmarks/gpu.py``, over some thousands of kernels; ``docs/gpu.md``
+    tells what mattered and what did not. The compiled core has constants of its own, beside its kernels.
+    """
+
+    progress_bytes: int = 64 << 20
+    """The bytes of the target between two reports of progress: some 10 ms at the rates of ``benchmarks/repack.py``."""
+
+    max_general_boxes: int = 1 << 8
+    """The combinations of boxes that the general program walks; of more, small dimensions become tables of offsets.
+
+    It bounds the memory of a program, and no benchmark comes near it: a window is two boxes per digit at most.
+    """
+
+    max_strided_copies: int = 1 << 12
+    """The combinations of table entries that numpy copies one by one; past them it copies by the offsets of elements.
+
+    A strided copy takes numpy 1.0 us to begin, and a copy by offsets 2.1 ns for an element (numpy 2, one core).
+    """
+
+    cached_recipes: int = 1024
+    """The repacks whose arguments are looked up in place of being resolved again; each holds a plan."""
+
+    # ---- on a device -------------------------------------------------------------------------------------
+
+    cached_launches: int = 1024
+    """The repacks, runs of plans and kernels that are looked up, of each; a kernel takes 20 to 250 ms to compile."""
+
+    tile_bytes: int = 16 << 10
+    """About so many bytes are in a tile, up to half as many more where sizes do not divide; 4 to 87 KiB were tried."""
+
+    run_tile_bytes: int = 4 << 10
+    """The bytes of a tile whose source is one run, which needs no more to have whole lines of both sides."""
+
+    source_run_bytes: int = 128
+    """The bytes of the source that lie together in a tile, where they can: one line; 64 bytes to 1 KiB were tried."""
+
+    target_run_bytes: int = 256
+    """The bytes of the target that do: two cache lines."""
+
+    max_threads: int = 512
+    """The most threads of a block, of two vectors each; half as many where padding or values are computed."""
+
+    unstaged_run_bytes: int = 32
+    """Vectors that stay together in runs of so many bytes, a sector of memory, skip shared memory."""
+
+    concurrent_tiles: int = 512
+    """About so many tiles run at once: four blocks on each of the 132 multiprocessors of an H200.
+
+    A second line of the source is asked for along with the first if one of them reads it (0.93 to 0.97 of the time).
+    """
+
+    max_step_excess: int = 64
+    """How many times as large as wanted a divisor of a digit may be: it bounds the search, for digits of any size."""
+
+    max_source_gap: int = 4
+    """Elements of the source that are at most so many apart are read with what is between them: a quarter is used."""
+
+    pinned_source_bytes: int = 64 << 20
+    """Sources of so many bytes, more than the cache holds, are read as ``evict_last``: 1 to 4% faster."""
+
+    unpinned_bytes: int = 16 << 20
+    """The last tiles, of so many bytes, give their lines back to ``evict_normal`` for the kernels that follow."""
+
+    max_unrolled: int = 16
+    """Longer loops of a kernel stay loops; shorter ones are unrolled, and their loads go out together."""
+
+
+ACTIVE = EngineTuning()
+"""The values in use, read by this name whenever one is needed, so that a test replaces all of them at once."""

@@ -394,7 +394,7 @@ def test_a_compiler_that_the_driver_knows_comes_first(monkeypatch: pytest.Monkey
     old = Library()
     old.version = version
     monkeypatch.setattr(driver, "driver", lambda: old)
-    monkeypatch.setattr(driver, "_packaged", list)
+    monkeypatch.setattr(driver, "_packaged_libraries", list)
     monkeypatch.setattr(ctypes, "CDLL", lambda path: path)
     monkeypatch.setattr(sys, "platform", "linux")
     assert driver.nvrtc.__wrapped__() == name
@@ -408,7 +408,7 @@ def test_names_of_compilers_on_windows(monkeypatch: pytest.MonkeyPatch) -> None:
         raise OSError
 
     monkeypatch.setattr(driver, "driver", Library)
-    monkeypatch.setattr(driver, "_packaged", list)
+    monkeypatch.setattr(driver, "_packaged_libraries", list)
     monkeypatch.setattr(ctypes, "CDLL", none)
     monkeypatch.setattr(sys, "platform", "win32")
     with pytest.raises(rl.DeviceError):
@@ -424,7 +424,7 @@ def test_libraries_in_packages_are_found(monkeypatch: pytest.MonkeyPatch, tmp_pa
     spec = type("Spec", (), {"submodule_search_locations": [str(tmp_path)]})
     monkeypatch.setattr(driver, "find_spec", lambda name: spec)
     monkeypatch.setattr(sys, "platform", "linux")
-    assert driver._packaged() == [folder / "libnvrtc.so.13"]
+    assert driver._packaged_libraries() == [folder / "libnvrtc.so.13"]
 
 
 def test_an_array_of_a_device_on_a_machine_without_one(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ SOURCE = Path(relayout.__file__).parent
 ROOT = Path(__file__).parent.parent
 GLOSSARY = ROOT / "docs" / "glossary.md"
 
-OWED_ROOMS: set[str] = {"engine", "files"}
+OWED_ROOMS: set[str] = {"files"}
 """Rooms where some functions are still named by a bare participle."""
 
 PARTICIPLE = re.compile(

@@ -96,7 +96,7 @@ def _works(plan: Plan, written: int) -> list[KernelShare]:
     way = plan.way
     if isinstance(way, NativeWay):
         passes = way.element_program.passes(True)
-        works = _merged([_work(step, written, plan.element != plan.dst_element) for step in passes])
+        works = _add_up([_work(step, written, plan.element != plan.dst_element) for step in passes])
         wider = plan.element.element.bits / plan.dst_element.element.bits
         works = [work._replace(size=int(work.size / wider)) for work in works]
         if not way.fills:
@@ -113,7 +113,7 @@ _OTHER_WAYS = {
 """What the ways without kernels of their own do, and their speed beside that of a flat copy, roughly."""
 
 
-def _merged(works: list[KernelShare]) -> list[KernelShare]:
+def _add_up(works: list[KernelShare]) -> list[KernelShare]:
     """Those of equal words as one."""
     sizes: dict[str, KernelShare] = {}
     for work in works:

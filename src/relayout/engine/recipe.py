@@ -206,12 +206,12 @@ def build_recipe(
         count,
         -(-count * bits // 8),
         None if fmt is None else fmt._stored_shape(layout),
-        _strided(layout, dtype) if fmt is None and not layout.windowed and bits % 8 == 0 else None,
+        _array_strides(layout, dtype) if fmt is None and not layout.windowed and bits % 8 == 0 else None,
         " ".join(filter(None, [operand.width_mismatch, growth])) or None if new else None,
     )
 
 
-def _strided(layout: Layout, dtype: np.dtype[Any]) -> tuple[tuple[int, ...], int, tuple[int, ...]] | None:
+def _array_strides(layout: Layout, dtype: np.dtype[Any]) -> tuple[tuple[int, ...], int, tuple[int, ...]] | None:
     """Shape, offset and strides in bytes of an array of this layout, if there is one."""
     import numpy as np
 

@@ -68,7 +68,7 @@ class Torch:
             raise _no_type("torch", kind)
         return found
 
-    def strided(self, flat: Any, shape: tuple[int, ...], strides: tuple[int, ...], start: int) -> Any:
+    def as_strided(self, flat: Any, shape: tuple[int, ...], strides: tuple[int, ...], start: int) -> Any:
         return flat if min(strides, default=0) < 0 else flat.as_strided(shape, strides, start)
 
 
@@ -96,7 +96,7 @@ class Cupy:
             raise _no_type("cupy", kind) from None
         return made, made.data.ptr
 
-    def strided(self, flat: Any, shape: tuple[int, ...], strides: tuple[int, ...], start: int) -> Any:
+    def as_strided(self, flat: Any, shape: tuple[int, ...], strides: tuple[int, ...], start: int) -> Any:
         size = flat.dtype.itemsize
         return self.module.lib.stride_tricks.as_strided(flat[start:], shape, [s * size for s in strides])
 
@@ -125,7 +125,7 @@ class Foreign:
         made = Exported(shape, kind, like.__dlpack_device__()[1])
         return made, made.pointer
 
-    def strided(self, flat: Any, shape: tuple[int, ...], strides: tuple[int, ...], start: int) -> Any:
+    def as_strided(self, flat: Any, shape: tuple[int, ...], strides: tuple[int, ...], start: int) -> Any:
         return flat
 
 
@@ -151,7 +151,7 @@ def _torch_name(dtype: Any) -> str:
     return element(dtype).name
 
 
-def described(x: Any, what: str) -> Array:
+def describe(x: Any, what: str) -> Array:
     """Where an array lies; refused on the host."""
     if not on_device(x):
         raise DeviceError(

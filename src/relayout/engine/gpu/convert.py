@@ -91,7 +91,7 @@ def conversion_text(source: Interface, target: Interface) -> str | None:
     step = _direct(*names) if plain else None
     data: list[str] = []
     if step is None:
-        loaded = _loaded(source, names[0], data)
+        loaded = _load_float(source, names[0], data)
         step = None if loaded is None else _stored(target, names[1], loaded, data)
     if step is None:
         return None
@@ -118,7 +118,7 @@ def _direct(a: str, b: str) -> str | None:
     return None
 
 
-def _loaded(source: Interface, name: str, data: list[str]) -> str | None:
+def _load_float(source: Interface, name: str, data: list[str]) -> str | None:
     """The source's value as the bits of a float32."""
     if isinstance(source, Plain):
         if name in _INTEGERS:

@@ -50,7 +50,7 @@ def nvrtc() -> Any:
         names = [Path(f"nvrtc64_{n}_0.dll") for n in VERSIONS.values()]
     version = c_int()
     driver().cuDriverGetVersion(byref(version))
-    found = [*_packaged(), *names, *[Path("/usr/local/cuda/lib64") / name for name in names]]
+    found = [*_packaged_libraries(), *names, *[Path("/usr/local/cuda/lib64") / name for name in names]]
     for path in sorted(found, key=lambda path: (_major(path) > version.value // 1000, -_major(path))):
         try:
             return ctypes.CDLL(str(path))
@@ -62,7 +62,7 @@ def nvrtc() -> Any:
     )
 
 
-def _packaged() -> list[Path]:
+def _packaged_libraries() -> list[Path]:
     """The libraries in NVIDIA's packages, which other packages bring along."""
     spec = find_spec("nvidia")
     folders = [Path(p) for p in (spec.submodule_search_locations or [])] if spec is not None else []
@@ -131,8 +131,8 @@ class Function:
     """A kernel on a device; it may be launched many times, by many threads. It stays loaded: graphs may hold it."""
 
     def __init__(self, where: Device, kernel: Kernel) -> None:
-        binary = compiled(device_text(kernel, "relayout_kernel"), where.architecture)
-        self._function = where.call(_loaded, binary)
+        binary = compile_cubin(device_text(kernel, "relayout_kernel"), where.architecture)
+        self._function = where.call(_load_library, binary)
         self._launch = driver().cuLaunchKernel
         sizes = kernel.blocks, 1, 1, kernel.threads, 1, 1, kernel.shared
         self._sizes = tuple([c_uint(size) for size in sizes])
@@ -159,7 +159,7 @@ def _arguments() -> tuple[Any, Any]:
     return values, (c_void_p * 2)(first, first + ctypes.sizeof(c_void_p))
 
 
-def _loaded(binary: bytes) -> c_void_p:
+def _load_library(binary: bytes) -> c_void_p:
     module, function = c_void_p(), c_void_p()
     hint = "run it once before a graph is captured; or install nvidia-cuda-nvrtc of the driver's version"
     check(driver().cuModuleLoadData(byref(module), binary), "the load of a kernel", hint)
@@ -167,7 +167,7 @@ def _loaded(binary: bytes) -> c_void_p:
     return function
 
 
-def compiled(text: str, architecture: str) -> bytes:
+def compile_cubin(text: str, architecture: str) -> bytes:
     """The machine code of a kernel."""
     library = nvrtc()
     program, size = c_void_p(), c_size_t()

@@ -33,7 +33,7 @@ def element_kernel(source: Layout, target: Layout, work: Work, memory: KernelInp
         if swizzle is not None:
             mask, shift = swizzle
             lines.append(f"    {name} ^= ({name} & {mask}ll) {'>>' if shift >= 0 else '<<'} {abs(shift)};")
-    lines += [f"    {line}" for line in _moved(work, memory)]
+    lines += [f"    {line}" for line in _move_lines(work, memory)]
     head = "const u8 *__restrict__ source, u8 *__restrict__ target, u8 *room, u32 block, int thread"
     body = "\n".join([f"  for (u32 k = 0; k < {EACH}u; ++k) {{", *lines, "  }"])
     text = f"{memory.convert or ''}\nDEVICE void move({head}) {{\n{body}\n}}\n"
@@ -51,7 +51,7 @@ def _offset(coordinate: str, mode: Mode) -> str:
     return " + ".join(words) or "0"
 
 
-def _moved(work: Work, memory: KernelInputs) -> list[str]:
+def _move_lines(work: Work, memory: KernelInputs) -> list[str]:
     a, b = work.source_bytes, work.target_bytes
     if memory.convert is None:
         if a == 16:

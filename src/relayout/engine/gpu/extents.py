@@ -5,11 +5,11 @@ from __future__ import annotations
 from math import prod
 
 from .. import tuning
-from .geometry import SOURCE, TARGET, DigitKey, Geometry
+from .geometry import SOURCE, TARGET, DigitKey, WorkGeometry
 from .shared_memory import Part
 
 
-class Extents(Geometry):
+class Extents(WorkGeometry):
     """The steps of a tile along every digit."""
 
     def extents(self, micro: dict[DigitKey, int], wanted: tuple[int, int], room: int) -> dict[DigitKey, int]:

@@ -18,7 +18,7 @@ class DigitKey(NamedTuple):
     digit: int
 
 
-class Geometry:
+class WorkGeometry:
     """What is known of the digits of both sides, whose memories have addresses of known alignment."""
 
     def __init__(self, work: Work, aligned: tuple[int, int], converts: bool) -> None:

@@ -7,9 +7,9 @@ from math import gcd, prod
 from typing import NamedTuple
 
 from .geometry import SOURCE, TARGET
-from .kernel_text import KernelInputs, indented
+from .kernel_text import KernelInputs, indent_lines
 from .network import Byte, Network
-from .shared_memory import VECTOR, Image, chunked, offsets
+from .shared_memory import VECTOR, Image, chunk_accesses, offsets
 from .staging import StagingText
 from .tiles import Tile
 
@@ -62,7 +62,7 @@ class _Writer(StagingText):
         even = gcd(VECTOR, image.lowest, *lanes) if image.aligned else unit
         if not image.aligned and self.shifts(image) != [0]:
             return _Chunk(unit, sorted(set(at)))
-        return _Chunk(*chunked(at, unit, even, side == TARGET))
+        return _Chunk(*chunk_accesses(at, unit, even, side == TARGET))
 
     def shifts(self, image: Image) -> list[int]:
         """By how much runs of a micro tile differ from each other, past vectors."""
@@ -97,7 +97,7 @@ class _Writer(StagingText):
         if image is None:
             swizzle = self.work.target_swizzle if side else self.work.source_swizzle
             memory = "target" if side else "source"
-            return f"{memory} + {self.swizzled(side, f'{base} + {offset}ll')}" if swizzle else f"{base} + {offset}"
+            return f"{memory} + {self.swizzle(side, f'{base} + {offset}ll')}" if swizzle else f"{base} + {offset}"
         if image.aligned or self.shifts(image) == [0]:
             return f"{base} + {offset}"
         name = "g" if side else "f"
@@ -117,14 +117,14 @@ class _Writer(StagingText):
         image = self.images[SOURCE]
         if image is not None:
             lines = self.loop(self.count, [*self.head(), *self.reads(""), *self.writes("")])
-            return indented([*self.block(), *lines, *self.unpin_image(image)])
+            return indent_lines([*self.block(), *lines, *self.unpin_image(image)])
         # All that is in memory is asked for before any of it is needed.
         chunk = self.chunk(SOURCE)
         kind = {16: "uint4", 8: "uint2"}.get(chunk.width, "u32")
         each = len(chunk.starts)
         first = self.loop(self.count, [*self.head(), *self.reads("x")])
         second = self.loop(self.count, [*self.head(), *self.writes("x")])
-        return indented([*self.block(), f"{kind} x[{self.rounds * each}];", *first, *second, *self.unpin_chunks()])
+        return indent_lines([*self.block(), f"{kind} x[{self.rounds * each}];", *first, *second, *self.unpin_chunks()])
 
     def head(self) -> list[str]:
         lanes = list(self.tile.lanes)
@@ -230,7 +230,7 @@ class _Writer(StagingText):
         size = max(1, chunk.width // 4)
         spots = [[start + 4 * w + k for k in range(min(4, chunk.width))] for start in chunk.starts for w in range(size)]
         if self.memory.convert:
-            words = self.converted(lines, array, spots, where)
+            words = self.convert_words(lines, array, spots, where)
         else:
             inputs = self.inputs(array)
             wanted = [[inputs[source[where[s][0]] + where[s][1]] for s in spot] for spot in spots]
@@ -238,7 +238,7 @@ class _Writer(StagingText):
             words = network.words([[*bytes_, *[None] * (4 - len(bytes_))] for bytes_ in wanted])
             lines += network.lines
         if self.blends:
-            words = self.blended(lines, words, spots, where)
+            words = self.blend_fill(lines, words, spots, where)
         verb = "put" if self.images[TARGET] else "write"
         groups = [words[k * size : (k + 1) * size] for k in range(len(chunk.starts))]
         whole = [
@@ -267,7 +267,7 @@ class _Writer(StagingText):
             tests.append(f"p{axis} + {place} >= {getattr(its, low)} && p{axis} + {place} < {getattr(its, high)}")
         return " && ".join(tests) or "true"
 
-    def blended(
+    def blend_fill(
         self, lines: list[str], words: list[str], spots: list[list[int]], where: dict[int, tuple[int, int]]
     ) -> list[str]:
         lines += [f"u32 o{k} = {word};" for k, word in enumerate(words)]
@@ -302,7 +302,7 @@ class _Writer(StagingText):
             lines.append(f"if ({test}) {verb}{unit}({spot}, {value});")
         return lines
 
-    def converted(
+    def convert_words(
         self, lines: list[str], array: str, spots: list[list[int]], where: dict[int, tuple[int, int]]
     ) -> list[str]:
         """Every element converted, and the words of the target that they make."""

@@ -135,7 +135,7 @@ class KernelText:
             return []
         return [f"if (block >= {self.unpin_from}u) {{", *self.loop(count, lines, seldom=True), "}"]
 
-    def swizzled(self, side: int, offset: str) -> str:
+    def swizzle(self, side: int, offset: str) -> str:
         swizzle = self.work.target_swizzle if side else self.work.source_swizzle
         if swizzle is None:
             return offset
@@ -152,7 +152,7 @@ class KernelText:
         return lines
 
 
-def indented(lines: list[str]) -> str:
+def indent_lines(lines: list[str]) -> str:
     """The lines as a text, by their braces."""
     depth, out = 1, []
     for line in lines:

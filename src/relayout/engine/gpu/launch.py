@@ -17,7 +17,7 @@ from ..cpu.flat import flat_memory
 from ..places import box_range, element_range
 from ..plan import Plan, make_plan
 from ..recipe import Recipe, recipe_of
-from .arrays import Array, Foreign, described, library
+from .arrays import Array, Foreign, describe, library
 from .build import kernels
 from .driver import Device, Function, device
 from .foreign import hold
@@ -75,7 +75,7 @@ def repack_on_device(
 ) -> Any:
     """``relayout.repack`` of an array on a device."""
     check_no_progress(progress)
-    own = described(x, "source")
+    own = describe(x, "source")
     into = target_of(x, out)
     key: Any = own.form, dst, src, shape, axes, fill, element, type(x)
     if into is not None or fill is not None or shape is not None or getattr(dst, "fill", None) is not None:
@@ -99,7 +99,7 @@ def repack_on_device(
     found.copy(own.pointer, pointer, known.stream(own.device))
     if isinstance(known, Foreign):
         return _hand_over(x, own, target)
-    return target if found.strided is None else known.strided(target, *found.strided)
+    return target if found.strided is None else known.as_strided(target, *found.strided)
 
 
 def _hand_over(x: Any, own: Array, made: Any) -> Any:
@@ -185,7 +185,7 @@ def _function(where: Device, kernel: Kernel) -> Function:
 def run_plan(plan: Plan, x: Any, out: Any, progress: Any) -> Any:
     """A plan on arrays of a device; without ``out`` on new memory."""
     check_no_progress(progress)
-    own = described(x, "source")
+    own = describe(x, "source")
     into = target_of(x, out)
     key = id(plan), own.form, None if into is None else into.form
     found = _plans.get(key)
@@ -241,7 +241,7 @@ def target_of(x: Any, out: Any) -> Array | None:
     """Where a target lies, if there is one; of another library it would have another stream."""
     if out is None:
         return None
-    found = described(out, "target")
+    found = describe(out, "target")
     if type(library(x)) is not type(library(out)):
         raise ShapeError(
             f"the source {shown(type(x))} and the target {shown(type(out))} are of two libraries.",

@@ -45,7 +45,7 @@ class Network:
     def _word(self, word: list[Byte | None], halves: list[tuple[Byte, Byte]]) -> str:
         if halves:
             (a, low), (b, high) = [self._half(half) for half in halves]
-            return self._permuted(a, b, [low, low + 1, high + 4, high + 5])
+            return self._byte_permute(a, b, [low, low + 1, high + 4, high + 5])
         order = list(dict.fromkeys([byte.word for byte in word if byte is not None]))
         if not order:
             return "0u"
@@ -56,10 +56,10 @@ class Network:
         for k, byte in enumerate(word):
             if byte is not None and byte.word in (order[0], second):
                 picks[k] = byte.at + (4 if byte.word == second and second != order[0] else 0)
-        made = self._permuted(order[0], second, picks)
+        made = self._byte_permute(order[0], second, picks)
         for name in order[2:]:
             picks = [byte.at + 4 if byte is not None and byte.word == name else k for k, byte in enumerate(word)]
-            made = self._permuted(made, name, picks)
+            made = self._byte_permute(made, name, picks)
         return made
 
     def _half(self, half: tuple[Byte, Byte]) -> tuple[str, int]:
@@ -71,9 +71,9 @@ class Network:
         both = pairs[at - at % 2 : at - at % 2 + 2]
         both = both * 2 if len(both) == 1 else both
         picks = [byte.at + (4 if byte.word == second and second != first else 0) for pair in both for byte in pair]
-        return self._permuted(first, second, picks), 2 * (at % 2)
+        return self._byte_permute(first, second, picks), 2 * (at % 2)
 
-    def _permuted(self, a: str, b: str, picks: list[int]) -> str:
+    def _byte_permute(self, a: str, b: str, picks: list[int]) -> str:
         selector = sum([pick << 4 * k for k, pick in enumerate(picks)])
         text = f"__byte_perm({a}, {b}, 0x{selector:04x})"
         if text not in self._made:

@@ -76,7 +76,7 @@ class Image(NamedTuple):
         """How many turns a warp takes for an access, on average, beside as few as there can be."""
         at = offsets(micro, [self.step(part) for part in micro])
         even = self.unit if not self.aligned else gcd(VECTOR, *[self.step(part) for part in lanes])
-        width, starts = chunked(at, self.unit, even, bool(self.side))
+        width, starts = chunk_accesses(at, self.unit, even, bool(self.side))
         threads = offsets(lanes, [self.step(part) for part in lanes], WARP)
         at_once = WARP if width <= WORD else WARP * WORD // width
         total = least = 0
@@ -116,17 +116,17 @@ def make_image(work: Work, side: int, micro: list[Part], lanes: list[Part], even
     pads: tuple[int, ...] = ()
     for _ in rows:
         tries = [(*pads, pad, *[0] * (len(rows) - len(pads) - 1)) for pad in options]
-        best = min(tries, key=lambda each: (_padded(bare, rows, still, each).turns(micro, lanes), sum(each)))
+        best = min(tries, key=lambda each: (_pad_rows(bare, rows, still, each).turns(micro, lanes), sum(each)))
         pads = best[: len(pads) + 1]
-    if len(rows) == 2 and _padded(bare, rows, still, pads).turns(micro, lanes) > 1:
+    if len(rows) == 2 and _pad_rows(bare, rows, still, pads).turns(micro, lanes) > 1:
         pads = min(
             list(cartesian(options, options))[:MAX_TRIES],
-            key=lambda each: (_padded(bare, rows, still, each).turns(micro, lanes), sum(each)),
+            key=lambda each: (_pad_rows(bare, rows, still, each).turns(micro, lanes), sum(each)),
         )
-    return _padded(bare, rows, still, pads)
+    return _pad_rows(bare, rows, still, pads)
 
 
-def _padded(bare: Image, rows: list[Part], still: list[tuple[Part, int]], pads: tuple[int, ...]) -> Image:
+def _pad_rows(bare: Image, rows: list[Part], still: list[tuple[Part, int]], pads: tuple[int, ...]) -> Image:
     """The image with so many bytes more in every step of the rows."""
     room, steps = bare.vectors * VECTOR, []
     for part, pad in zip(rows, pads):
@@ -143,7 +143,7 @@ def offsets(parts: Sequence[Part], steps: list[int], most: int | None = None) ->
     return found
 
 
-def chunked(at: list[int], unit: int, even: int, whole: bool) -> tuple[int, list[int]]:
+def chunk_accesses(at: list[int], unit: int, even: int, whole: bool) -> tuple[int, list[int]]:
     """Elements as chunks of so many bytes, and where those begin: the widest that are used for the most part.
 
     With ``whole`` they have no other bytes at all. ``even`` divides what is added to the offsets.

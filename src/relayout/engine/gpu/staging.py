@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from .geometry import SOURCE, TARGET
-from .kernel_text import KernelText, indented
+from .kernel_text import KernelText, indent_lines
 from .shared_memory import VECTOR, Image, Part
 
 
@@ -36,7 +36,7 @@ class StagingText(KernelText):
         if not image.aligned:
             lines.append("const int shift = int((reinterpret_cast<u64>(source) + u64(at)) & 15);")
             lines.append(f"if (int(v) * 16 >= shift + {image.length}) continue;")
-        lines.append(f"const i64 first = {self.swizzled(SOURCE, f'at + int(v) * 16{shift}')};")
+        lines.append(f"const i64 first = {self.swizzle(SOURCE, f'at + int(v) * 16{shift}')};")
         lines.append(f"u8 *const spot = room + {spot} + int(v) * 16;")
         ahead = "_and_next" if self.tile.ahead else ""
         if self.loads_vectors(image):
@@ -48,7 +48,7 @@ class StagingText(KernelText):
             some = f"if (first + k >= {low}ll && first + k < {high}ll) {element}"
             lines.append(f"if (first >= {low}ll && first + 16 <= {high}ll) fetch16{ahead}(spot, source + first);")
             lines.append(f"else for (int k = 0; k < 16; k += {unit}) {some}")
-        return indented([*self.block(), *self.loop(self.loads(image), lines), "fetched();"])
+        return indent_lines([*self.block(), *self.loop(self.loads(image), lines), "fetched();"])
 
     def vector_of(self, image: Image, rows: list[Part]) -> list[str]:
         """Which vector of a run is a thread's, and which run."""
@@ -106,10 +106,12 @@ class StagingText(KernelText):
         lines.append("if (first >= 0 && first + 16 <= length) {")
         lines.append("const uint4 x = take16(spot);")
         lines.append("write16(target + at + first, x.x, x.y, x.z, x.w);")
-        some = f"if (first + k >= 0 && first + k < length) {_moved('target + at + first + k', 'spot + k', unit)}"
+        some = (
+            f"if (first + k >= 0 && first + k < length) {_store_element('target + at + first + k', 'spot + k', unit)}"
+        )
         lines.append(f"}} else for (int k = 0; k < 16; k += {unit}) {some}")
         count = image.vectors * prod([part.size for part in rows])
-        return indented([*self.block(), *self.loop(count, lines)])
+        return indent_lines([*self.block(), *self.loop(count, lines)])
 
     def length(self, image: Image) -> list[str]:
         """How much of a run is written: all of it, or up to the end of its outermost axis."""
@@ -133,7 +135,7 @@ def _words(pointer: str, unit: int) -> str:
     return f"read8({pointer}).x, read8({pointer}).y" if unit == 8 else f"read{unit}({pointer})"
 
 
-def _moved(target: str, spot: str, unit: int) -> str:
+def _store_element(target: str, spot: str, unit: int) -> str:
     """An element from an image to memory."""
     fields = {8: "xy", 16: "xyzw"}.get(unit)
     words = ", ".join([f"take{unit}({spot}).{f}" for f in fields]) if fields else f"take{unit}({spot})"

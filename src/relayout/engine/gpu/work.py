@@ -90,14 +90,14 @@ def merge_axes(work: Work, kept: set[int]) -> tuple[Work, dict[int, int]]:
 def widen(work: Work, most: int) -> Work:
     """Elements that stay together as one unit of up to ``most`` bytes, which both memories are aligned to."""
     while 2 * work.source_bytes <= most:
-        wider = _doubled(work)
+        wider = _pair_units(work)
         if wider is None:
             break
         work = wider
     return work
 
 
-def _doubled(work: Work) -> Work | None:
+def _pair_units(work: Work) -> Work | None:
     """Pairs as units; None where they do not stay together everywhere."""
     if work.source % 2 or work.target % 2:
         return None

@@ -681,7 +681,7 @@ def test_a_terminal_that_shows_nothing_but_text(tmp_path: Path) -> None:
         written = on_terminal(*arguments, columns=40, TERM="dumb")
         assert "\x1b" not in written
         assert max(map(len, written.splitlines())) <= 40
-    written = on_terminal("repack", str(tmp_path / "x.npz"), str(tmp_path / "y.npz"), "--to", "nhwc", TERM="dumb")
+    written = on_terminal("repack", str(tmp_path / "x.npz"), str(tmp_path / "y.npz"), "--to", "nchw", TERM="dumb")
     assert "\x1b" not in written
     assert written.startswith("Warning: copied unchanged: 'y'")
     assert "" not in written.splitlines()

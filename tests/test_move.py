@@ -96,10 +96,10 @@ def test_repack_alone_makes_another_kind_of_file(options: tuple[str, ...]) -> No
         ("repack x.npy y.npy --to nhwc --jobs 0", 2, "jobs"),
         ("repack x.npy y.npy --to nowhere:x", 3, "nowhere"),
         ("repack nothing.npy y.npy --to nhwc", 3, "cannot be opened"),
-        ("repack x.npy y.what --to nhwc", 3, "what kind of file"),
-        ("repack x.npy x.npy --to nhwc --force", 3, "is the source"),
-        ("repack x.npy y.npy --to nhwc --max-memory 1MiB", 5, "too few"),
-        ("repack x.npy y.npy --to nhwc --max-memory lots", 3, "no number of bytes"),
+        ("repack x.npy y.what --to nchw", 3, "what kind of file"),
+        ("repack x.npy x.npy --to nchw --force", 3, "is the source"),
+        ("repack x.npy y.npy --to nchw --max-memory 1MiB", 5, "too few"),
+        ("repack x.npy y.npy --to nchw --max-memory lots", 3, "no number of bytes"),
         ("verify x.npy nothing.npy", 3, "cannot be opened"),
         ("inspect nothing.npy", 3, "cannot be opened"),
     ],
@@ -321,7 +321,7 @@ def test_an_unfinished_file_of_somebody_else(public: Path) -> None:
 FULL = """
 mount -t tmpfs -o size=1m none "$1" 2>/dev/null || exit 99
 head -c 900000 /dev/zero > "$1/other"
-"$2" -m relayout repack x.npy "$1/$3" --to htp:R4Crouton --max-memory 128MiB
+"$2" -m relayout repack x.npy "$1/$3" --to htp:R4Crouton --axes nhwc --yes --max-memory 128MiB
 code=$?
 ls -A "$1"
 exit $code

@@ -334,7 +334,7 @@ def test_a_pattern_that_fits_nothing_is_told(tmp_path: Path) -> None:
     rules = [{"name": "conv*"}, {"name": "fc*", "keep": True}]
     out = tmp_path / "y.npz"
     with pytest.warns(UserWarning, match="no tensor has a name like 'cnov', 'biass', 'fc\\*'") as warned:
-        rl.repack_file(tmp_path / "x.npz", out, to="nhwc", only=["conv", "cnov"], except_="biass", rules=rules)
+        rl.repack_file(tmp_path / "x.npz", out, to="nchw", only=["conv", "cnov"], except_="biass", rules=rules)
     assert len(warned) == 1
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from ..engine.growth import MAX_FACTOR
 from ..errors import LayoutError
 from ..files.jobs.repack_file import Report, Row, repack_file
 from ..files.jobs.verify import verify as verify_files
@@ -100,13 +101,15 @@ def inspect(file: str, dtype: str | None, shape: tuple[int, ...] | None, src: st
 @click.option("--resume", is_flag=True, help="Continue a run that did not finish.")
 @click.option("--verify", is_flag=True, help="Read everything again and compare, before the file gets its name.")
 @click.option("--force", is_flag=True, help="Overwrite; start again where a run did not finish.")
-def repack(source: str, destination: str, fill: str | None, **options: Any) -> Answer:
+@click.option("--yes", is_flag=True, help="Write a result that is many times larger than its source.")
+def repack(source: str, destination: str, fill: str | None, yes: bool, **options: Any) -> Answer:
     """Write the tensors of IN to OUT in another layout, in bounded memory.
 
     Tensors that are not selected are copied as they are, and so are, with a warning, those that the layout cannot take;
     --dry-run tells which. OUT.part is written first, and renamed when it is whole; a run that was ended is continued
-    with --resume.
+    with --resume. A result of more than 4 times the bytes, and 1 MiB more, needs --yes.
     """
+    options["max_growth"] = None if yes else MAX_FACTOR
     options["only"], options["except_"] = list(options["only"]), list(options["except_"])
     try:
         with name_options_in_hints(), progress_on_stderr("repack", quiet=options["dry_run"]) as progress:
@@ -185,7 +188,8 @@ def name_options_in_hints() -> Iterator[None]:
         yield
     except LayoutError as error:
         for told in ("hint", "message"):
-            setattr(error, told, re.sub(r"\bwith (force|resume)\b", r"with --\1", getattr(error, told)))
+            words = re.sub(r"\bwith (force|resume)\b", r"with --\1", getattr(error, told))
+            setattr(error, told, words.replace("with max_growth=None", "with --yes"))
         raise
 
 

@@ -9,9 +9,9 @@ MAX_ADDED_BYTES = 1 << 20
 """Nor is one with at most so many more bytes."""
 
 
-def growth_warning(before: int, after: int) -> str | None:
+def growth_warning(before: int, after: int, factor: float = MAX_FACTOR) -> str | None:
     """What to say of ``after`` bytes made of ``before``, where that is out of proportion; else None."""
-    if after <= MAX_FACTOR * before or after - before <= MAX_ADDED_BYTES:
+    if after <= factor * before or after - before <= MAX_ADDED_BYTES:
         return None
     times = after / max(before, 1)
     return f"the result has {after} bytes, {times:.1f} times the {before} of the data: are its axes right?"

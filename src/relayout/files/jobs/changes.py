@@ -16,6 +16,7 @@ from ...format.factors import checked_axes
 from ...format.format import Format
 from ...integers.nested import product
 from ...layout.layout import Layout
+from ...layout.ranges import check_allocatable
 from ..contents import PlannedTensor, Source, StoredTensor, bad_file, with_tensor
 from ..record import LayoutRecord
 from .rules import ROW_MAJOR, Rule, Rules
@@ -213,10 +214,9 @@ def _plan_change(entry: StoredTensor, rule: Rule, operands: Operands) -> TensorC
     shape, to = source.extents, _target_interface(interface, rule)
     kind = to.element
     asked = operands.resolve(ROW_MAJOR if rule.to is None else rule.to, kind)
-    aligned = asked if axes is None or asked.layout is not None else asked.aligned(axes)
-    target = aligned.at(shape).placed
-    if target.has_basis or (target.padded_size and target.box.min_offset < 0):
-        raise ShapeError(f"{target} goes below 0, or has no places in memory.", hint="add to its offset", layout=target)
+    aligned = asked.for_data(shape, axes) if asked.layout is None else asked.at(shape)
+    target = aligned.placed
+    check_allocatable(target)
     fmt = aligned.format if isinstance(aligned.format, Format) else None
     axes = axes if fmt is None else fmt.axes
     value = aligned.fill if rule.fill is None else rule.fill

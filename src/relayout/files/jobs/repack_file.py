@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import warnings
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...errors import BadFile, ShapeError
+from ...engine.growth import MAX_FACTOR, growth_warning
+from ...errors import BadFile, LimitExceeded, ShapeError
 from .. import tuning
 from ..registry import container_of, open_source, plan_destination
 
@@ -67,6 +69,7 @@ def repack_file(
     verify: bool = False,
     force: bool = False,
     dry_run: bool = False,
+    max_growth: float | None = None,
     progress: Progress | None = None,
 ) -> Report:
     """Write the tensors of ``source`` to ``destination``, those that are selected in the layout ``to``, or row-major.
@@ -83,6 +86,9 @@ def repack_file(
     ``resume``: the result has the same bits, and a changed source or option is refused; a file that is finished, and
     holds what is asked for, stays. With ``verify`` every element is read again and compared before the
     rename. Nothing is overwritten without ``force``. ``progress(done, total)`` may return False to stop.
+
+    A result of more than 4 times the bytes, and 1 MiB more, comes with a warning; with ``max_growth`` one of more than
+    so many times the bytes is refused instead.
     """
     from pathlib import Path
 
@@ -103,10 +109,22 @@ def repack_file(
     report = Report(path, out, rows, sum([row.bytes_after for row in rows]))
     workers = _job_count(jobs)
     budget = MemoryBudget.of(parse_size(max_memory), workers)
+    _check_growth(report, max_growth, dry_run)
     if dry_run:
         return report
     job = RepackJob(opened, changes, StagedFiles(out, final), budget, workers)
     return report._replace(resumed=job.run(resume, force, verify, progress))
+
+
+def _check_growth(report: Report, max_growth: float | None, dry_run: bool) -> None:
+    """Warn of a result that is out of proportion, or refuse it if a limit was given."""
+    before = sum([row.bytes_before for row in report.rows])
+    told = growth_warning(before, report.total, MAX_FACTOR if max_growth is None else max_growth)
+    if told is None:
+        return
+    if max_growth is not None and not dry_run:
+        raise LimitExceeded(told, hint="name the axes of the data, or allow it with max_growth=None", limit=max_growth)
+    warnings.warn(told, stacklevel=3)
 
 
 def _read_source(path: Path, default: Rule, src_dtype: Any) -> tuple[Source, Rule]:

@@ -456,6 +456,42 @@ def test_many_combinations_of_boxes_are_not_compiled() -> None:
     assert made(x).tobytes() == expected.tobytes()
 
 
+def test_a_plan_says_its_way() -> None:
+    rows, swizzled = Layout.row_major((4, 8)), Layout((4, 8), (8, 1), swizzle=rl.Swizzle(1, 0, 3))
+    quantised = rl.ScaleOffset([0.5] * 8, 3, "quint8", axis=1)
+    made = [
+        ("native", Plan(rows, Layout((4, 8)), "uint8", fill=1)),
+        ("general", Plan(rows, swizzled, "uint8")),
+        ("encoded", Plan(rows, Layout((4, 8)), "float32", "uint8")),
+        ("strided", Plan(Layout((0, 3)), Layout((0, 3)), "uint8")),
+    ]
+    with pure():
+        made.append(("strided", Plan(rows, swizzled, "uint8")))
+        made.append(("encoded", Plan(rows, rows, quantised, "float32")))
+    for name, plan in made:
+        assert plan.way.name == name
+        assert repr(plan).endswith(f" {name}>")
+        assert not plan.source.size or f"Way: {name}." in plan.explain().splitlines()
+
+
+@pytest.mark.parametrize("dst_element", [None, "float64"])
+def test_texts_formats_and_patterns_take_a_shape(dst_element: Any) -> None:
+    made = rl.plan("h (w q) -> w h q, q=2", "row-major", "uint8", dst_element, shape=(3, 5))
+    assert made.source == rl.parse("h (w q) -> w h q, q=2").layout((3, 5))  # type: ignore[union-attr]
+    assert made.target == Layout.row_major((3, 5))
+    with pytest.raises(rl.ShapeError, match="no shape yet"):
+        rl.plan("htp:R4Crouton", "row-major", "uint8")
+
+
+def test_axes_meet_by_name() -> None:
+    made = rl.plan("onednn:nhwc", "htp:R4Flat", "uint8", shape=(2, 3, 4, 5))
+    turned = rl.plan("onednn:nhwc", "htp:R4Flat", "uint8", shape=(2, 4, 5, 3), axes="nhwc")
+    x = np.arange(made.source.storage_size, dtype=np.uint8)
+    assert made.source.extents == (2, 3, 4, 5), "in the order of the source, n c h w"
+    assert turned.source.extents == (2, 4, 5, 3)
+    assert made(x).tobytes() == turned(x).tobytes() == x.tobytes(), "both are n h w c in memory"
+
+
 def test_a_refused_conversion_leaves_the_target_as_it_was() -> None:
     plan = Plan(Layout(4), Layout((4,), (2,)), "float32", "int8", fill=7)
     out = np.full(7, 99, np.int8)

@@ -8,8 +8,8 @@
 namespace relayout {
 namespace {
 
-// Values on their way by float32: 2 KiB, which stay in the first-level cache beside what is read and written. The rows
-// of `benchmarks/repack.py --fused` are bound by it.
+// Values on their way by float32: 2 KiB, which stay in the first-level cache beside what is read and written
+// (benchmarks/repack.py --fused).
 constexpr Int block_elements = 512;
 
 struct NamedDtype {

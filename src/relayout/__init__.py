@@ -1,5 +1,8 @@
 """relayout: one exact model of tensor memory layouts, whoever's notation they come in."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from . import catalog, coreai
 from ._version import __version__ as __version__
 from .algebra.building import (
@@ -22,7 +25,6 @@ from .algebra.coalescing import coalesce, filter, filter_zeros, nullspace
 from .algebra.composed import ComposedLayout
 from .algebra.composition import composition
 from .algebra.inverses import complement, left_inverse, max_common_layout, max_common_vector, right_inverse
-from .algebra.linear import LinearLayout
 from .algebra.recast import downcast, recast_layout, upcast
 from .algebra.tiling import (
     blocked_product,
@@ -41,19 +43,9 @@ from .algebra.tiling import (
 from .ask.comparing import compare
 from .ask.every_shape import FormatComparison
 from .ask.explain import explain
-from .ask.guards import check, expects
-from .ask.infer import infer
-from .ask.inference.result import Inference
-from .ask.probes import probes
-from .ask.rosetta import rosetta
 from .dialects.render import render
 from .dialects.resolve import Resolved, parse, resolve
-from .drawing.draw import draw
-from .drawing.text import format_layout, print_layout
 from .elements.interface import Plain, ScaleOffset
-from .engine.logical import from_logical
-from .engine.plan import Plan, plan
-from .engine.repack import repack
 from .errors import (
     AmbiguousAxes,
     BadFile,
@@ -70,9 +62,6 @@ from .errors import (
     Undetermined,
     WindowError,
 )
-from .files.jobs.repack_file import repack_file
-from .files.jobs.verify import verify
-from .files.registry import open
 from .format.format import Format
 from .integers.inttuple import (
     IntTuple,
@@ -101,6 +90,56 @@ from .native import native_available
 from .tensors.block_table import BlockTable
 from .tensors.make import empty, full, tensor
 from .tensors.tensor import Tensor
+
+if TYPE_CHECKING:
+    from .algebra.linear import LinearLayout
+    from .ask.guards import check, expects
+    from .ask.infer import infer
+    from .ask.inference.result import Inference
+    from .ask.probes import probes
+    from .ask.rosetta import rosetta
+    from .drawing.draw import draw
+    from .drawing.text import format_layout, print_layout
+    from .engine.logical import from_logical
+    from .engine.plan import Plan, plan
+    from .engine.repack import repack
+    from .files.jobs.repack_file import repack_file
+    from .files.jobs.verify import verify
+    from .files.registry import open
+
+_LAZY = {
+    "LinearLayout": ".algebra.linear",
+    "check": ".ask.guards",
+    "expects": ".ask.guards",
+    "infer": ".ask.infer",
+    "Inference": ".ask.inference.result",
+    "probes": ".ask.probes",
+    "rosetta": ".ask.rosetta",
+    "draw": ".drawing.draw",
+    "format_layout": ".drawing.text",
+    "print_layout": ".drawing.text",
+    "from_logical": ".engine.logical",
+    "Plan": ".engine.plan",
+    "plan": ".engine.plan",
+    "repack": ".engine.repack",
+    "repack_file": ".files.jobs.repack_file",
+    "verify": ".files.jobs.verify",
+    "open": ".files.registry",
+}
+"""Names whose modules are imported when they are first asked for: most programs need few of them."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(_LAZY[name], __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
 
 __all__ = [
     "Format",

@@ -1,7 +1,7 @@
 """How fast files are repacked: relayout, `cp`, and a plain numpy script, in turns, on one disk with a warm page cache.
 
     python benchmarks/files.py [--mib 1024] [--rounds 5] [--folder DIR] [--jobs N] [--max-memory 1GiB] [--only GLOB]
-                               [--no-numpy]
+                               [--no-numpy] [--sweep part_bytes=1048576,4194304,16777216]
 
 A workload is a safetensors file of one tensor. `cp` copies as many bytes as the repack writes. Every contender is a
 process of its own, start included; "start" is what `relayout repack` takes for a tensor of a few bytes, and "copy" is
@@ -9,11 +9,15 @@ the rest. relayout forces what it writes to the disk before it renames; `cp` and
 is the fair peer; it is shown beside `cp` alone. The numpy script maps the file, pads, reshapes and transposes, and
 writes the result; its bytes must be relayout's. Peak memory is the kernel's (VmHWM). Medians. On a file system where
 files share blocks, `cp` copies nothing: give a folder on another.
+
+With `--sweep` relayout alone runs, with one value of its tuning (`relayout.files.tuning`) after another, in turns: the
+best seconds of each, start included.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
 import tempfile
@@ -75,7 +79,12 @@ WORKLOADS = {
 PEAK = "print([int(line.split()[1]) for line in open('/proc/self/status') if line.startswith('VmHWM')][0])"
 
 OURS = f"""
+import os
 from relayout.cli.main import main
+from relayout.files import tuning
+name, _, value = os.environ.get("TUNING", "").partition("=")
+if name:
+    tuning.ACTIVE = tuning.ACTIVE._replace(**{{name: type(getattr(tuning.ACTIVE, name))(value)}})
 try:
     main()
 finally:
@@ -101,10 +110,10 @@ np.ascontiguousarray(eval(formula)).tofile(out)
 """
 
 
-def seconds(*command: str) -> tuple[float, str]:
+def seconds(*command: str, env: dict[str, str] | None = None) -> tuple[float, str]:
     """The time and the output of a command."""
     started = perf_counter()
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    done = subprocess.run(command, check=True, capture_output=True, text=True, env=env)
     return perf_counter() - started, done.stdout
 
 
@@ -162,6 +171,24 @@ def measured(name: str, folder: Path, options: argparse.Namespace) -> dict[str, 
     return shown(name, size, {key: median(found) for key, found in times.items()}, peaks)
 
 
+def swept(name: str, folder: Path, options: argparse.Namespace) -> list[str]:
+    """The best seconds of a workload with each value of one name of the tuning."""
+    dtype, rest, words, _ = WORKLOADS[name]
+    batch = max(options.mib * MIB // (int(np.prod(rest)) * np.dtype(dtype).itemsize), 1)
+    source, out = folder / "in.safetensors", folder / "out.safetensors"
+    written(source, dtype, (batch, *rest))
+    tuned, _, values = options.sweep.partition("=")
+    to = ["--max-memory", options.max_memory, *(["--jobs", str(options.jobs)] if options.jobs else []), *split(words)]
+    times: dict[str, list[float]] = defaultdict(list)
+    for _ in range(options.rounds):
+        for value in values.split(","):
+            read(source)
+            env = os.environ | {"TUNING": f"{tuned}={value}"}
+            times[value].append(seconds(sys.executable, "-c", OURS, "repack", str(source), str(out), *to, env=env)[0])
+            out.unlink()
+    return [f"{min(found):.2f}" for found in times.values()]
+
+
 def check_same(name: str, out: Path, other: Path) -> None:
     (segment,) = open_source(out)["x"].segments
     ours, theirs = np.memmap(out, np.uint8, "r", segment.start), np.memmap(other, np.uint8, "r")
@@ -192,13 +219,20 @@ def main() -> None:
     parser.add_argument("--max-memory", default="1GiB")
     parser.add_argument("--only", default="*")
     parser.add_argument("--no-numpy", action="store_true")
+    parser.add_argument("--sweep", metavar="NAME=VALUE,VALUE")
     options = parser.parse_args()
-    print("  ".join([f"{title:<{n}}" for title, n in COLUMNS.items()]))
+    titles = COLUMNS if options.sweep is None else {"workload": 27} | dict.fromkeys(options.sweep.split(","), 9)
+    print("  ".join([f"{title:<{n}}" for title, n in titles.items()]))
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         for name in WORKLOADS:
-            if fnmatch(name, options.only):
+            if not fnmatch(name, options.only):
+                continue
+            if options.sweep is None:
                 row = measured(name, Path(folder), options)
                 print("  ".join([f"{row.get(title, ''):<{n}}" for title, n in COLUMNS.items()]), flush=True)
+            else:
+                found = swept(name, Path(folder), options)
+                print("  ".join([f"{name:<27}", *[f"{cell:<9}" for cell in found]]), flush=True)
 
 
 if __name__ == "__main__":

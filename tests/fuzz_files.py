@@ -20,6 +20,7 @@ with atheris.instrument_imports(include=["relayout"]):
     import relayout.files.containers.onnx
     import relayout.files.containers.raw
     import relayout.files.containers.safetensors
+    import relayout.files.containers.shards
     import relayout.files.containers.zarr
     import relayout.files.jobs.repack_file
     import relayout.files.mapped

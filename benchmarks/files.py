@@ -11,7 +11,7 @@ writes the result; its bytes must be relayout's. Peak memory is the kernel's (Vm
 files share blocks, `cp` copies nothing: give a folder on another.
 
 With `--sweep` relayout alone runs, with one value of its tuning (`relayout.files.tuning`) after another, in turns: the
-best seconds of each, start included.
+least seconds of each, and the least of its processors' time, which a busy machine changes less; start included.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ import tempfile
 from collections import defaultdict
 from fnmatch import fnmatch
 from pathlib import Path
+from resource import RUSAGE_CHILDREN, getrusage
 from shlex import split
 from statistics import median
 from time import perf_counter
@@ -172,7 +173,7 @@ def measured(name: str, folder: Path, options: argparse.Namespace) -> dict[str, 
 
 
 def swept(name: str, folder: Path, options: argparse.Namespace) -> list[str]:
-    """The best seconds of a workload with each value of one name of the tuning."""
+    """The least seconds of a workload, and of its processors' time, with each value of one name of the tuning."""
     dtype, rest, words, _ = WORKLOADS[name]
     batch = max(options.mib * MIB // (int(np.prod(rest)) * np.dtype(dtype).itemsize), 1)
     source, out = folder / "in.safetensors", folder / "out.safetensors"
@@ -180,13 +181,22 @@ def swept(name: str, folder: Path, options: argparse.Namespace) -> list[str]:
     tuned, _, values = options.sweep.partition("=")
     to = ["--max-memory", options.max_memory, *(["--jobs", str(options.jobs)] if options.jobs else []), *split(words)]
     times: dict[str, list[float]] = defaultdict(list)
+    used: dict[str, list[float]] = defaultdict(list)
     for _ in range(options.rounds):
         for value in values.split(","):
             read(source)
             env = os.environ | {"TUNING": f"{tuned}={value}"}
+            before = processor_seconds()
             times[value].append(seconds(sys.executable, "-c", OURS, "repack", str(source), str(out), *to, env=env)[0])
+            used[value].append(processor_seconds() - before)
             out.unlink()
-    return [f"{min(found):.2f}" for found in times.values()]
+    return [f"{min(times[value]):.2f} ({min(used[value]):.2f})" for value in times]
+
+
+def processor_seconds() -> float:
+    """The time of all processors that commands took so far."""
+    found = getrusage(RUSAGE_CHILDREN)
+    return found.ru_utime + found.ru_stime
 
 
 def check_same(name: str, out: Path, other: Path) -> None:
@@ -232,7 +242,7 @@ def main() -> None:
                 print("  ".join([f"{row.get(title, ''):<{n}}" for title, n in COLUMNS.items()]), flush=True)
             else:
                 found = swept(name, Path(folder), options)
-                print("  ".join([f"{name:<27}", *[f"{cell:<9}" for cell in found]]), flush=True)
+                print("  ".join([f"{name:<27}", *[f"{cell:<12}" for cell in found]]), flush=True)
 
 
 if __name__ == "__main__":

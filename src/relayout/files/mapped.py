@@ -67,14 +67,14 @@ class TensorFile(Mapping[str, Tensor]):
         return repr(self.source)
 
     def _tensor(self, entry: StoredTensor) -> Tensor:
-        means, layout = entry.interface, entry.layout
+        interface, layout = entry.interface, entry.layout
         data = self._bytes(entry)
-        kind = means.element
+        kind = interface.element
         if kind.bits % 8 == 0 and data.size and data.ctypes.data % storage_dtype(kind).alignment:
             data = _copy_aligned(data)
         data.flags.writeable = False
         try:
-            return Tensor(data.data, layout, means, axes=entry.axes)
+            return Tensor(data.data, layout, interface, axes=entry.axes)
         except LayoutError as error:
             hint = "take the relayout record out, or write the file again"
             raise bad_file(self.source.path, f"it is not as told: {error.message}", hint, entry.name) from None

@@ -53,7 +53,9 @@ def container_of(path: str | PathLike[str], written: bool = False) -> Container:
     from .contents import FROM_TORCH, bad_file
 
     where = Path(path)
-    by_suffix = next((container for container in _containers(where) if where.name.endswith(container.suffixes)), None)
+    by_suffix = next(
+        (container for container in _containers(where) if where.name.endswith(tuple(container.suffixes))), None
+    )
     if written and by_suffix is not None:
         return by_suffix
     folder = where.is_dir()

@@ -88,9 +88,9 @@ def _record_of(path: Path, dtype: Any, shape: Any, layout: Any) -> LayoutRecord:
         )
     sizes = tuple(shape) if isinstance(shape, Sequence) else (shape,)
     try:
-        means = Plain(element(dtype))
+        interface = Plain(element(dtype))
         return LayoutRecord.from_json(
-            LayoutRecord.of(Layout.row_major(sizes) if layout is None else layout, sizes, means).to_json()
+            LayoutRecord.of(Layout.row_major(sizes) if layout is None else layout, sizes, interface).to_json()
         )
     except LayoutError as error:
         raise bad_file(path, f"dtype {shown(dtype)} and shape {shown(shape)}: {error.message}", error.hint) from None

@@ -172,11 +172,11 @@ def _misfit(entry: StoredTensor, rule: Rule, operands: Operands) -> str | None:
     asked = [(rule.to, _target_interface(interface, rule))]
     if rule.shape is None and entry.record is None:
         asked.insert(0, (rule.src, interface))
-    for x, means in asked:
+    for x, meaning in asked:
         if x is None:
             continue
         try:
-            found = operands.resolve(x, means.element).subject
+            found = operands.resolve(x, meaning.element).subject
         except ShapeError as error:
             return error.message.rstrip(".")
         if isinstance(found, Format) and found.rank != len(shape):

@@ -64,7 +64,7 @@ class RepackJob:
             return
         try:
             staging.refuse_existing()
-            if not journal.empty or staging.exists:
+            if not journal.empty or staging.parts_exist:
                 raise BadFile(
                     f"{staging.part} is there: a run to {staging.path} did not finish.",
                     hint="it has no journal: start again with force"
@@ -101,7 +101,7 @@ class RepackJob:
 
     def _is_finished(self) -> bool:
         """Whether the files are there, as a run that finished leaves them, and hold what is asked for."""
-        if self.staging.journal.exists() or self.staging.exists or not self.staging.is_finished:
+        if self.staging.journal.exists() or self.staging.parts_exist or not self.staging.is_finished:
             return False
         with FilePool() as files:
             return self._difference(files, self.staging.final) is None
@@ -109,7 +109,7 @@ class RepackJob:
     def _check_unfinished(self, journal: Journal, force: bool) -> None:
         if not force:
             self.staging.refuse_existing()
-        if journal.finished and not self.staging.is_complete:
+        if journal.finished and not self.staging.parts_are_whole:
             raise BadFile(
                 f"{self.staging.part} is not as the run that did not finish left it.",
                 hint="start again with force",
@@ -144,7 +144,7 @@ class RepackJob:
             self.staging.discard()
             journal.remove()
             return f"Nothing is left of {self.staging.path}."
-        if journal.complete and not self.staging.exists:
+        if journal.complete and not self.staging.parts_exist:
             return f"{self.staging.path} is whole, and {self.staging.backup} what was there before."
         return f"{self.staging.part} is unfinished, and can be continued with resume."
 

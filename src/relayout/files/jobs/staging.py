@@ -53,12 +53,12 @@ class StagedFiles:
             raise BadFile(f"{path} exists.", hint="choose another name, or overwrite it with force", file=path)
 
     @property
-    def exists(self) -> bool:
+    def parts_exist(self) -> bool:
         """Whether there are files of a run that did not finish."""
         return any(path.is_symlink() or path.exists() for path in self.renames)
 
     @property
-    def is_complete(self) -> bool:
+    def parts_are_whole(self) -> bool:
         """Whether all unfinished files are there, at their full size."""
         return all(
             file.is_file() and not file.is_symlink() and file.stat().st_size == size

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from ..errors import AmbiguousAxes
 from ..format.format import Format
+from ..integers.nested import product
 
 USUAL_ORDERS = (
     ("nchw", "nhwc"),
@@ -47,15 +48,23 @@ def check_storage(fmt: Format, said: str, shape: tuple[int, ...]) -> None:
     orders = next((orders for orders in USUAL_ORDERS if fmt.axes in orders), ())
     if fmt.rank != len(shape) or 0 in shape:
         return
-    needed = fmt.layout(shape).storage_size
+    needed = _storage(fmt, str(fmt.axes), shape) if orders else 0
     for order in orders:
-        if order != fmt.axes and 2 * fmt.aligned(order).layout(shape).storage_size < needed:
+        if order != fmt.axes and 2 * _storage(fmt, order, shape) < needed:
             raise _ambiguous(fmt, said, order, shape, "")
+
+
+def _storage(fmt: Format, order: str, shape: tuple[int, ...]) -> int:
+    """The elements that data of that shape takes if its dimensions are the axes in that order."""
+    if not fmt._unaligned:
+        return fmt.aligned(order).layout(shape).storage_size
+    blocks = dict(zip(str(fmt.axes), fmt.block_shape))
+    return product(tuple([-(-n // blocks[axis]) * blocks[axis] for axis, n in zip(order, shape)]))
 
 
 def _ambiguous(fmt: Format, said: str, order: str, shape: tuple[int, ...], more: str) -> AmbiguousAxes:
     own = str(fmt.axes)
-    readings = {axes: fmt.aligned(axes).layout(shape).storage_size for axes in (own, order)}
+    readings = {axes: _storage(fmt, axes, shape) for axes in (own, order)}
     words = [f"{_sizes(axes, shape)} ({n} elements stored)" for axes, n in readings.items()]
     return AmbiguousAxes(
         f"{said} names its dimensions, and the data of shape {shape} does not: it may be {' or '.join(words)}.",

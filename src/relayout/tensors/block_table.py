@@ -42,14 +42,13 @@ class BlockTable(Immutable):
     _bits: int | None
 
     def __init__(self, starts: Any, shape: int | Sequence[int], buffers: Any = None) -> None:
-        listed = isinstance(shape, Sequence) and not isinstance(shape, str)
-        sizes = tuple([as_int(n, "block shape") for n in (shape if listed else (shape,))])  # type: ignore[union-attr]
+        sizes = _block_shape(shape)
         first = _block_integers(starts, "starts")
         held = _block_integers([0] * first.size if buffers is None else buffers, "buffers")
-        if min(sizes, default=1) < 1 or product(sizes) > LIMIT or held.shape != first.shape:
+        if held.shape != first.shape:
             raise ShapeError(
                 f"a table of {first.size} starts and {held.size} buffers, with blocks of {sizes}.",
-                hint="one buffer for every start, and blocks of at least one element that fit into memory",
+                hint="one buffer for every start",
                 starts=starts,
                 shape=sizes,
             )
@@ -81,11 +80,12 @@ class BlockTable(Immutable):
         """Blocks that follow each other in one buffer."""
         import numpy as np
 
-        number = as_int(count, "count")
-        one = cls([], shape)
-        if not 0 <= number * one.elements <= LIMIT or number > MAX_BLOCKS:
-            raise ShapeError(f"there are no {number} blocks of {one.shape} in one buffer.", hint="count from 0 on")
-        return cls(np.arange(number, dtype=np.int64) * one.elements, one.shape)
+        number, sizes = as_int(count, "count"), _block_shape(shape)
+        elements = product(sizes)
+        if not 0 <= number * elements <= LIMIT or number > MAX_BLOCKS:
+            raise ShapeError(f"there are no {number} blocks of {sizes} in one buffer.", hint="count from 0 on")
+        starts = np.arange(number, dtype=np.int64) * elements
+        return _new()._set(starts, np.zeros(number, np.int64), sizes, None, np.zeros(number, bool))
 
     @property
     def count(self) -> int:
@@ -152,6 +152,19 @@ class BlockTable(Immutable):
 
     def __repr__(self) -> str:
         return f"<{self.count} block{'s' * (self.count != 1)} of {'x'.join(map(str, self.shape)) or 1}>"
+
+
+def _block_shape(shape: int | Sequence[int]) -> tuple[int, ...]:
+    """The shape of a block, which has at least one element and fits into memory."""
+    listed = isinstance(shape, Sequence) and not isinstance(shape, str)
+    sizes = tuple([as_int(n, "block shape") for n in (shape if listed else (shape,))])  # type: ignore[union-attr]
+    if min(sizes, default=1) < 1 or product(sizes) > LIMIT:
+        raise ShapeError(
+            f"there are no blocks of {sizes}.",
+            hint="blocks have at least one element, and fit into memory",
+            shape=sizes,
+        )
+    return sizes
 
 
 def _find_overlaps(buffers: NDArray[np.int64], starts: NDArray[np.int64], length: int) -> NDArray[np.bool_]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from ..errors import ShapeError
 from ..integers.nested import flatten
 from ..layout.layout import Layout
-from ..layout.ranges import box_bounds, check_places, offset_range
+from ..layout.ranges import box_bounds, check_places, no_places, offset_range
 
 
 def check_in_memory(layout: Layout) -> None:
@@ -72,8 +71,3 @@ def new_range(layout: Layout) -> tuple[int, int]:
         if low >= 0:
             return (low, high + 1) if layout.swizzle is None else box_range(layout)
     raise no_places(layout)
-
-
-def no_places(layout: Layout) -> ShapeError:
-    """The refusal of a layout that is no memory."""
-    return ShapeError(f"{layout} goes below 0, or has no places in memory.", hint="add to its offset", layout=layout)

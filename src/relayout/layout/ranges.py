@@ -161,7 +161,12 @@ def storage_size(layout: Layout) -> int:
 def check_allocatable(layout: Layout) -> None:
     """Refuse a layout that no memory of its own can hold: its box goes below 0, or its values are coordinates."""
     if layout.has_basis or (layout.padded_size and layout.box.min_offset < 0):
-        raise ShapeError(f"{layout} goes below 0, or has no places in memory.", hint="add to its offset", layout=layout)
+        raise no_places(layout)
+
+
+def no_places(layout: Layout) -> ShapeError:
+    """The refusal of a layout whose values are no places in memory."""
+    return ShapeError(f"{layout} goes below 0, or has no places in memory.", hint="add to its offset", layout=layout)
 
 
 def offsets(layout: Layout) -> NDArray[np.int64]:

@@ -312,6 +312,56 @@ def test_distribute_refuses() -> None:
         t.distribute((2, 2), 0)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(("thread", "first"), [(0, 0), (37, 546), (74, 1092), (111, 1638)])
+def test_distribute_takes_nested_threads_mode_by_mode(thread: int, first: int) -> None:
+    """Mojo's own test of a warp group: it prints rows first, first + 8, + 16, + 24, and the same 256 further."""
+    t = Tensor(np.arange(2048), Layout(((16, 16), 4), ((32, 2), 512)))
+    dealt = t.distribute(Layout(((8, 4), 4), ((4, 1), 32)), thread)
+    assert dealt.layout.shape == ((2, 4), 1)
+    values = [[int(t.raw[dealt.layout((i, j), 0)]) for j in range(4)] for i in range(2)]
+    assert values == [[first + 256 * i + 8 * j for j in range(4)] for i in range(2)]
+
+
+@given(st.data())
+def test_nested_threads_share_out_every_element_once(data: Any) -> None:
+    """Thread (i, j) of a nested mode takes the places (i + m a, j + n b) of it, all threads together every place."""
+    m, n, a, b = (data.draw(st.integers(1, 3)) for _ in range(4))
+    layout = Layout(((m * a, n * b), 2), ((n * b, 1), m * a * n * b))
+    t = Tensor(np.arange(layout.size), layout)
+    threads = Layout(((m, n), 2), ((n, 1), m * n))
+    seen: list[int] = []
+    for i, j, k in cartesian(range(m), range(n), range(2)):
+        dealt = t.distribute(threads, threads((i, j), k))
+        expected = [layout((i + m * x, j + n * y), k) for y in range(b) for x in range(a)]
+        assert dealt.numpy().ravel().tolist() == expected
+        seen += expected
+    assert sorted(seen) == list(range(layout.size))
+    folded = t.distribute(Layout((m * n, 2)), 1)
+    first = [layout(c % (m * n * a * b), 1 if m * n == 1 else 0) for c in range(m * n > 1, m * n * a * b, m * n)]
+    assert folded.numpy().ravel().tolist() == first
+
+
+def test_channels_follow_nested_threads() -> None:
+    scales = tuple(range(1, 17))
+    meaning = ScaleOffset(scales, 0, "int8", axis=0)
+    t = Tensor(np.ones(32, np.int8), Layout(((4, 4), 2), ((4, 1), 16)), meaning, axes="ab")
+    dealt = t.distribute(Layout((2, 2)), 0)
+    assert dealt.numpy()[:, 0].tolist() == list(scales[::2])
+    nested = t.distribute(Layout(((2, 2), 2)), 1)
+    assert nested.axes == "ab"
+    assert nested.numpy()[:, 0].tolist() == [scales[i + 4 * j] for j in (0, 2) for i in (1, 3)]
+
+
+def test_nested_threads_that_do_not_fit_are_refused() -> None:
+    t = Tensor(np.zeros(64), Layout(((8, 4), 2)))
+    with pytest.raises(rl.ShapeError, match="do not divide"):
+        t.distribute(Layout(((3, 2), 2)), 0)
+    with pytest.raises(rl.ShapeError, match="more modes"):
+        t.distribute(Layout(((2, 2, 2), 2)), 0)
+    with pytest.raises(rl.NotExpressible, match="window"):
+        t.narrow(0, 1, 8).distribute(Layout(((2, 2), 2)), 0)
+
+
 def test_vectors_of_a_blocked_tensor() -> None:
     x = np.arange(4 * 12).reshape(4, 12)
     t = from_logical(x, "0 1 / 1,4")

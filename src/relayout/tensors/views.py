@@ -6,16 +6,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from ..algebra.coalescing import coalesce
 from ..algebra.composition import composition
 from ..elements.interface import Interface, ScaleOffset
-from ..errors import LimitExceeded, NotExpressible, OutOfBounds, ShapeError
+from ..errors import LimitExceeded, NotExpressible, OutOfBounds
 from ..integers.inttuple import as_int
+from ..integers.nested import running_products, unflatten
 from ..layout.indexing import expand_ellipsis
 from ..layout.layout import Layout, as_layout
 from ..layout.modes import simplify_mode
+from .distribute import deal_elements, thread_coordinate
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -127,24 +130,17 @@ class TensorViews:
     def distribute(self: Tensor, thread_layout: Layout, thread_id: int) -> Tensor:
         """The elements of one thread: every ``n``-th along each dimension, where the threads have the shape ``n``.
 
-        ``thread_layout`` maps the place of a thread to its number, one to one. Dimensions behind its own stay whole, so
-        that ``t.vectorize(1, 4).distribute(threads, k)`` deals out vectors.
+        ``thread_layout`` maps the place of a thread to its number, one to one. Where a mode of the data and the mode of
+        the threads are both nested they meet mode by mode, as in Mojo. Dimensions behind those of the threads stay
+        whole, so that ``t.vectorize(1, 4).distribute(threads, k)`` deals out vectors.
         """
-        threads = as_layout(thread_layout, "distribute")
-        if threads.rank > self.layout.rank or not threads.size or not threads.is_bijective() or threads.min_offset != 0:
-            raise ShapeError(
-                f"{threads} does not number threads along {self.layout.rank} dimensions from 0, one to one.",
-                hint="use a compact layout, such as Layout.row_major(4, 8)",
-                thread_layout=threads,
-            )
-        for d, (n, t) in enumerate(zip(self.layout.extents, threads.extents)):
-            if n % t:
-                raise ShapeError(f"{t} threads do not divide the {n} elements of dimension {d}.", hint="pad the tensor")
-        places = threads.preimages(as_int(thread_id, "thread_id"))
-        if not places:
-            raise OutOfBounds(f"there is no thread {thread_id} of {threads.size}.", hint="threads count from 0")
-        modes = threads.coordinates(places[0]).modes
-        return self.slice(*[slice(x, None, n) for x, n in zip(modes, threads.extents)])
+        place = thread_coordinate(thread_layout, thread_id, self.layout.rank)
+        layout = deal_elements(self.layout, thread_layout, place)
+        interface = self.interface
+        if interface.axis is not None:
+            numbers = deal_elements(_channel_numbers(self.layout, interface.axis), thread_layout, place)
+            interface = _interface_of(interface, numbers)
+        return self._like(layout, interface, self.axes)
 
     def vectorize(self: Tensor, *sizes: Any) -> Tensor:
         """Vectors of these sizes: the dimensions count vectors, and as many more are the places inside one."""
@@ -223,6 +219,21 @@ def _interface(tensor: Tensor, view: View) -> Interface:
     channels = _probe(tensor.layout, interface.axis, view)
     if channels is None:
         raise _no_channels("this view")
+    return _interface_of(interface, channels)
+
+
+def _channel_numbers(layout: Layout, axis: int) -> Layout:
+    """The coordinate along ``axis`` of every element, under the shape and the window of ``layout``."""
+    shapes = layout.shape if isinstance(layout.shape, tuple) else (layout.shape,)
+    strides = [running_products(s) if d == axis else unflatten(repeat(0), s) for d, s in enumerate(shapes)]
+    origin = layout.origin
+    return Layout(shapes, tuple(strides), offset=-origin[axis], extents=layout.extents, origin=origin)
+
+
+def _interface_of(interface: Interface, channels: Layout) -> Interface:
+    """What elements mean whose channels are the values of ``channels``."""
+    if not isinstance(interface, ScaleOffset):
+        return interface
     if not interface.scale:
         return interface.with_axis(channels.extents.index(0))
     modes = [channels._mode(d) for d in range(channels.rank)]

@@ -119,6 +119,10 @@ EXAMPLES: dict[str, list[tuple[str, tuple[int, ...], Any]]] = {
     ],
     "einops": [
         ("h (w q) -> w h q, q=2", (3, 4), lambda i, j: j // 2 * 6 + 2 * i + j % 2),
+        ("b (h p) -> b p h, p=2", (2, 4), lambda i, j: i * 4 + j % 2 * 2 + j // 2),
+        ("a ... b -> (b a) ...", (2, 3, 4), lambda i, j, k: (k * 2 + i) * 3 + j),
+        ("a () 1 -> a 1", (3, 1, 1), lambda i, j, k: i),
+        ("a (p b) -> p a b, p=2", (2, 6), lambda i, j: j // 3 * 6 + i * 3 + j % 3),
         ("a (b p q) -> b a q p, p=2, q=3", (2, 7), lambda i, j: j // 6 * 12 + i * 6 + j % 3 * 2 + j % 6 // 3),
     ],
     "format": [("1 0 / 0,2", (3, 4), lambda i, j: j * 4 + i // 2 * 2 + i % 2)],

@@ -76,29 +76,6 @@ def test_einops_patterns(pattern: str, split: Any, order: Any) -> None:
     assert (repack(x, pattern).reshape(-1) == x.reshape(split).transpose(order).reshape(-1)).all()
 
 
-@pytest.mark.parametrize(
-    ("pattern", "words"),
-    [
-        ("a b -> a", "same names"),
-        ("a b -> a b c", "same names"),
-        ("a (b p) -> a b p", "size for every name"),
-        ("a b -> b a, b=4", "rest"),
-        ("a b -> b a, p=4", "sizes of those names"),
-        ("a b -> b a, p", "such as p=8"),
-        ("a b* -> b a", "names and parentheses"),
-        ("a () -> a", "size for every name"),
-    ],
-)
-def test_what_is_no_pattern(pattern: str, words: str) -> None:
-    with pytest.raises(rl.ParseError, match=words):
-        repack(np.zeros((2, 3)), pattern)
-
-
-def test_a_pattern_that_is_no_format() -> None:
-    with pytest.raises(rl.NotExpressible, match="before the rest"):
-        repack(np.zeros((2, 8)), "a (b p) -> p a b, p=4")
-
-
 def test_axes_meet_by_name() -> None:
     x = np.arange(2 * 40 * 9 * 9, dtype=np.uint8).reshape(2, 40, 9, 9)
     packed = repack(x, "htp:R4Crouton", axes="nchw")

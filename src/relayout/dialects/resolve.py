@@ -114,6 +114,14 @@ class Resolved(NamedTuple):
             check_storage(self.format, self.text or str(self.format), tuple(shape))
 
     @property
+    def stored_shape(self) -> tuple[int, ...] | None:
+        """The shape of the array that holds the layout, if the operand tells: of a format one axis for each factor."""
+        if isinstance(self.format, Format):
+            return self.format._stored_shape(self.placed)
+        tell = getattr(self.format, "stored_shape", None)
+        return None if tell is None else tuple(tell(self.placed.extents))
+
+    @property
     def width_mismatch(self) -> str | None:
         """Why the elements are not those that the format is made for; None if they are, or nothing tells."""
         bits = self.format.element_bits if isinstance(self.format, Format) else None

@@ -205,7 +205,7 @@ def build_recipe(
         dtype,
         count,
         -(-count * bits // 8),
-        None if fmt is None else fmt._stored_shape(layout),
+        operand.stored_shape,
         _array_strides(layout, dtype) if fmt is None and not layout.windowed and bits % 8 == 0 else None,
         " ".join(filter(None, [operand.width_mismatch, growth])) or None if new else None,
     )

@@ -971,6 +971,7 @@ CODES = {
     rl.Cancelled: "RL010",
     rl.BadFile: "RL011",
     rl.DeviceError: "RL012",
+    rl.AmbiguousAxes: "RL013",
 }
 
 
@@ -1141,7 +1142,7 @@ def test_the_position_counts_from_the_start_of_the_whole_text(text, position):
     assert (error.text, error.position) == (text, position)
 
 
-@pytest.mark.parametrize("bad", [None, 4, b"4:1", ["4:1"], Layout(4)], ids=str)
+@pytest.mark.parametrize("bad", [None, 4, b"4:1", ["4:1"]], ids=str)
 def test_what_is_no_text_is_refused(bad):
     assert type(error_of(lambda: parse(bad))) is ShapeError
     assert type(error_of(lambda: Layout.parse(bad))) is ShapeError

@@ -736,3 +736,23 @@ def test_rules_that_take_long_to_read(tmp_path: Path, text: str) -> None:
     with pytest.raises(rl.ParseError):
         rl.repack_file(path, tmp_path / "y.safetensors", rules=[{"name": "*", "to": text}])
     assert time.perf_counter() - started < 2
+
+
+@pytest.mark.parametrize("name", ["../evil", "/evil", "a/../../evil", "..\\evil", "C:evil"])
+def test_no_name_leads_out_of_an_archive(tmp_path: Path, name: str) -> None:
+    np.savez(tmp_path / "x.npz", **{name: np.arange(3)})
+    with pytest.raises(rl.BadFile, match="leads out of the archive"):
+        rl.open(tmp_path / "x.npz")
+    header = {name: {"dtype": "U8", "shape": [3], "data_offsets": [0, 3]}}
+    text = json.dumps(header).encode()
+    (tmp_path / "x.safetensors").write_bytes(len(text).to_bytes(8, "little") + text + b"abc")
+    with pytest.raises(rl.BadFile, match="lead out of the archive"):
+        rl.repack_file(tmp_path / "x.safetensors", tmp_path / "y.npz")
+    assert [path.name for path in sorted(tmp_path.iterdir())] == ["x.npz", "x.safetensors"]
+
+
+@pytest.mark.parametrize("name", ["a/b", "a..b", "...", "a b", "layers.0.w"])
+def test_other_names_stay_in_an_archive(tmp_path: Path, name: str) -> None:
+    np.savez(tmp_path / "x.npz", **{name: np.arange(3)})
+    rl.repack_file(tmp_path / "x.npz", tmp_path / "y.npz")
+    assert np.load(tmp_path / "y.npz")[name].tolist() == [0, 1, 2]

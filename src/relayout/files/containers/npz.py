@@ -52,6 +52,8 @@ class Npz(Container):
                 name = member.filename.removesuffix(".npy")
                 if name in entries:
                     raise bad_file(path, "the archive has it twice.", "write the archive again", name)
+                if _is_outside(name):
+                    raise bad_file(path, "its name leads out of the archive.", "rename the member", name)
                 entries[name] = _entry(file, member, name)
         check_disjoint(entries.values(), path)
         records, metadata = read_sidecar(path, entries)
@@ -71,6 +73,9 @@ class Npz(Container):
         for p in stored:
             if p.name in entries or "\0" in p.name or len(p.name.encode()) > MAX_NAME:
                 raise bad_file(path, "the name is taken, or none for a zip archive.", "rename the tensor", p.name)
+            if _is_outside(p.name):
+                what = "its name would lead out of the archive."
+                raise bad_file(path, what, "write .safetensors, or rename the tensor", p.name)
             header, name = npy_header(p.element, p.shape), f"{p.name}.npy".encode()
             size = nbytes(p.element, p.shape)
             front = _local_header(name, len(header) + size, at, large)
@@ -89,6 +94,12 @@ class Npz(Container):
 
 
 CONTAINER = Npz()
+
+
+def _is_outside(name: str) -> bool:
+    """Whether a tool that unpacks the archive could write that member elsewhere than in its folder."""
+    parts = name.replace("\\", "/").split("/")
+    return (parts[0] == "" and len(parts) > 1) or ".." in parts or (parts[0][1:2] == ":" and parts[0][:1].isalpha())
 
 
 def _members(file: OpenFile) -> list[zipfile.ZipInfo]:

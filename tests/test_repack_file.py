@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import threading
+import traceback
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
@@ -437,10 +438,10 @@ def in_child(do: Callable[[], object]) -> int:
     if not child:
         try:
             do()
-        except rl.LayoutError:
-            os._exit(3)
-        except BaseException:
-            os._exit(4)
+        except BaseException as error:
+            traceback.print_exc()
+            sys.stderr.flush()
+            os._exit(3 if isinstance(error, rl.LayoutError) else 4)
         os._exit(0)
     return os.waitpid(child, 0)[1]
 
@@ -629,8 +630,6 @@ def test_another_source_or_option_is_refused(tmp_path: Path) -> None:
     for options, what in (
         ({"to": "nchw"}, "options"),
         ({"fill": 3}, "options"),
-        ({"jobs": 2}, "memory or number of jobs"),
-        ({"max_memory": "2GiB"}, "memory or number of jobs"),
     ):
         with pytest.raises(rl.BadFile, match=f"differs in its {what}"):
             rl.repack_file(source, out, **{"to": "htp:R4Crouton", "jobs": 1, **options}, resume=True)
@@ -655,7 +654,7 @@ def test_an_unfinished_file_that_was_touched_is_refused(tmp_path: Path) -> None:
     os.truncate(part, 100)
     with pytest.raises(rl.BadFile, match="not as the run"):
         rl.repack_file(source, out, to="htp:R4Crouton", jobs=1, resume=True)
-    (tmp_path / "y.npy.part.journal").write_text("{}\n")
+    (tmp_path / "y.npy.part.journal").write_text('{"relayout": 1}\n')
     with pytest.raises(rl.BadFile, match="no journal of this version"):
         rl.repack_file(source, out, to="htp:R4Crouton", jobs=1, resume=True)
     (tmp_path / "y.npy.part.journal").unlink()
@@ -663,6 +662,127 @@ def test_an_unfinished_file_that_was_touched_is_refused(tmp_path: Path) -> None:
         rl.repack_file(source, out, to="htp:R4Crouton", jobs=1, resume=True)
     rl.repack_file(source, out, to="htp:R4Crouton", jobs=1, force=True)
     assert out.read_bytes() == want
+
+
+@pytest.mark.usefixtures("cut_small")
+@pytest.mark.parametrize("options", [{"jobs": 2}, {"jobs": 3, "max_memory": "2GiB"}, {"max_memory": "1025MiB"}])
+def test_other_jobs_and_memory_go_on(tmp_path: Path, options: dict[str, Any]) -> None:
+    source, out, want = a_file(tmp_path)
+    unfinished(source, out)
+    report = rl.repack_file(source, out, **{"to": "htp:R4Crouton", "jobs": 1, **options}, resume=True)
+    assert 0 < report.resumed < report.total
+    assert out.read_bytes() == want
+
+
+@pytest.mark.usefixtures("cut_small")
+def test_less_memory_than_the_parts_were_cut_for_is_refused(tmp_path: Path) -> None:
+    source, out, want = a_file(tmp_path)
+    unfinished(source, out, max_memory=little(1 << 16))
+    with pytest.raises(rl.LimitExceeded, match="were cut for 65536 bytes"):
+        rl.repack_file(source, out, to="htp:R4Crouton", jobs=1, max_memory=little(1 << 15), resume=True)
+    rl.repack_file(source, out, to="htp:R4Crouton", jobs=8, max_memory=little(1 << 16), resume=True)
+    assert out.read_bytes() == want
+
+
+@pytest.mark.usefixtures("cut_small")
+def test_a_source_changed_with_its_time_restored_is_refused(tmp_path: Path) -> None:
+    source, out, _ = a_file(tmp_path)
+    unfinished(source, out)
+    before = source.stat()
+    with source.open("r+b") as file:
+        file.seek(-1, os.SEEK_END)
+        file.write(b"x")
+    os.utime(source, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert (source.stat().st_mtime_ns, source.stat().st_size) == (before.st_mtime_ns, before.st_size)
+    with pytest.raises(rl.BadFile, match="differs in its source"):
+        rl.repack_file(source, out, to="htp:R4Crouton", jobs=1, resume=True)
+
+
+@pytest.mark.parametrize("text", ["my notes", "my notes\nof a journey\n", "{}\n"])
+@pytest.mark.parametrize("options", [{}, {"resume": True}, {"force": True}, {"resume": True, "force": True}])
+def test_a_journal_of_somebody_else_is_refused(tmp_path: Path, text: str, options: dict[str, bool]) -> None:
+    source, out, _ = a_file(tmp_path)
+    journal = tmp_path / "y.npy.part.journal"
+    journal.write_text(text)
+    with pytest.raises(rl.BadFile, match="no journal of relayout"):
+        rl.repack_file(source, out, to="htp:R4Crouton", **options)
+    assert journal.read_text() == text
+    assert not out.exists()
+
+
+# ---- everything is written, and the names are left -------------------------------------------------------
+
+
+def written_not_renamed(source: Path, out: Path) -> Path:
+    """A run that was killed when all was written, before the first file got its name; its unfinished file."""
+
+    def run() -> None:
+        staging.StagedFiles.finish = lambda self: os._exit(9)  # type: ignore[method-assign,assignment]
+        rl.repack_file(source, out, to="htp:R4Crouton")
+
+    assert os.waitstatus_to_exitcode(in_child(run)) == 9
+    part = Path(f"{out}.part")
+    assert part.exists()
+    assert Path(f"{out}.part.journal").read_text().endswith("\ndone\n")
+    return part
+
+
+def data_file(place: Path) -> Path:
+    """The file with the most bytes: the place itself, or in that folder."""
+    return max([place, *place.rglob("*")], key=lambda file: file.stat().st_size if file.is_file() else -1)
+
+
+@pytest.mark.parametrize("name", ["y.npy", "y.npz", "y.zarr", "y.safetensors"])
+def test_a_run_that_was_written_is_only_renamed(tmp_path: Path, name: str) -> None:
+    source, out = a_file(tmp_path)[0], tmp_path / name
+    rl.repack_file(source, tmp_path / f"want_{name}", to="htp:R4Crouton")
+    written_not_renamed(source, out)
+    for options in ({}, {"verify": True}):
+        rl.repack_file(source, out, to="htp:R4Crouton", resume=True, **options)
+        assert data_file(out).read_bytes() == data_file(tmp_path / f"want_{name}").read_bytes()
+        assert not list(tmp_path.glob("*.part*"))
+
+
+@pytest.mark.parametrize("name", ["y.npy", "y.npz", "y.zarr", "y.safetensors"])
+@pytest.mark.parametrize("verify", [False, True])
+def test_written_files_that_were_removed_or_cut_are_refused(tmp_path: Path, name: str, verify: bool) -> None:
+    source, out = a_file(tmp_path)[0], tmp_path / name
+    for damage in ("cut", "removed"):
+        part = data_file(written_not_renamed(source, out))
+        if damage == "cut":
+            os.truncate(part, 1000)
+        else:
+            part.unlink()
+        with pytest.raises(rl.BadFile, match="is not as the run that did not finish left it"):
+            rl.repack_file(source, out, to="htp:R4Crouton", resume=True, verify=verify)
+        assert not out.exists()
+        rl.repack_file(source, out, to="htp:R4Crouton", force=True, verify=True)
+        for file in (out, Path(f"{out}.relayout.json")):
+            staging._remove(file)
+
+
+@pytest.mark.parametrize("name", ["y.npy", "y.npz", "y.zarr", "y.safetensors"])
+def test_written_files_are_verified_when_that_is_asked_for(tmp_path: Path, name: str) -> None:
+    source, out = a_file(tmp_path)[0], tmp_path / name
+    part = data_file(written_not_renamed(source, out))
+    with part.open("r+b") as file:
+        file.seek(part.stat().st_size // 2)
+        file.write(bytes(4096))
+    with pytest.raises(rl.LayoutMismatch, match="what was written is not what was read"):
+        rl.repack_file(source, out, to="htp:R4Crouton", resume=True, verify=True)
+    assert not out.exists()
+
+
+def test_an_old_file_does_not_count_as_the_one_that_was_written(tmp_path: Path) -> None:
+    source, out, want = a_file(tmp_path)
+    rl.repack_file(source, out, to="htp:R4Crouton")
+    old = bytearray(want)
+    old[5000:9000] = bytes(4000)
+    written_not_renamed(source, tmp_path / "z.npy")
+    (tmp_path / "z.npy.part").unlink()
+    (tmp_path / "z.npy").write_bytes(old)
+    with pytest.raises(rl.LayoutMismatch, match="what was written is not what was read"):
+        rl.repack_file(source, tmp_path / "z.npy", to="htp:R4Crouton", resume=True)
 
 
 def test_two_runs_do_not_meet(tmp_path: Path) -> None:

@@ -31,9 +31,11 @@ class RepackJob:
     """A repack of which everything is decided; it runs once, or goes on where a run before it ended."""
 
     def __init__(
-        self, source: Source, changes: list[TensorChange], staging: StagedFiles, budget: MemoryBudget, jobs: int
+        self, source: Source, changes: list[TensorChange], staging: StagedFiles, max_memory: int, jobs: int
     ) -> None:
-        self.source, self.changes, self.staging, self.budget, self.jobs = source, changes, staging, budget, jobs
+        self.source, self.changes, self.staging = source, changes, staging
+        self.max_memory, self.jobs = max_memory, jobs
+        self.budget = MemoryBudget.of(max_memory, jobs)
         self.files = sorted({*source.files, *([source.path] if source.path.is_file() else [])})
         self.total = sum([s.size for segments in staging.final.entries.values() for s in segments])
         self.unusable = False
@@ -51,7 +53,8 @@ class RepackJob:
         try:
             self._check_free(journal, resume, force)
             known = resume and journal.resume(head)
-            if known and not journal.complete:
+            if known:
+                self._keep_parts(journal)
                 self._check_unfinished(journal, force)
             return self._run(journal, None if known else head, verify, progress)
         finally:
@@ -106,10 +109,17 @@ class RepackJob:
         with FilePool() as files:
             return self._difference(files, self.staging.final) is None
 
+    def _keep_parts(self, journal: Journal) -> None:
+        """Cut the tensors as the run before did, on as many threads as there is memory for."""
+        self.budget = journal.budget
+        self.jobs = min(self.jobs, self.budget.threads_within(self.max_memory))
+
     def _check_unfinished(self, journal: Journal, force: bool) -> None:
-        if not force:
+        """Refuse files of the run before that somebody else removed, cut or replaced since."""
+        if not journal.complete and not force:
             self.staging.refuse_existing()
-        if journal.finished and not self.staging.parts_are_whole:
+        whole = self.staging.written_files is not None if journal.complete else self.staging.parts_are_whole
+        if (journal.finished or journal.complete) and not whole:
             raise BadFile(
                 f"{self.staging.part} is not as the run that did not finish left it.",
                 hint="start again with force",
@@ -122,10 +132,12 @@ class RepackJob:
         try:
             if head is not None:
                 self.staging.discard()
-                journal.begin(head)
+                journal.begin(head, self.budget)
             if not journal.complete:
                 done = self._write(journal, verify, progress)
                 journal.end()
+            else:
+                self._check_written(verify)
             self.staging.finish()
             journal.remove()
             return done
@@ -158,15 +170,29 @@ class RepackJob:
             resumed = self._run_units(worker, journal, progress)
             write_checksums(self.staging.destination)
             targets.sync()
-            found = self._difference(sources, self.staging.destination) if verify else None
-            if found is not None:
-                raise LayoutMismatch(f"what was written is not what was read: {found}.", hint="look at the disk")
+            if verify:
+                self._compare(sources, self.staging.destination)
         if self._identity() != identity:
             self.unusable = True
             raise BadFile(
                 f"{self.source.path} was changed while it was read.", hint="start again", file=self.source.path
             )
         return resumed
+
+    def _check_written(self, verify: bool) -> None:
+        """Compare what a run before this one wrote, if that is asked for.
+
+        So is what has its final name already: it may be what was there before that run.
+        """
+        written = self.staging.written_files
+        if written is not None and (verify or written.files.keys() != self.staging.destination.files.keys()):
+            with FilePool() as files:
+                self._compare(files, written)
+
+    def _compare(self, files: FilePool, made: Destination) -> None:
+        found = self._difference(files, made)
+        if found is not None:
+            raise LayoutMismatch(f"what was written is not what was read: {found}.", hint="look at the disk")
 
     def _run_units(self, worker: Worker, journal: Journal, progress: Progress | None) -> int:
         writer = JournalWriter(worker.targets, journal)
@@ -219,16 +245,16 @@ class RepackJob:
             "version of relayout": __version__,
             "source": _hash(self._identity()),
             "options": _hash((plans, self.staging.final)),
-            "memory or number of jobs": _hash((self.budget, self.jobs, tuning.ACTIVE)),
+            "tuning": _hash(tuning.ACTIVE),
         }
 
     def _identity(self) -> Any:
-        """What changes when the source does."""
+        """What changes when the source does; whoever restores its time of modification changes its ctime."""
         try:
             found = [(file, file.stat()) for file in self.files]
         except OSError as error:
             raise _failure(error, "") from None
-        stats = [(str(file), s.st_size, s.st_mtime_ns, s.st_ino) for file, s in found]
+        stats = [(str(file), s.st_size, s.st_mtime_ns, s.st_ctime_ns, s.st_ino) for file, s in found]
         return stats, [entry._replace(inline=None) for entry in self.source.values()], self.source.metadata
 
 

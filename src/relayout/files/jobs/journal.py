@@ -12,13 +12,16 @@ from threading import Thread
 from ...errors import BadFile
 from .. import tuning
 from ..file_pool import FilePool
+from .memory_budget import MemoryBudget
 
 try:
     import fcntl
 except ImportError:  # pragma: no cover - there is no such lock on Windows
     fcntl = None  # type: ignore[assignment]
 
-VERSION = 2
+VERSION = 3
+
+_FIRST_BYTES = b'{"relayout": '
 
 DONE = "done"
 """The last line: everything is written, and only names are left to be changed."""
@@ -27,7 +30,8 @@ DONE = "done"
 class Journal:
     """A text file: the head, a line of JSON, then a line of numbers for every batch of blocks that is on the disk.
 
-    The head says what the run depends on, by name. A line without its end was being written when the run was killed,
+    The head says what the run depends on, by name, and the budget by which its tensors are cut. A file that does not
+    begin as one is somebody else's, and refused. A line without its end was being written when the run was killed,
     and does not count. The file is locked while it is open.
     """
 
@@ -35,10 +39,21 @@ class Journal:
         self.path = path
         self.finished: set[int] = set()
         self.complete = False
+        self.budget = MemoryBudget(0, 0)
         self._lock()
         while not self._is_named():  # the run that had it is done, and has removed it meanwhile
             self.close()
             self._lock()
+        self._check_own()
+
+    def _check_own(self) -> None:
+        with os.fdopen(os.dup(self._file), "rb") as file:
+            first = file.read(len(_FIRST_BYTES))
+        if not _FIRST_BYTES.startswith(first):
+            self.close()
+            raise BadFile(
+                f"{self.path} is no journal of relayout.", hint="move it away, or choose another name", file=self.path
+            )
 
     def _lock(self) -> None:
         self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
@@ -62,12 +77,12 @@ class Journal:
         """Whether nothing is noted: it is new, or its run was killed before anything was made."""
         return os.fstat(self._file).st_size == 0
 
-    def begin(self, head: Mapping[str, str]) -> None:
+    def begin(self, head: Mapping[str, str], budget: MemoryBudget) -> None:
         """Forget what is noted, and write the head of a run that starts."""
         os.ftruncate(self._file, 0)
         os.lseek(self._file, 0, os.SEEK_SET)
         self.finished, self.complete = set(), False
-        self._append(json.dumps({"relayout": VERSION, **head}))
+        self._append(json.dumps({"relayout": VERSION, "budget": budget, **head}))
 
     def resume(self, head: Mapping[str, str]) -> bool:
         """Read what was done, if there is a head; one that is not the same as ``head`` is refused."""
@@ -81,12 +96,14 @@ class Journal:
             return False
         try:
             old = json.loads(lines[0])
+            source, target = map(int, old.pop("budget"))
+            self.budget = MemoryBudget(source, target)
             differing = [key for key, value in {"relayout": VERSION, **head}.items() if old.pop(key) != value]
             differing += old
             for line in lines[1:]:
                 self.complete = self.complete or line == DONE.encode()
                 self.finished.update([int(word) for word in line.split() if not self.complete])
-        except (ValueError, KeyError, AttributeError, RecursionError):
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise BadFile(
                 f"{self.path} is no journal of this version.", hint="start again with force", file=self.path
             ) from None

@@ -33,6 +33,18 @@ class MemoryBudget(NamedTuple):
             )
         return cls(each // 2, each - each // 2)
 
+    def threads_within(self, max_memory: int) -> int:
+        """How many threads with this budget that memory has room for; none is refused."""
+        own, each = tuning.ACTIVE.process_bytes, self.source + self.target
+        room = (max_memory - own) // each
+        if room < 1:
+            raise LimitExceeded(
+                f"{max_memory} bytes of memory are too few for a run whose parts were cut for {each} bytes.",
+                hint=f"give at least {-(-(own + each) >> 20)} MiB, or start again with force",
+                limit=max_memory,
+            )
+        return room
+
 
 class ThreadBuffers(local):
     """Memory that a thread uses again and again, by name."""

@@ -83,9 +83,10 @@ def repack_file(
 
     The process needs at most ``max_memory`` besides what it already holds; 48 MiB of that are not for data. Everything
     is written to ``.part``, and renamed when it is whole. A run that was ended, by whatever, is continued with
-    ``resume``: the result has the same bits, and a changed source or option is refused; a file that is finished, and
-    holds what is asked for, stays. With ``verify`` every element is read again and compared before the
-    rename. Nothing is overwritten without ``force``. ``progress(done, total)`` may return False to stop.
+    ``resume``: the result has the same bits, and a changed source or option is refused, but for ``jobs`` and
+    ``max_memory``; a file that is finished, and holds what is asked for, stays. With ``verify`` every element is read
+    again and compared before the rename. Nothing is overwritten without ``force``. ``progress(done, total)`` may return
+    False to stop.
 
     A result of more than 4 times the bytes, and 1 MiB more, comes with a warning; with ``max_growth`` one of more than
     so many times the bytes is refused instead.
@@ -95,7 +96,6 @@ def repack_file(
     from ..sizes import parse_size
     from .changes import changes_of
     from .job import RepackJob
-    from .memory_budget import MemoryBudget
     from .rules import Rule, read_rules
     from .staging import StagedFiles
 
@@ -107,12 +107,10 @@ def repack_file(
     final = plan_destination(out, None, [change.planned for change in changes], opened.metadata)
     rows = tuple([_row(change, sum([s.size for s in final.entries[change.entry.name]])) for change in changes])
     report = Report(path, out, rows, sum([row.bytes_after for row in rows]))
-    workers = _job_count(jobs)
-    budget = MemoryBudget.of(parse_size(max_memory), workers)
+    job = RepackJob(opened, changes, StagedFiles(out, final), parse_size(max_memory), _job_count(jobs))
     _check_growth(report, max_growth, dry_run)
     if dry_run:
         return report
-    job = RepackJob(opened, changes, StagedFiles(out, final), budget, workers)
     return report._replace(resumed=job.run(resume, force, verify, progress))
 
 

@@ -28,13 +28,17 @@ class StagedFiles:
         self.backup = with_suffix_added(path, ".part.old")
         places = {file: self._staged_path(file) for file in final.files}
         self.renames = {self.part: path} if self.is_folder else {staged: file for file, staged in places.items()}
-        self.destination = Destination(
-            {places[file]: content for file, content in final.files.items()},
+        self.destination = self._relocate(places)
+
+    def _relocate(self, places: dict[Path, Path]) -> Destination:
+        """The destination with its files at those places."""
+        return Destination(
+            {places[file]: content for file, content in self.final.files.items()},
             {
                 name: tuple([Segment(places[s.file], s.start, s.size) for s in segments])
-                for name, segments in final.entries.items()
+                for name, segments in self.final.entries.items()
             },
-            tuple([checksum._replace(file=places[checksum.file]) for checksum in final.checksums]),
+            tuple([checksum._replace(file=places[checksum.file]) for checksum in self.final.checksums]),
         )
 
     def _staged_path(self, file: Path) -> Path:
@@ -68,15 +72,33 @@ class StagedFiles:
     @property
     def is_finished(self) -> bool:
         """Whether all finished files are there, at their full size, and all in them that is no tensor."""
-        return all(
-            file.is_file() and file.stat().st_size == size and self._has_pieces(file, pieces)
-            for file, (size, pieces) in self.final.files.items()
-        )
+        return all(self._is_whole(file, file) for file in self.final.files)
 
-    def _has_pieces(self, file: Path, pieces: dict[int, bytes]) -> bool:
-        """Whether a file has those bytes, but for its checksums."""
+    @property
+    def written_files(self) -> Destination | None:
+        """Where everything is, once all is written: each file under its staged or its final name.
+
+        None if one of them is not there, not at its full size, or without what it has besides tensors.
+        """
+        places = {}
+        for file in self.final.files:
+            staged = self._staged_path(file)
+            renamed = not (self.part if self.is_folder else staged).exists()
+            places[file] = file if renamed else staged
+            if not self._is_whole(places[file], file):
+                return None
+        return self._relocate(places)
+
+    def _is_whole(self, place: Path, file: Path) -> bool:
+        """Whether there is a regular file of the size, and with the bytes besides tensors, of one of the final ones."""
+        size, pieces = self.final.files[file]
+        own = place.is_file() and (place == file or not place.is_symlink())
+        return own and place.stat().st_size == size and self._has_pieces(place, file, pieces)
+
+    def _has_pieces(self, place: Path, file: Path, pieces: dict[int, bytes]) -> bool:
+        """Whether there are those bytes, but for checksums."""
         places = [at for checksum in self.final.checksums if checksum.file == file for at in checksum.at]
-        with file.open("rb") as opened:
+        with place.open("rb") as opened:
             for start, data in pieces.items():
                 opened.seek(start)
                 wanted, found = bytearray(data), bytearray(opened.read(len(data)))

@@ -114,6 +114,9 @@ class Dimension(NamedTuple):
 
     def boxes(self, low: int, high: int, data: bool = True) -> list[Box]:
         """A range of positions, which is not empty, cut into full boxes of digits."""
+        steps = self.loops[-1].steps
+        if low == 0 and high == steps * self.places[-1]:
+            return [Box(self.source, self.target, self.loops if steps > 1 else self.loops[:-1], None, data)]
         found = []
         for start, level, count in cut_range(self.places, low, high):
             # Every loop below the top one has several steps.
@@ -160,8 +163,12 @@ def loop_nest(source: Layout, target: Layout, padded: bool) -> Nest | None:
 
     None where some dimension has no digits that are common to both.
     """
-    dims = []
+    dims: list[tuple[Box, ...]] = []
     for a, b in zip(merged_modes(source), merged_modes(target)):
+        if len(a.sizes) == len(b.sizes) == 1 and not (padded and b.windowed):
+            (s,), (t,), n = a.strides, b.strides, a.extent
+            dims.append((Box(a.origin * s, b.origin * t, (Loop(n, s, t),) if n > 1 else ()),))
+            continue
         dim = common_digits(a, b)
         if dim is None:
             return None

@@ -240,8 +240,10 @@ class Layout(Views, Queries, Immutable):
         """Mode ``k`` as flat sizes and strides with its window."""
         shape, stride = (self.shape[k], self.stride[k]) if isinstance(self.shape, tuple) else (self.shape, self.stride)
         _, origin, extents, _ = self._rest
-        extent = product(shape) if extents is None else extents[k]
-        return Mode(flatten(shape), flatten(stride), 0 if origin is None else origin[k], extent)
+        start = 0 if origin is None else origin[k]
+        if shape.__class__ is int:
+            return Mode((shape,), (stride,), start, shape if extents is None else extents[k])
+        return Mode(flatten(shape), flatten(stride), start, product(shape) if extents is None else extents[k])
 
     def with_offset(self, offset: int | Basis) -> Layout:
         """This layout at another offset."""

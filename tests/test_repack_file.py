@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Callable, Mapping
 from contextlib import closing
@@ -20,8 +21,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import relayout as rl
+from relayout.cli.main import relayout
 from relayout.dialects import resolve as resolving
 from relayout.files import tuning
 from relayout.files.jobs import changes, staging
@@ -1028,3 +1031,44 @@ def test_a_change_tells_its_padding(tmp_path: Path) -> None:
     assert changes.copy_unchanged(entry).padding == 0
     rl.repack_file(tmp_path / "x.npy", tmp_path / "y.npy", to="format:1 0")
     assert np.load(tmp_path / "y.npy").shape == (3, 0)
+
+
+def processor_time(do: Callable[[], object]) -> float:
+    """The least that it took of several times, of the processors and of nobody else."""
+    times = []
+    for _ in range(3):
+        started = time.process_time()
+        do()
+        times.append(time.process_time() - started)
+    return min(times)
+
+
+def test_to_verify_takes_no_longer_than_to_repack(tmp_path: Path) -> None:
+    source, out = tmp_path / "x.npy", tmp_path / "y.npy"
+    np.save(source, noise((8, 64, 64, 256), "float32"))
+    made = processor_time(lambda: rl.repack_file(source, out, to="format:0 3 1 2", force=True))
+    assert processor_time(lambda: rl.verify(source, out)) < 2.5 * made
+
+
+def test_many_tensors_take_as_long_each_as_few(tmp_path: Path) -> None:
+    few, many = tmp_path / "few.safetensors", tmp_path / "many.safetensors"
+    for path, count in ((few, 2_000), (many, 16_000)):
+        write_safetensors(path, {f"x{k}": np.empty(0, np.uint8) for k in range(count)})
+
+    def inspect(path: Path) -> None:
+        assert CliRunner().invoke(relayout, ["inspect", str(path)]).exit_code == 0
+
+    assert processor_time(lambda: inspect(many)) < 8 * 2 * processor_time(lambda: inspect(few))
+
+
+@pytest.mark.usefixtures("cut_small")
+def test_the_first_of_many_differences_is_told_whatever_thread_finds_it(tmp_path: Path) -> None:
+    arrays = {f"x{k}": noise((40, 50), "uint8", k) for k in range(6)}
+    write_safetensors(tmp_path / "x.safetensors", arrays)
+    for name in ("x5", "x3", "x2"):
+        arrays[name] = arrays[name].copy()
+        arrays[name][[7, 31, 39], [11, 2, 49]] ^= 1
+    write_safetensors(tmp_path / "y.safetensors", arrays)
+    for _ in range(20):
+        found = rl.verify(tmp_path / "x.safetensors", tmp_path / "y.safetensors")
+        assert (found.tensor, found.coordinate) == ("x2", (7, 11))

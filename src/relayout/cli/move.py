@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,8 +18,11 @@ from ..files.jobs.repack_file import Report, Row, repack_file
 from ..files.jobs.verify import verify as verify_files
 from ..files.registry import open_source
 from ..files.sizes import format_size
-from .answers import Answer, Command, TextTable, is_dumb, print_stderr
+from .answers import Answer, Command, TextTable, is_dumb, no_garbage_collection, print_stderr
 from .arguments import as_sizes, dtype_option, layout_option
+
+if TYPE_CHECKING:
+    from ..files.contents import StoredTensor
 
 PLAIN_SECONDS = 2.0
 """How often progress is told in lines, where there is no terminal."""
@@ -46,40 +49,41 @@ class FileCommand(Command):
 @layout_option("--from", "src", "The layout of a raw file's tensor; row-major if left out.")
 def inspect(file: str, dtype: str | None, shape: tuple[int, ...] | None, src: str | None) -> Answer:
     """The tensors of FILE: names, types, shapes, bytes, and the layouts that are recorded."""
-    with name_options_in_hints():
+    with name_options_in_hints(), no_garbage_collection():
         source = open_source(file, dtype=dtype, shape=shape, layout=src)
-        found: list[dict[str, Any]] = []
-        for name, entry in source.items():
-            record, layout = entry.record, entry.layout
-            found.append(
-                {
-                    "name": name,
-                    "dtype": entry.interface.element.name,
-                    "packing": entry.packing,
-                    "shape": list(layout.extents),
-                    "stored": list(entry.shape),
-                    "bytes": entry.size,
-                    "layout": None if record is None else record.layout,
-                    "axes": entry.axes,
-                }
-            )
-    rows = [
-        [
-            x["name"],
-            x["dtype"] if x["packing"] is None else f"{x['dtype']} ({x['packing']})",
-            _shape(x["shape"]),
-            _shape(x["stored"]),
-            format_size(x["bytes"]),
-            x["layout"] or "row-major",
+        found = [_facts(entry) for entry in source.values()]
+        rows = [
+            [
+                x["name"],
+                x["dtype"] if x["packing"] is None else f"{x['dtype']} ({x['packing']})",
+                _shape(x["shape"]),
+                _shape(x["stored"]),
+                format_size(x["bytes"]),
+                x["layout"] or "row-major",
+            ]
+            for x in found
         ]
-        for x in found
-    ]
     total = sum([x["bytes"] for x in found])
     result = {"file": file, "kind": source.kind, "tensors": found, "metadata": source.metadata, "bytes": total}
     blocks: list[Any] = [f"{source.kind}: {_count(len(found))}, {format_size(total)}"]
     if rows:
         blocks.append(TextTable(("tensor", "type", "shape", "stored", "size", "layout"), rows))
     return Answer(result, blocks)
+
+
+def _facts(entry: StoredTensor) -> dict[str, Any]:
+    """What a file says of a tensor; a record that contradicts it is refused."""
+    record = entry.record
+    return {
+        "name": entry.name,
+        "dtype": (entry.element if record is None else entry.interface.element).name,
+        "packing": entry.packing,
+        "shape": list(entry.shape if record is None else entry.layout.extents),
+        "stored": list(entry.shape),
+        "bytes": entry.size,
+        "layout": None if record is None else record.layout,
+        "axes": entry.axes,
+    }
 
 
 @click.command(cls=FileCommand)

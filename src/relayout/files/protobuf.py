@@ -1,4 +1,4 @@
-"""The fields of a message in Protocol ThreadBuffers' wire format, found in place."""
+"""The fields of a message in Protocol Buffers' wire format, found in place."""
 
 from __future__ import annotations
 
@@ -84,4 +84,4 @@ class Message:
         raise self._broken(at)
 
     def _broken(self, at: int) -> Exception:
-        return bad_file(self.file.path, f"it is no Protocol ThreadBuffers message: byte {at} does not fit.", TRUNCATED)
+        return bad_file(self.file.path, f"it is no Protocol Buffers message: byte {at} does not fit.", TRUNCATED)

@@ -114,7 +114,7 @@ def checked_shape(shape: Any, element: Element, file: Path, name: str) -> tuple[
     if not fits or any(not isinstance(n, int) or isinstance(n, bool) or n < 0 for n in shape):
         raise bad_file(file, f"its shape is {shown(shape)}.", hint, name)
     sizes = tuple(shape)
-    if nbytes(element, tuple([n or 1 for n in sizes])) >= 1 << 63:
+    if nbytes(element, tuple([n or 1 for n in sizes]) if 0 in sizes else sizes) >= 1 << 63:
         raise bad_file(file, f"no memory is as large as its shape {shown(sizes)}.", hint, name)
     return sizes
 

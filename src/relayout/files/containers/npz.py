@@ -53,7 +53,7 @@ class Npz(Container):
                 if name in entries:
                     raise bad_file(path, "the archive has it twice.", "write the archive again", name)
                 if _is_outside(name):
-                    raise bad_file(path, "its name leads out of the archive.", "rename the member", name)
+                    raise bad_file(path, "its name leads out of the archive.", "rename the tensor", name)
                 entries[name] = _entry(file, member, name)
         check_disjoint(entries.values(), path)
         records, metadata = read_sidecar(path, entries)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
 from functools import lru_cache
+from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...elements.interface import Interface, Plain
 from ...elements.memory import Memory
+from ...engine.blocks import Block
 from ...engine.plan import make_plan
 from ...errors import NotExpressible
 from ...layout.layout import Layout
@@ -15,6 +19,7 @@ from ..file_pool import FilePool
 from .changes import LogicalTensor, TensorChange
 from .loader import Loader
 from .memory_budget import MemoryBudget, ThreadBuffers
+from .thread_pool import run_unordered
 from .tiles import Tiling, tile_plans
 
 if TYPE_CHECKING:
@@ -22,6 +27,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _BYTES = Plain("uint8")
+
+_COMPARED_BYTES = 1 << 16
+"""So many bytes are compared at a time: they and what numpy finds of them stay in the nearest caches."""
 
 
 class TensorDifference(NamedTuple):
@@ -43,55 +51,114 @@ class TensorDifference(NamedTuple):
         return f"tensor {self.tensor!r} differs at {self.coordinate}: {first} and {second}{bits}"
 
 
-def verify_change(
-    files: FilePool, change: TensorChange, segments: tuple[Segment, ...], budget: MemoryBudget
-) -> TensorDifference | None:
-    """The first difference between a tensor and what was made of it, or None."""
-    entry, planned = change.entry, change.planned
-    written = StoredTensor(planned.name, planned.element, planned.shape, segments, planned.record)
-    if change.plan is None:
-        raw = LogicalTensor(Layout.row_major(entry.size), _BYTES, None)
-        return compare_tensors(files, (entry, raw), (written, raw), budget)
-    plan = change.plan
-    source = LogicalTensor(plan.source, plan.element, None)
-    target = LogicalTensor(plan.target, plan.dst_element, None)
-    return compare_tensors(files, (entry, source), (written, target), budget)
+class TensorPair(NamedTuple):
+    """Two stored tensors that should be the same, and how each is read."""
+
+    one: StoredTensor
+    x: LogicalTensor
+    two: StoredTensor
+    y: LogicalTensor
+
+    @classmethod
+    def of_change(cls, change: TensorChange, segments: tuple[Segment, ...]) -> TensorPair:
+        """A tensor, and what was made of it there."""
+        entry, planned, plan = change.entry, change.planned, change.plan
+        written = StoredTensor(planned.name, planned.element, planned.shape, segments, planned.record)
+        if plan is None:
+            raw = LogicalTensor(Layout.row_major(entry.size), _BYTES, None)
+            return cls(entry, raw, written, raw)
+        source = LogicalTensor(plan.source, plan.element, None)
+        return cls(entry, source, written, LogicalTensor(plan.target, plan.dst_element, None))
+
+    def with_equal_axes(self) -> TensorPair:
+        """The second with its dimensions in the order of the first, where both name them."""
+        x, y = self.x, self.y
+        if x.axes is None or y.axes is None or x.axes == y.axes or sorted(x.axes) != sorted(y.axes):
+            return self
+        return self._replace(y=y.permute(tuple([y.axes.index(axis) for axis in x.axes])))
 
 
 def compare_tensors(
-    files: FilePool, a: tuple[StoredTensor, LogicalTensor], b: tuple[StoredTensor, LogicalTensor], budget: MemoryBudget
+    files: FilePool,
+    pairs: Iterable[TensorPair],
+    budget: MemoryBudget,
+    jobs: int,
+    report: Callable[[int], object] = lambda size: None,
 ) -> TensorDifference | None:
-    """The first difference between two tensors in row-major order of their coordinates, or None."""
-    (one, x), (two, y) = a, b
-    name = one.name
-    if x.axes is not None and y.axes is not None and x.axes != y.axes and sorted(x.axes) == sorted(y.axes):
-        y = y.permute(tuple([y.axes.index(axis) for axis in x.axes]))
-    shape = x.layout.extents
-    if shape != y.layout.extents:
-        turned = sorted(shape) == sorted(y.layout.extents)
-        way = "; give the rules (--map) that put its dimensions in another order" if turned else ""
-        return TensorDifference(name, reason=f"its shapes are {shape} and {y.layout.extents}{way}.")
-    kind = y.interface.element
-    tiled = _tilings(x.layout, x.interface, y.layout, y.interface, budget)
-    buffers = ThreadBuffers()
-    loaders = [Loader(files, entry, buffers) for entry in (one, two)]
-    least: tuple[int, ...] | None = None
-    values: tuple[Any, Any] | None = None
-    for first, second in zip(*tiled):
-        if least is not None and first.index > least:
-            continue
+    """The first difference, by pair and then in row-major order of the coordinates, or None.
+
+    So many threads compare parts, each with that budget; ``report`` gets the bytes of every part of a first tensor.
+    """
+    search = _DifferenceSearch(files, budget)
+    with closing(run_unordered(jobs, search.compare, search.parts(pairs))) as finished:
+        for part in finished:
+            report(-(-part.blocks[0].target.size * part.pair.x.interface.element.bits // 8))
+    return search.difference
+
+
+class _ComparedPart(NamedTuple):
+    """Equal parts of both tensors of the ``number``-th pair."""
+
+    number: int
+    pair: TensorPair
+    tilings: list[Tiling]
+    blocks: tuple[Block, Block]
+
+
+class _DifferenceSearch:
+    """The first difference of those that were found, and the parts in which there may be one before it."""
+
+    def __init__(self, files: FilePool, budget: MemoryBudget) -> None:
+        self._files, self._budget, self._buffers = files, budget, ThreadBuffers()
+        self._lock = Lock()
+        self._place: tuple[int, tuple[int, ...]] | None = None
+        self.difference: TensorDifference | None = None
+
+    def parts(self, pairs: Iterable[TensorPair]) -> Iterator[_ComparedPart]:
+        """The parts of all pairs, one after another."""
+        for number, given in enumerate(pairs):
+            if self._place is not None:
+                return
+            pair = given.with_equal_axes()
+            shape, other = pair.x.layout.extents, pair.y.layout.extents
+            if shape != other:
+                turned = sorted(shape) == sorted(other)
+                way = "; give the rules (--map) that put its dimensions in another order" if turned else ""
+                reason = f"its shapes are {shape} and {other}{way}."
+                self._keep(number, (), TensorDifference(pair.one.name, reason=reason))
+                return
+            tilings = _tilings(pair.x.layout, pair.x.interface, pair.y.layout, pair.y.interface, self._budget)
+            for blocks in zip(*tilings):
+                if self._may_precede(number, blocks[0].index):
+                    yield _ComparedPart(number, pair, tilings, blocks)
+
+    def compare(self, part: _ComparedPart) -> None:
+        """Compare one part."""
+        number, pair, tilings, blocks = part
+        first = blocks[0]
+        if not self._may_precede(number, first.index):
+            return
+        name, interface = pair.one.name, pair.y.interface
         try:
-            left = loaders[0].load(tiled[0], first, "first").data
+            left = Loader(self._files, pair.one, self._buffers).load(tilings[0], first, "first").data
         except NotExpressible as error:
-            return TensorDifference(name, least, values, error.message if least is None else None)
-        right = loaders[1].load(tiled[1], second, "second").data
+            self._keep(number, first.index, TensorDifference(name, reason=error.message))
+            return
+        right = Loader(self._files, pair.two, self._buffers).load(tilings[1], blocks[1], "second").data
         differing = _first_difference(left, right)
         if differing is not None:
-            at = differing * 8 // kind.bits
+            at = differing * 8 // interface.element.bits
             coordinate = tuple([n + k for n, k in zip(first.index, _coordinate(at, first.shape))])
-            if least is None or coordinate < least:
-                least, values = coordinate, (_value(left, at, y.interface), _value(right, at, y.interface))
-    return None if least is None else TensorDifference(name, least, values)
+            values = _value(left, at, interface), _value(right, at, interface)
+            self._keep(number, coordinate, TensorDifference(name, coordinate, values))
+
+    def _may_precede(self, number: int, index: tuple[int, ...]) -> bool:
+        return self._place is None or (number, index) <= self._place
+
+    def _keep(self, number: int, coordinate: tuple[int, ...], difference: TensorDifference) -> None:
+        with self._lock:
+            if self._place is None or (number, coordinate) < self._place:
+                self._place, self.difference = (number, coordinate), difference
 
 
 @lru_cache(maxsize=256)
@@ -110,13 +177,12 @@ def _first_difference(a: NDArray[np.uint8], b: NDArray[np.uint8]) -> int | None:
     """The first byte that differs."""
     import numpy as np
 
-    if a.data == b.data:
-        return None
-    step = 1 << 16
-    for start in range(0, a.size, step):
-        differing = a[start : start + step] != b[start : start + step]
-        if differing.any():
-            return start + int(np.argmax(differing))
+    for start in range(0, a.size, _COMPARED_BYTES):
+        left, right = a[start : start + _COMPARED_BYTES], b[start : start + _COMPARED_BYTES]
+        whole = left.size - left.size % 8
+        same = np.array_equal(left[:whole].view(np.uint64), right[:whole].view(np.uint64))
+        if not same or not np.array_equal(left[whole:], right[whole:]):
+            return start + int(np.argmax(left != right))
     return None
 
 

@@ -19,7 +19,7 @@ from ..file_pool import FilePool
 from ..registry import is_container_folder
 from ..sizes import format_size
 from .changes import TensorChange
-from .compare_tensors import TensorDifference, verify_change
+from .compare_tensors import TensorDifference, TensorPair, compare_tensors
 from .journal import Journal, JournalWriter
 from .memory_budget import MemoryBudget, ThreadBuffers
 from .staging import StagedFiles
@@ -231,10 +231,8 @@ class RepackJob:
 
     def _difference(self, files: FilePool, made: Destination) -> TensorDifference | None:
         """The first difference between the source and what was made of it."""
-        differences = (
-            verify_change(files, change, made.entries[change.entry.name], self.budget) for change in self.changes
-        )
-        return next((difference for difference in differences if difference is not None), None)
+        pairs = (TensorPair.of_change(change, made.entries[change.entry.name]) for change in self.changes)
+        return compare_tensors(files, pairs, self.budget, self.jobs)
 
     # ---- what the run depends on -------------------------------------------------------------------------
 

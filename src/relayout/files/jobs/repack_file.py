@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...engine.growth import MAX_FACTOR, growth_warning
 from ...errors import BadFile, LimitExceeded, ShapeError
-from .. import tuning
 from ..registry import container_of, open_source, plan_destination
 
 if TYPE_CHECKING:
@@ -151,9 +149,10 @@ def _row(change: TensorChange, size: int) -> Row:
 
 
 def _job_count(jobs: int | None) -> int:
+    from .thread_pool import default_jobs
+
     if jobs is None:
-        processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        return min(processors, tuning.ACTIVE.default_jobs)
+        return default_jobs()
     if not 1 <= jobs <= MAX_THREADS:
         raise ShapeError(f"there are 1 to {MAX_THREADS} jobs, not {jobs}.", hint="leave jobs out", got=jobs)
     return jobs

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Generator, Iterable
 from queue import Queue
 from threading import Lock, Thread
 from typing import TypeVar
 
+from .. import tuning
+
 T = TypeVar("T")
+
+
+def default_jobs() -> int:
+    """A thread for every processor, up to a number that one disk keeps busy."""
+    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(processors, tuning.ACTIVE.default_jobs)
 
 
 def run_unordered(workers: int, task: Callable[[T], object], items: Iterable[T]) -> Generator[T]:

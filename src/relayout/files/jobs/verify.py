@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..registry import open_source
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ...engine.ways import Progress
     from ..contents import Source, StoredTensor
 
@@ -53,28 +55,41 @@ def verify(
     from ..file_pool import FilePool
     from ..sizes import parse_size
     from .changes import logical_tensor
-    from .compare_tensors import compare_tensors
+    from .compare_tensors import TensorPair, compare_tensors
     from .memory_budget import MemoryBudget
     from .rules import Rule, read_rules
+    from .thread_pool import default_jobs
 
     one, two = open_source(a), open_source(b)
     by_name = read_rules(Rule(), rules, None, None)
-    budget = MemoryBudget.of(parse_size(max_memory), 1)
+    jobs = default_jobs()
+    budget = MemoryBudget.of(parse_size(max_memory), jobs)
     pairs = _pairs(one, two)
     total = sum([entry.size for entry in one.values()])
-    done = 0
-    with FilePool() as files:
+    done, compared = 0, [0]
+    alone: tuple[str, str | PathLike[str]] | None = None
+
+    def tensor_pairs() -> Iterator[TensorPair]:
+        nonlocal alone, done
         for name, first, second in pairs:
             if first is None or second is None:
-                return Verification(len(pairs), done, name, reason=f"it is only in {b if first is None else a}.")
+                alone = name, b if first is None else a
+                return
             rule = by_name.find(name) or Rule()
-            sides = (first, logical_tensor(first, rule)), (second, logical_tensor(second, Rule()))
-            difference = compare_tensors(files, *sides, budget)
-            if difference is not None:
-                return Verification(1, 0, *difference)
+            yield TensorPair(first, logical_tensor(first, rule), second, logical_tensor(second, Rule()))
             done += first.size
-            if progress is not None:
-                progress(done, total)
+
+    def report(size: int) -> None:
+        compared[0] = min(compared[0] + size, total)
+        if progress is not None:
+            progress(compared[0], total)
+
+    with FilePool() as files:
+        difference = compare_tensors(files, tensor_pairs(), budget, jobs, report)
+    if difference is not None:
+        return Verification(1, 0, *difference)
+    if alone is not None:
+        return Verification(len(pairs), done, alone[0], reason=f"it is only in {alone[1]}.")
     return Verification(len(pairs), done)
 
 

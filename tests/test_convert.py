@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from relayout import Plain, ScaleOffset
+from relayout.elements.interface import saturate
 from relayout.elements.types import element, storage_dtype
 from relayout.engine.conversion import Conversion, conversion
 from relayout.native import native
@@ -34,7 +35,7 @@ FAR = [(0.5, (1 << 31) - 1), (2.0**20, -(1 << 31)), (0.3, 123456789)]
 
 def meant(x: Any, source: Interface, target: Interface) -> Any:
     """What the interfaces say."""
-    return target.encode(x if isinstance(source, Plain) else source.decode(x))
+    return saturate(target, x if isinstance(source, Plain) else source.decode(x))
 
 
 def convert(x: Any, described: Conversion, isa: str | None = None) -> Any:

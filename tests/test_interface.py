@@ -20,6 +20,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+import relayout as rl
 from relayout.elements.interface import Plain, ScaleOffset, as_interface
 from relayout.elements.types import ELEMENTS, element, storage_dtype
 from relayout.errors import LayoutError, NotExpressible, OutOfBounds, ShapeError
@@ -134,13 +135,14 @@ def test_encode_is_the_exact_model(case: tuple[float, int, str, list[float]]) ->
     scale, offset, name, values = case
     x = ScaleOffset(scale, offset, name)
     want = [encoded(v, scale, offset, *QUANTISED[name]) for v in values]
-    got = x.encode(np.array(values))
+    stored = x.saturate if any(map(math.isnan, values)) else x.encode
+    got = stored(np.array(values))
     assert got.dtype == storage_dtype(name)
     assert got.tolist() == want
-    assert [x.encode(v) for v in values] == want
-    assert type(x.encode(values[0])) is int
+    assert [stored(v) for v in values] == want
+    assert type(stored(values[0])) is int
     with np.errstate(all="ignore"):
-        assert x.encode(np.array(values, np.float32)).tolist() == want
+        assert stored(np.array(values, np.float32)).tolist() == want
 
 
 @given(SCALES, OFFSETS, st.sampled_from(list(QUANTISED)), st.lists(st.integers(-(2**31), 2**31 - 1), min_size=1))
@@ -188,10 +190,26 @@ def test_ties_are_broken_after_the_offset() -> None:
 def test_saturation_and_nan(name: str) -> None:
     low, high = QUANTISED[name]
     x = ScaleOffset(0.5, 0, name)
-    values = [math.inf, -math.inf, math.nan, 3e38, -3e38, 1e300, -1e300]
-    assert x.encode(values).tolist() == [high, low, high, high, low, high, low]
+    values = [math.inf, -math.inf, 3e38, -3e38, 1e300, -1e300]
+    assert x.encode(values).tolist() == [high, low, high, low, high, low]
+    assert x.saturate([*values, math.nan]).tolist() == [high, low, high, low, high, low, high]
+    for bad in (math.nan, [[1.0, math.nan]], np.array([0, np.nan], np.float16)):
+        with pytest.raises(NotExpressible, match="no stored value means NaN"):
+            x.encode(bad)
     assert x.limits == (low, high)
     assert struct.unpack("<f", struct.pack("<f", high))[0] == high
+
+
+def test_nan_is_not_stored_by_a_tensor_and_saturates_in_a_repack() -> None:
+    means = ScaleOffset(0.5, 0, "quint8")
+    t = rl.full(rl.Layout((2, 2)), 1.0, means)
+    with pytest.raises(NotExpressible, match=r"nan at \(1,\)"):
+        t[0] = [1.0, math.nan]
+    with pytest.raises(NotExpressible, match="NaN"):
+        t[0, 0] = math.nan
+    assert t.numpy().tolist() == [[1, 1], [1, 1]]
+    x = np.array([[1.0, math.nan]], np.float32)
+    assert rl.repack(x, "0 1", element=means).tolist() == [[2, 255]]
 
 
 def test_qint32_ends_at_the_last_float32() -> None:

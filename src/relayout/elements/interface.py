@@ -98,7 +98,7 @@ class ScaleOffset(Immutable):
     or the integers that it is stored as, ``"uint8"``.
 
     Every step is rounded to float32. ``encode`` is ``offset + v * (1 / scale)``, then to the nearest integer with ties
-    to even, then into ``limits``; NaN becomes the upper limit. It is not ``round(v / scale) + offset``: ties differ.
+    to even, then into ``limits``; NaN is refused. It is not ``round(v / scale) + offset``: ties differ.
     """
 
     __slots__ = ("axis", "element", "offset", "scale")
@@ -190,7 +190,18 @@ class ScaleOffset(Immutable):
         return ScaleOffset(self.scale, self.offset, self.element.name, axis)
 
     def encode(self, values: Any, *, channel: int | None = None) -> Any:
-        """The stored values of reals; a number needs its ``channel`` where there are several."""
+        """The stored values of reals; a number needs its ``channel`` where there are several. NaN is refused."""
+        import numpy as np
+
+        x = numbers(values)
+        if x.dtype.kind not in "biu" and not element(x.dtype).complex:
+            broken = np.flatnonzero(np.isnan(x))
+            if broken.size:
+                raise misfit(x, int(broken[0]), self.element, "no stored value means NaN")
+        return like(values, self.saturate(x, channel=channel))
+
+    def saturate(self, values: Any, *, channel: int | None = None) -> Any:
+        """Like :meth:`encode`, with NaN as the upper limit: what the kernels of a repack do, which look for none."""
         import numpy as np
 
         x = numbers(values)
@@ -282,6 +293,11 @@ Interface: TypeAlias = Plain | ScaleOffset
 def as_interface(x: Any) -> Interface:
     """``x`` itself if it is an interface; an element type, or its name, means ``Plain``."""
     return x if isinstance(x, Plain | ScaleOffset) else Plain(x)
+
+
+def saturate(interface: Interface, values: Any) -> Any:
+    """The values as a repack stores them: plain ones exactly or refused, quantised ones inside their limits."""
+    return interface.saturate(values) if isinstance(interface, ScaleOffset) else interface.encode(values)
 
 
 def _native_element(dtype: Any) -> Element:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
-from ..elements.interface import Interface, Plain
+from ..elements.interface import Interface, Plain, saturate
 from ..elements.types import storage_dtype
 from ..errors import NotExpressible
 from ..native import native
@@ -58,7 +58,7 @@ def table_of(source: Interface, target: Interface) -> bytes | None:
         return None
     try:
         every = np.arange(256, dtype=np.uint8).view(storage_dtype(source.element))
-        stored: bytes = target.encode(every).tobytes()
+        stored: bytes = saturate(target, every).tobytes()
         return stored
     except NotExpressible:
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from ..elements.interface import as_interface
+from ..elements.interface import as_interface, saturate
 from ..elements.memory import Memory, as_array, bytes_of, exports_array, memory_of
 from ..errors import Overlap, ShapeError
 from ..format.format import Format
@@ -124,6 +124,6 @@ def _plan_into(recipe: Recipe, memory: Any, held: Memory, target: NDArray[Any]) 
         # A value may be refused, and then nothing is written.
         interface = recipe.plan.element
         data = memory if isinstance(memory, Tensor) else as_tensor(sources[0], recipe.plan.source, interface)
-        recipe.interface.encode(data.numpy())
+        saturate(recipe.interface, data.numpy())
     fill_range(target.view(buffer_dtype(element)), (0, held.count), element, recipe.fill)
     return recipe.plan

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
-from ..elements.interface import Interface
+from ..elements.interface import Interface, saturate
 from ..elements.memory import allocate
 from ..errors import Cancelled, LimitExceeded, NotExpressible, ShapeError
 from ..integers.nested import product
@@ -137,7 +137,7 @@ class EncodedWay(HostWay):
 
     def copy(self, plan: Plan, x: NDArray[Any], out: NDArray[Any]) -> None:
         check_memory(plan, x, out)
-        stored = plan.dst_element.encode(as_tensor(x, plan.source, plan.element).numpy())
+        stored = saturate(plan.dst_element, as_tensor(x, plan.source, plan.element).numpy())
         _fill_box(plan, out)
         target = as_tensor(out, plan.target, plan.dst_element)
         scatter(target._memories, target.layout, None, stored)

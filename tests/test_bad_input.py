@@ -400,7 +400,7 @@ def test_windows_at_the_edge_are_legal():
         (NESTED, (0, (0, 0, 0))),
         (NESTED, (0, ())),
         (NESTED, ((0, 1), 0)),
-        (Layout((2, (3, 2)), extents=(2, 5)), (0, 0, 0)),
+        (Layout((2, (3, 2)), extents=(2, 5)), (0, 0, 0, 0)),
         (Layout((2, (3, 2)), extents=(2, 5)), (0, (0, 0, 0))),
     ],
 )

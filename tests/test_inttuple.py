@@ -17,7 +17,7 @@ def test_measures(shape: Any) -> None:
     assert rl.flatten(shape) == tuple(leaves(shape))
     assert rl.product(shape) == volume(shape)
     assert rl.rank(shape) == (len(shape) if isinstance(shape, tuple) else 1)
-    each = tuple(volume(s) for s in shape) if isinstance(shape, tuple) else shape
+    each = tuple(volume(s) for s in shape) if isinstance(shape, tuple) else (shape,)
     assert rl.product_each(shape) == each
     assert rl.congruent(shape, shape)
     assert rl.congruent(shape, rl.prefix_product(shape))

@@ -140,6 +140,36 @@ def test_unfold_slides_a_window(layout: Layout, data: Any) -> None:
     agrees_or_cannot_exist(lambda: layout.unfold(dim, size, step), windows)
 
 
+@given(PLAIN, st.data())
+def test_diagonals_are_numpys(layout: Layout, data: Any) -> None:
+    truth = table(layout)
+    if truth.ndim < 2:
+        with pytest.raises(rl.LayoutError):
+            layout.diagonal()
+        return
+    first, second = data.draw(st.permutations(range(-truth.ndim, 0)))[:2]
+    offset = data.draw(st.integers(-max(truth.shape) - 1, max(truth.shape) + 1))
+    agrees_or_cannot_exist(lambda: layout.diagonal(offset, first, second), np.diagonal(truth, offset, first, second))
+
+
+def test_diagonals_by_hand() -> None:
+    assert Layout.row_major(3, 4).diagonal() == Layout((3,), (5,))
+    assert Layout.row_major(3, 4).diagonal(1) == Layout((3,), (5,), offset=1)
+    assert Layout.row_major(3, 4).diagonal(-1) == Layout((2,), (5,), offset=4)
+    assert Layout.row_major(3, 4).diagonal(9).extents == (0,)
+    huge = Layout(((2**20, 2**30), 2**50), ((2**30, 1), 2**50))
+    assert huge.diagonal()(2**20 + 1) == huge(2**20 + 1, 2**20 + 1)
+    with pytest.raises(rl.ShapeError, match="two dimensions"):
+        Layout((3, 4)).diagonal(0, 1, -1)
+
+
+def test_a_tensors_diagonal() -> None:
+    x = np.arange(24).reshape(2, 3, 4)
+    t = rl.tensor(x).diagonal(1, 2, 0)
+    assert t.numpy().tolist() == np.diagonal(x, 1, 2, 0).tolist()
+    assert np.shares_memory(t.numpy(), x)
+
+
 @given(ANY, st.data())
 def test_split_and_chunk_cover_a_dimension(layout: Layout, data: Any) -> None:
     truth = table(layout)
@@ -316,6 +346,35 @@ def test_empty_layouts_have_views() -> None:
     assert empty.flatten().extents == (0,)
     assert Layout((4, 6)).view[2:2, ::-1].size == 0
     assert volume(Layout((4, 6)).narrow(0, 4, 0).extents) == 0
+
+
+def test_nested_modes_of_empty_layouts_have_views() -> None:
+    empty = Layout((0, (4, 2)), (8, (2, 1)))
+    assert empty.unfold(1, 3, 2).extents == (0, 3, 3)
+    assert empty.view[:, ::3].extents == empty.view[:, ::-3].extents == (0, 3)
+
+
+@given(ANY)
+def test_coordinates_may_have_one_entry_per_leaf(layout: Layout) -> None:
+    """As in Mojo: nested like the shape, without the parentheses."""
+    leaves = rl.flatten(layout.shape)
+    if len(leaves) == layout.rank:
+        return
+    for c in coordinates(layout):
+        natural = layout.coordinates(c).natural
+        assert layout(*rl.flatten(natural)) == layout(c) == layout(natural)
+        assert layout.coordinates(rl.flatten(natural)).modes == tuple(c)
+
+
+def test_coordinates_per_leaf_by_hand() -> None:
+    layout = Layout((4, (3, 2)), (6, (2, 1)))
+    assert layout(1, 1, 1) == 9
+    with pytest.raises(rl.OutOfBounds):
+        layout(1, 3, 1)
+    with pytest.raises(rl.ShapeError):
+        layout(1, 1, 1, 0)
+    with pytest.raises(rl.ShapeError):
+        layout(1, (1, 1), 1)
 
 
 def test_flatten_of_a_scalar() -> None:

@@ -131,9 +131,21 @@ def _slice(coord: Any, shape: Any, stride: Any, whole: Any) -> tuple[list[Any], 
     return shapes, strides, offset
 
 
-def dice(coord: Any, layout: Layout) -> Layout:
-    """The modes where ``coord`` has an integer: what :func:`slice_layout` takes away."""
+def dice(coord: Any, layout: Any) -> Any:
+    """The modes where ``coord`` has an integer: what :func:`slice_layout` takes away. One integer names all modes.
+
+    Of a tuple, such as a shape, the entries at those places, as a tuple.
+    """
+    if isinstance(layout, tuple | list):
+        shape = as_ints(layout, "a tuple")
+        if isinstance(coord, tuple | list) or coord is None:
+            return tuple([s for s, _ in _dice(coord, shape, shape, coord)])
+        value_at(coord, shape, shape)
+        return shape
     plain(layout, "dice", swizzle=True)
+    if coord is not None and not isinstance(coord, tuple | list):
+        layout(coord)
+        return layout
     modes = _dice(coord, layout.shape, layout.stride, coord)
     return Layout._make(
         tuple([s for s, _ in modes]), tuple([d for _, d in modes]), layout.offset, swizzle=layout.swizzle

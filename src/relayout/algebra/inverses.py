@@ -88,15 +88,16 @@ def right_inverse(layout: Layout) -> Layout:
 
 
 def left_inverse(layout: Layout) -> Layout:
-    """``N`` with ``N(L(i)) == i`` for every ``i < L.size``.
+    """``N`` with ``N(L(i)) == i`` for every ``i < L.size``; where modes have stride 0, ``L(N(L(i))) == L(i)``.
 
-    Refused, as in CuTe, unless every stride is a multiple of the next smaller one and lies past that one's mode.
+    Of the integers that a stride-0 mode sends to one offset the smallest is taken. Refused, as in CuTe, unless every
+    other stride is a multiple of the next smaller one and lies past that one's mode.
     """
     _check_invertible(layout, "left_inverse")
     leaves = []
     weight = 1
     for s, d in zip(flatten(layout.shape), flatten(layout.stride)):
-        if s != 1:
+        if s != 1 and d != 0:
             leaves.append((d, weight, s))
         weight *= s
     sizes: list[int] = []

@@ -14,12 +14,15 @@ from .composition import plain
 
 
 def upcast(layout: Layout, n: int) -> Layout:
-    """Addresses in units of ``n`` elements: runs of ``n`` become one; refused where they are not whole."""
+    """Addresses in units of ``n`` elements: runs of ``n`` become one; refused where they are not whole.
+
+    Runs may go backwards: ``upcast(Layout(8, -1, offset=7), 2)`` is ``Layout(4, -1, offset=3)``.
+    """
     plain(layout, "upcast", swizzle=True)
     n = _positive(n)
     leaves = list(zip(flatten(layout.shape), flatten(layout.stride)))
-    starts = {d for s, d in leaves if s > 1}
-    remainder = 0
+    starts = {abs(d) for s, d in leaves if s > 1}
+    remainder = below = 0
     modes: list[tuple[int, int]] = []
     for s, d in leaves:
         step = abs(d)
@@ -29,14 +32,16 @@ def upcast(layout: Layout, n: int) -> Layout:
         ratio = n // step
         goes_on = s < ratio and ratio % s == 0 and step * s in starts
         inside = s if goes_on else ratio
-        if n % step or s % inside or d < 0:
+        if n % step or s % inside:
             raise _uneven(layout, n, f"{s}:{d} is no whole number of runs of {n}")
         remainder += (inside - 1) * step
-        modes.append((s // inside, 1))
+        if d < 0:
+            below += (inside - 1) * step
+        modes.append((s // inside, 1 if d > 0 else -1))
     if remainder >= n:
         raise _uneven(layout, n, "its modes of small stride together reach past one run")
-    if layout.offset % n:
-        raise _uneven(layout, n, f"the offset {layout.offset} is no multiple of it")
+    if (layout.offset - below) % n:
+        raise _uneven(layout, n, f"its first run starts at {layout.offset - below}, no multiple of it")
     return _recast(layout, modes, layout.offset // n, _scaled_swizzle(layout, n, -1))
 
 

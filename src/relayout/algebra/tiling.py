@@ -7,7 +7,7 @@ from typing import Any
 
 from ..errors import NotExpressible, ShapeError
 from ..integers.inttuple import as_ints, product_each
-from ..integers.nested import product
+from ..integers.nested import flatten, product
 from ..layout.layout import Layout
 from .building import UNIT, make_layout, make_ordered_layout, zip_modes
 from .composition import as_tiler, check_tiler, composition, join_modes, map_modes, plain
@@ -18,7 +18,7 @@ def logical_divide(layout: Layout, tiler: Any) -> Layout:
     """``layout`` cut by ``tiler`` into (tile, rest): ``composition(L, (tiler, complement(tiler, L.size)))``.
 
     A tuple divides mode by mode: None leaves a mode alone, modes past its end are kept. A tiler that does not divide is
-    rounded up, as in CuTe: the last tile then runs on past the end of its mode.
+    rounded up, as in CuTe: the last tile then runs on past the end of its mode, in the last leaf that is not of size 1.
     """
     plain(layout, "logical_divide", swizzle=True)
     if tiler is None:
@@ -26,7 +26,17 @@ def logical_divide(layout: Layout, tiler: Any) -> Layout:
     if isinstance(tiler, tuple | list):
         return map_modes(layout, tuple(tiler), logical_divide)
     tile = as_tiler(tiler)
-    return composition(layout, join_modes((tile, complement(tile, product(layout.shape)))))
+    return composition(_drop_last_units(layout), join_modes((tile, complement(tile, product(layout.shape)))))
+
+
+def _drop_last_units(layout: Layout) -> Layout:
+    """``layout`` without leaves of size 1 at its end: they never move, so a tile does not run on in them."""
+    sizes = flatten(layout.shape)
+    last = max([k for k, n in enumerate(sizes) if n != 1], default=len(sizes) - 1)
+    if last == len(sizes) - 1:
+        return layout
+    strides = flatten(layout.stride)
+    return Layout._make(sizes[: last + 1], strides[: last + 1], layout.offset, swizzle=layout.swizzle)
 
 
 def logical_product(block: Layout, tiler: Any) -> Layout:
@@ -134,7 +144,6 @@ def tile_to_shape(tile: Layout, shape: Any, order: Any = None) -> Layout:
     """
     plain(tile, "tile_to_shape", swizzle=True)
     target = product_each(as_ints(shape, "shape"))
-    target = target if isinstance(target, tuple) else (target,)
     if tile.rank > len(target):
         raise ShapeError(
             f"the tile {tile} has more modes than the shape {shape}.",
@@ -144,14 +153,14 @@ def tile_to_shape(tile: Layout, shape: Any, order: Any = None) -> Layout:
         )
     block = _pad_rank(tile.with_swizzle(None), len(target))
     sizes = block.padded_shape
-    if any(not isinstance(n, int) or b == 0 or n % b for n, b in zip(target, sizes, strict=True)):
+    if any(b == 0 or n % b for n, b in zip(target, sizes, strict=True)):
         raise NotExpressible(
             f"the tile {tile} of shape {sizes} does not divide the shape {shape}.",
             hint="round the shape up to whole tiles; a window (extents) then leaves the padding out",
             tile=tile,
             shape=shape,
         )
-    grid = tuple([int(n) // b for n, b in zip(target, sizes, strict=True)])  # type: ignore[arg-type]
+    grid = tuple([n // b for n, b in zip(target, sizes, strict=True)])
     tiles = Layout(grid) if order is None else make_ordered_layout(grid, order)
     return blocked_product(block, tiles).with_swizzle(tile.swizzle)
 

@@ -85,10 +85,10 @@ def product(t: Any) -> int:
     return nested.product(as_ints(t))
 
 
-def product_each(t: Any) -> Ints:
-    """The product of each top-level mode."""
+def product_each(t: Any) -> tuple[int, ...]:
+    """The product of each top-level mode, as a tuple; an integer is one mode, as in CuTe."""
     t = as_ints(t)
-    return tuple([nested.product(e) for e in t]) if isinstance(t, tuple) else t
+    return tuple([nested.product(e) for e in t]) if isinstance(t, tuple) else (t,)
 
 
 def prefix_product(t: Any, init: int = 1) -> Any:

@@ -279,14 +279,17 @@ class Layout(Views, Queries, Immutable):
     # ---- the function ------------------------------------------------------------------------------------
 
     def __call__(self, *coord: Any) -> Any:
-        """The offset of a coordinate: an integer, one entry per mode, or nested like the shape."""
+        """The offset of a coordinate: an integer, one entry per mode, nested like the shape, or one entry per leaf."""
         c = coord[0] if len(coord) == 1 else coord
         offset, origin, _, swizzle = self._rest
         if origin is None:
             try:
                 total = offset + coord_value(c, self.shape, self.stride)
             except BadCoordinate as bad:
-                raise bad.as_error(c, self.shape) from None
+                nested = self._nest(c)
+                if nested is c:
+                    raise bad.as_error(c, self.shape) from None
+                return self(nested)
         else:
             total = offset
             for k, x in enumerate(self._mode_coordinate(c)):
@@ -295,6 +298,14 @@ class Layout(Views, Queries, Immutable):
         if total.__class__ is int:
             return total if swizzle is None else swizzle(total)
         return as_coordinate(total, (*flatten(self.stride), offset))
+
+    def _nest(self, coord: Any) -> Any:
+        """A coordinate of one integer per leaf nested like the shape; any other as it is."""
+        if not isinstance(coord, tuple | list) or len(coord) == self.rank:
+            return coord
+        if len(coord) != len(flatten(self.shape)) or any(isinstance(x, tuple | list) for x in coord):
+            return coord
+        return unflatten(iter(coord), self.shape)
 
     def _mode_coordinate(self, coord: Any) -> tuple[int, ...]:
         """``coord`` as one integer per mode, each inside the window."""
@@ -310,6 +321,7 @@ class Layout(Views, Queries, Immutable):
             if rest:
                 raise coord_error(i, extents)
             return tuple(entries)
+        coord = self._nest(coord)
         if len(coord) != len(extents):
             raise rank_error(coord, extents)
         shapes = self.shape if isinstance(self.shape, tuple) else (self.shape,)

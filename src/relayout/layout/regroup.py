@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import islice
+from itertools import accumulate, islice, pairwise
 from itertools import product as cartesian
+from operator import mul
 from typing import TYPE_CHECKING, Any
 
 from ..errors import LimitExceeded, NotExpressible, shown
@@ -192,6 +193,31 @@ def _from_values(
             limit=LOOK_LIMIT,
         )
     return begin, parts
+
+
+def diagonal_mode(a: Mode, b: Mode, layout: Layout) -> tuple[Any, Part]:
+    """Two modes of one extent walked together: a constant and the mode ``k -> a(k) + b(k)``.
+
+    By common digits where those of both divide each other, else as the values show, if they are few.
+    """
+    first, a = simplify_mode(a)
+    second, b = simplify_mode(b)
+    places = sorted({x for m in (a, b) for x in accumulate(m.sizes[:-1], mul, initial=1)})
+    if not (a.windowed or b.windowed) and all(y % x == 0 for x, y in pairwise(places)):
+        ends = [*places[1:], a.extent]
+        digits = [
+            (end // place, sum(digit_sum(m.sizes, m.strides, place) for m in (a, b)) if end > place else 0)
+            for place, end in zip(places, ends)
+        ]
+        if all(end % place == 0 for place, end in zip(places, ends)):
+            return first + second, _part(digits)
+    values = [(m.sizes[:-1], m.strides or (0,), m.origin) for m in (a, b)]
+    moved, (part,) = _from_values(
+        lambda x: sum(open_sum(lower, strides, origin + x) for lower, strides, origin in values),
+        [(a.extent, 1)],
+        layout,
+    )
+    return first + second + moved, part
 
 
 def _part(digits: Sequence[tuple[int, Any]], origin: int = 0, extent: int | None = None) -> Part:

@@ -105,7 +105,9 @@ class Reshaping:
             )
         count = (n - size) // step + 1
         shape, stride, origin, _ = self._parts()[dim]
-        if isinstance(shape, tuple):
+        if isinstance(shape, tuple) and self.size == 0:
+            moved, outer, inner = 0, (count, 0, 0, count), (size, 0, 0, size)
+        elif isinstance(shape, tuple):
             moved, (outer, inner) = step_mode(self._mode(dim), [(count, step), (size, 1)], self)
         else:
             moved = origin * stride

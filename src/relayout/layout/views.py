@@ -17,7 +17,7 @@ from ..integers.inttuple import as_int
 from ..integers.nested import flatten, product
 from .indexing import Indexer, expand_ellipsis, slice_ends
 from .modes import digit_sum
-from .regroup import Part, step_mode
+from .regroup import Part, diagonal_mode, step_mode
 from .reshaping import Reshaping, flat_sizes
 from .strided_blocks import Blocks, strided_blocks
 
@@ -102,6 +102,8 @@ class Views(Reshaping):
         if step < 0:
             last = start + (count - 1) * step
             return self._step(dim, last, -step, count).flip(dim)
+        if self.size == 0:
+            return self._with_part(dim, (count, 0, 0, count))
         mode = self._mode(dim)._replace(origin=origin + start)
         constant, (part,) = step_mode(mode, [(count, step)], self)
         return self._with_part(dim, part, constant)
@@ -151,6 +153,29 @@ class Views(Reshaping):
         a, b = self._dim(a), self._dim(b)
         places[a], places[b] = b, a
         return self.permute(places)
+
+    def diagonal(self: Layout, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Layout:
+        """The elements at ``(k, k + offset)`` of two dimensions, as a new last dimension, as in numpy and torch.
+
+        A negative ``offset`` starts further along ``dim1``; one outside the extents leaves nothing.
+        """
+        shift, first, second = as_int(offset, "offset"), self._dim(dim1), self._dim(dim2)
+        if first == second:
+            raise ShapeError(
+                f"diagonal needs two dimensions, got {dim1} twice.", hint="name two different ones", dims=(dim1, dim2)
+            )
+        starts = max(-shift, 0), max(shift, 0)
+        length = max(min(self.extents[d] - start for d, start in zip((first, second), starts)), 0)
+        moved: Any = 0
+        part: Part = (length, 0, 0, length)
+        parts = self._parts()
+        if self.size and length:
+            modes = [
+                self._mode(d)._replace(origin=self.origin[d] + start, extent=length)
+                for d, start in zip((first, second), starts)
+            ]
+            moved, part = diagonal_mode(modes[0], modes[1], self)
+        return self._rebuild([p for d, p in enumerate(parts) if d not in (first, second)] + [part], moved)
 
     def broadcast_to(self: Layout, *shape: Any) -> Layout:
         """The layout repeated to ``shape``, aligned at the end; new and repeated dimensions have stride 0."""

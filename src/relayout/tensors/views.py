@@ -84,6 +84,10 @@ class TensorViews:
         """Neighbouring dimensions merged into one."""
         return self._view(lambda layout: layout.flatten(start, end))
 
+    def diagonal(self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+        """The elements at ``(k, k + offset)`` of two dimensions, as a new last dimension."""
+        return self._view(lambda layout: layout.diagonal(offset, dim1, dim2))
+
     def broadcast_to(self: Tensor, *shape: Any) -> Tensor:
         """Dimensions of size 1, and new ones in front, repeated."""
         return self._view(lambda layout: layout.broadcast_to(*shape))

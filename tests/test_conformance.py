@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import time
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import relayout as rl
+from clock import LOOPS_PER_SECOND, loops_of
 from relayout import Format, Layout
 from relayout.dialects.registry import BUILT_IN
 from support import layouts, table
@@ -223,7 +223,6 @@ def test_ten_thousand_broken_texts_neither_crash_nor_hang(dialect: str) -> None:
     rng = random.Random(dialect)
     texts = [text for text, _, _ in EXAMPLES[dialect]]
     alphabet = "".join(sorted(set("".join(texts)))) + "()[]{}<>,:;=-+*?@_'\"\\/# \n\t\x00é0123456789"
-    start = time.perf_counter()
     outcomes = {"read": 0, "refused": 0}
     for k in range(10_000):
         if k % 4 == 0:
@@ -248,7 +247,6 @@ def test_ten_thousand_broken_texts_neither_crash_nor_hang(dialect: str) -> None:
             outcomes["read"] += 1
             assert isinstance(found, Layout | Format)
     assert outcomes["refused"] > 1000
-    assert time.perf_counter() - start < 60
 
 
 @pytest.mark.parametrize("dialect", BUILT_IN)
@@ -256,11 +254,12 @@ def test_ten_thousand_broken_texts_neither_crash_nor_hang(dialect: str) -> None:
     "text", ["(" * 5000, "[" * 5000, "9" * 100_000, "-" * 5000, "d0*" * 5000, "/*" * 5000, "A" * 5000]
 )
 def test_hostile_texts_are_refused_quickly(dialect: str, text: str) -> None:
-    start = time.perf_counter()
-    for wrapped in (text, f"affine_map<(d0) -> ({text})>", f"shape={text}", f"f32[{text}]"):
-        with pytest.raises(rl.LayoutError):
-            rl.parse(wrapped, dialect, shape=(2,))
-    assert time.perf_counter() - start < 5
+    def refuse() -> None:
+        for wrapped in (text, f"affine_map<(d0) -> ({text})>", f"shape={text}", f"f32[{text}]"):
+            with pytest.raises(rl.LayoutError):
+                rl.parse(wrapped, dialect, shape=(2,))
+
+    assert loops_of(refuse) < 5 * LOOPS_PER_SECOND
 
 
 def test_an_ambiguous_text_lists_the_candidates() -> None:
@@ -597,7 +596,8 @@ def test_room_that_core_ai_cannot_say_is_refused() -> None:
     ],
 )
 def test_large_texts_are_answered_quickly(text: str) -> None:
-    start = time.perf_counter()
-    with pytest.raises(rl.LayoutError):
-        rl.parse(text, shape=(2,))
-    assert time.perf_counter() - start < 5
+    def refuse() -> None:
+        with pytest.raises(rl.LayoutError):
+            rl.parse(text, shape=(2,))
+
+    assert loops_of(refuse) < 5 * LOOPS_PER_SECOND

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 import xml.etree.ElementTree as ElementTree
 from itertools import product as cartesian
 from typing import Any
@@ -14,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import relayout as rl
+from clock import LOOPS_PER_SECOND, loops_of
 from drawn import in_every_form, in_svg, table
 from relayout import Layout
 from relayout.drawing.places import geometry, steps
@@ -160,9 +160,7 @@ def test_every_form_takes_everything(data: Any) -> None:
     view = data.draw(st.sampled_from(["logical", "memory", "both"]))
     drawing = rl.draw(layout, view=view, **looks(data.draw, layout))
     for form in FORMS:
-        start = time.process_time()
-        assert getattr(drawing, form)()
-        assert time.process_time() - start < 5, "with a tracer; without it is under two"
+        assert loops_of(getattr(drawing, form)) < 5 * LOOPS_PER_SECOND, "with a tracer; without it is under two"
 
 
 # ---- values ----------------------------------------------------------------------------------------------
@@ -371,10 +369,8 @@ def test_long_and_wild_titles_are_tamed() -> None:
 )
 def test_the_largest_pages_are_quick_and_small(draw: Any) -> None:
     drawing = draw()
-    start = time.process_time()
-    page = drawing.html()
-    assert time.process_time() - start < 5, "with a tracer; without it is under two"
-    assert len(page) < 4_000_000
+    assert loops_of(drawing.html) < 5 * LOOPS_PER_SECOND, "with a tracer; without it is under two"
+    assert len(drawing.html()) < 4_000_000
 
 
 def test_a_picture_prints_itself() -> None:

@@ -474,9 +474,9 @@ def test_idle_threads_take_no_time() -> None:
     out = np.zeros_like(x)
     copy([x], [out], threads=4)
     time.sleep(0.01)
-    before = time.process_time()
+    before, start = time.process_time(), time.perf_counter()
     time.sleep(0.2)
-    assert time.process_time() - before < 0.1
+    assert time.process_time() - before < 0.5 * (time.perf_counter() - start)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

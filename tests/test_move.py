@@ -21,7 +21,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import relayout as rl
-from file_support import store
+from file_support import gguf_bytes, store
 from relayout.cli import move
 from relayout.cli.main import relayout
 
@@ -138,6 +138,54 @@ def test_resume(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "--resume" in done.stderr
     done = run("repack", "x.npy", "y.npy", "--to", "htp:R4Crouton", "--resume")
     assert done.stdout == "y.npy: 1 tensor, 16.0 KiB, 16.0 KiB of it before\n"
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_run_interrupted_early_tells_that_nothing_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    before = sorted(Path().iterdir())
+    monkeypatch.setattr("relayout.files.jobs.work_units.Worker.run", interrupt)
+    done = run("repack", "x.npy", "y.npy", "--to", "htp:R4Crouton")
+    assert done.exit_code == 130
+    assert "Nothing of this run is kept: y.npy is as it was before." in done.stderr
+    assert sorted(Path().iterdir()) == before
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("name", ["y.safetensors", "y.npz", "y.zarr"])
+def test_inspect_tells_the_names_that_were_used(name: str) -> None:
+    np.savez("x.npz", w=np.ones((64, 32, 3, 3), np.uint8))
+    assert run("repack", "x.npz", name, "--to", "htp:weights", "--axes", "oihw", "--yes").exit_code == 0
+    (tensor,) = answer("inspect", name)["result"]["tensors"]
+    assert (tensor["layout"], tensor["axes"], tensor["shape"]) == ("htp:weights", "oihw", [64, 32, 3, 3])
+    stored = rl.open(name)["w"].layout
+    assert stored == rl.parse("htp:weights", shape=(3, 3, 32, 64), dtype="uint8").permute(3, 2, 0, 1)
+    assert "htp:weights" in run("inspect", name).stdout
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_name_that_is_not_the_layout_is_not_told() -> None:
+    np.savez("x.npz", w=np.ones((64, 32, 3, 3), np.uint8))
+    run("repack", "x.npz", "y.npz", "--to", "htp:weights", "--axes", "oihw", "--yes")
+    record = Path("y.npz.relayout.json")
+    for false in ("htp:R4Crouton", "nonsense"):
+        told = json.loads(record.read_text())
+        told["relayout"]["w"]["name"] = false
+        record.write_text(json.dumps(told))
+        (tensor,) = answer("inspect", "y.npz")["result"]["tensors"]
+        assert tensor["layout"] == told["relayout"]["w"]["layout"] != false
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("name", ["y.safetensors", "y.npz", "y.zarr"])
+def test_inspect_tells_the_types_of_gguf_after_a_conversion(name: str) -> None:
+    Path("x.gguf").write_bytes(gguf_bytes([("w", (64, 2), 2, 0), ("v", (3,), 0, 96)], bytes(96 + 12)))
+    assert run("repack", "x.gguf", name).exit_code == 0
+    tensors = {tensor["name"]: tensor for tensor in answer("inspect", name)["result"]["tensors"]}
+    assert (tensors["w"]["dtype"], tensors["w"]["packing"]) == ("uint8", "Q4_0")
+    assert (tensors["v"]["dtype"], tensors["v"]["packing"]) == ("float32", None)
 
 
 @pytest.mark.usefixtures("folder")

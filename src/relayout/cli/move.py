@@ -16,6 +16,7 @@ from ..engine.growth import MAX_FACTOR
 from ..errors import LayoutError
 from ..files.jobs.repack_file import Report, Row, repack_file
 from ..files.jobs.verify import verify as verify_files
+from ..files.packings import packings_of
 from ..files.registry import open_source
 from ..files.sizes import format_size
 from .answers import Answer, Command, TextTable, is_dumb, no_garbage_collection, print_stderr
@@ -51,7 +52,8 @@ def inspect(file: str, dtype: str | None, shape: tuple[int, ...] | None, src: st
     """The tensors of FILE: names, types, shapes, bytes, and the layouts that are recorded."""
     with name_options_in_hints(), no_garbage_collection():
         source = open_source(file, dtype=dtype, shape=shape, layout=src)
-        found = [_facts(entry) for entry in source.values()]
+        packings = packings_of(source)
+        found = [_facts(entry, packings.get(entry.name)) for entry in source.values()]
         rows = [
             [
                 x["name"],
@@ -71,17 +73,18 @@ def inspect(file: str, dtype: str | None, shape: tuple[int, ...] | None, src: st
     return Answer(result, blocks)
 
 
-def _facts(entry: StoredTensor) -> dict[str, Any]:
+def _facts(entry: StoredTensor, packing: str | None) -> dict[str, Any]:
     """What a file says of a tensor; a record that contradicts it is refused."""
     record = entry.record
+    kind = entry.element if record is None else entry.interface.element
     return {
         "name": entry.name,
-        "dtype": (entry.element if record is None else entry.interface.element).name,
-        "packing": entry.packing,
+        "dtype": kind.name,
+        "packing": packing,
         "shape": list(entry.shape if record is None else entry.layout.extents),
         "stored": list(entry.shape),
         "bytes": entry.size,
-        "layout": None if record is None else record.layout,
+        "layout": None if record is None else record.layout_name(kind),
         "axes": entry.axes,
     }
 
@@ -119,8 +122,12 @@ def repack(source: str, destination: str, fill: str | None, yes: bool, **options
         with name_options_in_hints(), progress_on_stderr("repack", quiet=options["dry_run"]) as progress:
             report = repack_file(source, destination, fill=_fill(fill), progress=progress, **options)
     except KeyboardInterrupt:
-        if Path(f"{destination}.part").exists():
-            print_stderr(f"{destination}.part is unfinished: --resume continues it.")
+        kept = Path(f"{destination}.part.journal").exists()
+        print_stderr(
+            f"{destination}.part is unfinished: --resume continues it."
+            if kept
+            else f"Nothing of this run is kept: {destination} is as it was before."
+        )
         raise
     rows = [
         [

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..elements.types import ELEMENTS, Element, storage_dtype
-from ..errors import ShapeError, shown
+from ..errors import LayoutError, ShapeError, shown
 
 if TYPE_CHECKING:
     from ..elements.interface import Interface
@@ -21,7 +21,7 @@ MAX_TEXT = 1 << 14
 MAX_CHANNELS = 1 << 20
 """No tensor has more scales."""
 
-_KEYS = {"version", "shape", "layout", "axes", "fill", "interface"}
+_KEYS = {"version", "shape", "layout", "axes", "fill", "interface", "name"}
 _INTERFACE_KEYS = {"element", "scale", "offset", "axis"}
 
 
@@ -30,8 +30,8 @@ class LayoutRecord(NamedTuple):
 
     ``layout`` is a text that ``rl.parse`` reads with the logical ``shape``. ``fill`` is the stored value of the
     padding, a number or the hexadecimal text of its bits. ``interface`` is the meaning of the elements in words:
-    ``{"element": "bfloat16"}``, with a scale, an offset and perhaps an axis if they are quantised. What is None is as
-    the file says.
+    ``{"element": "bfloat16"}``, with a scale, an offset and perhaps an axis if they are quantised. ``name`` is the text
+    that was asked for, where the order of the axes makes another of it. What is None is as the file says.
     """
 
     shape: tuple[int, ...]
@@ -39,6 +39,7 @@ class LayoutRecord(NamedTuple):
     axes: str | None = None
     fill: int | float | str | None = None
     interface: Mapping[str, Any] | None = None
+    name: str | None = None
 
     @classmethod
     def of(
@@ -49,11 +50,12 @@ class LayoutRecord(NamedTuple):
         *,
         axes: str | None = None,
         fill: Any = None,
+        name: str | None = None,
     ) -> LayoutRecord:
         """The record of a layout, or of a text that names one, for a tensor of that shape."""
         text = layout if isinstance(layout, str) else f"mojo:{layout}"
         told = None if interface is None else interface_json(interface)
-        return cls(shape, text, axes, None if fill is None else _fill_json(fill), told)
+        return cls(shape, text, axes, None if fill is None else _fill_json(fill), told, name)
 
     def to_json(self) -> dict[str, Any]:
         """The record as JSON says it; what is None is left out."""
@@ -82,7 +84,10 @@ class LayoutRecord(NamedTuple):
         fill = x.get("fill")
         if not _is_fill(fill):
             raise _bad_record(f"its fill is {shown(fill)}")
-        return cls(tuple(shape), layout, axes, fill, _checked_interface(x.get("interface")))
+        name = x.get("name")
+        if name is not None and not (isinstance(name, str) and len(name) <= MAX_TEXT):
+            raise _bad_record(f"its name is {shown(name)}")
+        return cls(tuple(shape), layout, axes, fill, _checked_interface(x.get("interface")), name)
 
     # ---- against what is stored --------------------------------------------------------------------------
 
@@ -126,6 +131,18 @@ class LayoutRecord(NamedTuple):
         """The layout of the logical shape; the type decides where a name depends on the width of elements."""
         return _resolve(self.layout, self.shape, element)
 
+    def layout_name(self, element: Element) -> str:
+        """The text that was asked for, if it is the layout with these axes; else that of the layout."""
+        from ..dialects.resolve import resolve
+
+        if self.name is None or self.axes is None:
+            return self.layout
+        try:
+            named = resolve(self.name, shape=self.shape, axes=self.axes, element=element).placed
+        except LayoutError:
+            return self.layout
+        return self.name if named == self.tensor_layout(element) else self.layout
+
     def fill_value(self, stored: Element) -> Any:
         """The fill as a stored value, or None."""
         import numpy as np
@@ -162,7 +179,9 @@ def interface_json(interface: Interface) -> dict[str, Any]:
 
 
 def _bad_record(what: str) -> ShapeError:
-    return ShapeError(f"{what}.", hint="a record of version 1 has a shape, a layout, and perhaps axes, fill, interface")
+    return ShapeError(
+        f"{what}.", hint="a record of version 1 has a shape, a layout, and perhaps axes, fill, interface, name"
+    )
 
 
 def _is_size(n: Any) -> bool:

@@ -190,7 +190,8 @@ def plan_destination(
 def open(path: str | PathLike[str], *, dtype: Any = None, shape: Any = None, layout: Any = None) -> TensorFile:
     """The tensors of a file by name: mapped into memory, read-only, with the layouts that its records tell.
 
-    ``dtype``, ``shape`` and ``layout`` tell what a raw file holds.
+    ``dtype``, ``shape`` and ``layout`` tell what a raw file holds. A file that is cut short while it is mapped ends the
+    process (SIGBUS) when a page that is gone is touched: replace files by renaming them.
     """
     from .mapped import TensorFile
 

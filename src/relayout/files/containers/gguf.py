@@ -11,15 +11,13 @@ from ...elements.types import ELEMENTS, Element
 from ...errors import shown
 from ..container import Container, begins_with
 from ..contents import Source, StoredTensor, bad_file, nbytes
+from ..packings import PACKINGS
 from ..reading import TRUNCATED, OpenFile, check_disjoint, checked_shape, contiguous_tensor, with_records_json
 
 LIMIT = 32 << 20
 """No header is longer; vocabularies take some MB."""
 
 MAX_DIMS = 8
-
-PACKINGS = "gguf.types"
-"""The key of the metadata that keeps the types of quantised tensors, by name."""
 
 _HINT = "write the file again with a current gguf or llama.cpp"
 _SCALARS = dict(enumerate(["B", "b", "H", "h", "I", "i", "f", "?", "_", "_", "Q", "q", "d"]))

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from ...ask.comparing import compare
 from ...dialects.resolve import Resolved, resolve
 from ...elements.interface import Interface, Plain, ScaleOffset, as_interface
-from ...elements.types import Element
+from ...elements.types import ELEMENTS, Element
 from ...engine.fill import fill_bytes
 from ...engine.plan import Plan, make_plan
 from ...errors import LayoutError, NotExpressible, ParseError, ShapeError, shown
@@ -229,7 +229,11 @@ def _plan_change(entry: StoredTensor, rule: Rule, operands: Operands) -> TensorC
     if stored != shape or not target.equivalent(rows) or axes is not None or not isinstance(to, Plain):
         padded = target.storage_size > target.size
         fill = value if padded and isinstance(value, int | float) else None
-        record = LayoutRecord.of(_layout_text(rule.to, asked, fmt, target), shape, to, axes=axes, fill=fill)
+        text = _layout_text(rule.to, asked, fmt, target)
+        name = (
+            rule.to if isinstance(rule.to, str) and fmt is not None and axes is not None and rule.to != text else None
+        )
+        record = LayoutRecord.of(text, shape, to, axes=axes, fill=fill, name=name)
     planned = PlannedTensor(entry.name, kind.underlying, stored, record)
     return TensorChange(entry, planned, make_plan(source, target, interface, to, code, 1), doubt=doubt)
 
@@ -261,4 +265,4 @@ def _describe(record: LayoutRecord | None, shape: tuple[int, ...], element: str)
     if record is None:
         return f"{element} {list(shape)}"
     dtype = (record.interface or {}).get("element", element)
-    return f"{dtype} {list(record.shape)} {record.layout}"
+    return f"{dtype} {list(record.shape)} {record.layout_name(ELEMENTS[dtype])}"

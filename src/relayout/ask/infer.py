@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ..errors import ShapeError
 from .inference.result import Inference
 
 
-def infer(x: Any = None, dump: Any = None, *, offsets: Any = None) -> Inference:
-    """The simplest layout of some data, its names, and its padding; or an error that says what is missing or wrong.
+def infer(
+    x: Any = None, dump: Any = None, *, offsets: Any = None, among: Sequence[Any] | None = None, dtype: Any = None
+) -> Inference:
+    """The simplest layout of some data, its names, and its padding, with all candidates where the data leave several.
+
+    Names and formats are given only where they are the same function in the same storage. ``Undetermined`` is raised
+    where nothing that is tried fits, ``NotExpressible`` where the data contradict every layout.
 
     * ``infer(array)``: a live array of numpy, torch, or any library with DLPack, an array interface or the buffer
       protocol. Offsets count from the start of the storage for torch, and otherwise from the lowest element, so an
@@ -19,25 +25,30 @@ def infer(x: Any = None, dump: Any = None, *, offsets: Any = None) -> Inference:
     * ``infer(reference, dump)``: a tensor, and the memory that a converter made of it, read flat. Elements are found by
       their value (its bits). Bytes are read in the type of the reference.
     * ``infer([reference, ...], [dump, ...])``: several of them, such as ``probes(shape, dtype)``: enough to tell all
-      elements apart where one tensor of a narrow type is not.
+      elements apart where one tensor of a narrow type is not. ``dtype`` says which packed type (``"uint4"``) shares the
+      bytes of the dumps.
+    * ``infer(reference, dump, among=[...])``: only these layouts, formats and texts are tried. Those that fit are the
+      ``candidates``; where none does, the ``candidates`` of ``Undetermined`` are all, fewest mismatches first.
 
     >>> infer(offsets=[[0, 1, 4, 5], [2, 3, 6, 7]]).layout
     Layout((2, (2, 2)), (2, (1, 4)))
     """
-    if (x is None) == (offsets is None) or (dump is not None and x is None):
+    dumped = among is not None or dtype is not None
+    if (x is None) == (offsets is None) or (dump is not None and x is None) or (dumped and dump is None):
         raise ShapeError(
             "infer takes a live array, a reference with its dump, or offsets=.",
-            hint="infer(array), infer(reference, dump) or infer(offsets=table)",
+            hint="infer(array), infer(reference, dump, among=[...]) or infer(offsets=table)",
         )
     if offsets is not None:
         from .inference.tables import from_table
 
         return from_table(offsets)
     if dump is not None:
-        from .inference.dumps import from_dump
+        from .inference.dumps import from_dump, from_hypotheses
 
-        return from_dump(x, dump)
+        return from_dump(x, dump, dtype) if among is None else from_hypotheses(x, dump, among, dtype)
     from .inference.boxes import inference_of
-    from .inference.live import array_layout
+    from .inference.live import array_layout, array_type
 
-    return inference_of(array_layout(x), exact=True)
+    kind = array_type(x)
+    return inference_of(array_layout(x), None if kind is None else kind.bits, dtype=None if kind is None else kind.name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +14,17 @@ from ..ask.every_shape import FormatComparison
 from ..ask.explain import explain as explained
 from ..ask.infer import infer as from_data
 from ..ask.inference.boxes import inference_of
-from ..ask.inference.result import Inference
+from ..ask.inference.dumps import pair_of
+from ..ask.inference.hypotheses import rank_hypotheses
+from ..ask.inference.result import Candidate, Inference
 from ..ask.rosetta import refusal_reason
 from ..dialects.registry import dialect_names
 from ..dialects.render import render
+from ..elements.types import ELEMENTS
 from ..errors import LayoutError, error_classes
 from ..layout.comparison import Comparison
 from .answers import Answer, Command, FieldList, TextTable
-from .arguments import axes_option, dtype_option, shape_option, subject, text_argument, to_option
+from .arguments import axes_option, dtype_option, layouts, shape_option, subject, text_argument, to_option
 from .failures import with_option_names
 
 # ---- translate -------------------------------------------------------------------------------------------
@@ -127,31 +131,57 @@ def _storage(verdict: Comparison) -> list[int | None]:
     help="The tensor that the file was made from; once for each file.",
 )
 @click.option("--offsets", is_flag=True, help="The file is a table of offsets, one for each coordinate.")
+@click.option(
+    "--try",
+    "among",
+    multiple=True,
+    shell_complete=layouts,
+    metavar="LAYOUT",
+    help="A hypothesis, once for each: they are ranked by the elements that they misplace.",
+)
 @shape_option()
 @dtype_option()
 def infer(
-    files: tuple[Path, ...], references: tuple[Path, ...], offsets: bool, shape: Any, dtype: str | None
+    files: tuple[Path, ...],
+    references: tuple[Path, ...],
+    offsets: bool,
+    among: tuple[str, ...],
+    shape: Any,
+    dtype: str | None,
 ) -> Answer:
     """Which layout has this file?
 
     Alone, a file has the layout that its header or its record gives. With --like REF the file is what a converter made
     of the tensor REF: elements are found by their values, the rest is padding. A file whose name does not tell its
-    kind, as .npy does, is raw memory; a raw REF needs --shape and --dtype.
+    kind, as .npy does, is raw memory; a raw REF needs --shape and --dtype. With --try the exit code is 1 if no LAYOUT
+    fits.
     """
+    import numpy as np
+
     from .arrays import memory, tensor
 
     if references and len(references) != len(files):
         raise click.UsageError("each file needs a --like of its own.", click.get_current_context())
     if not references and len(files) > 1:
         raise click.UsageError("several files need a --like each.", click.get_current_context())
+    if among and not references:
+        raise click.UsageError(
+            "--try needs --like, the tensor that the file was made from.", click.get_current_context()
+        )
     if references:
+        packed = dtype if dtype is not None and ELEMENTS[dtype].bits < 8 else None
         values = [tensor(path, shape, dtype).stored() for path in references]
-        dumps = [memory(path, value.dtype) for path, value in zip(files, values)]
-        found = from_data(values, dumps) if len(files) > 1 else from_data(values[0], dumps[0])
+        dumps = [memory(path, value.dtype if packed is None else np.dtype("u1")) for path, value in zip(files, values)]
+        if among:
+            ranked = rank_hypotheses(pair_of(values, dumps, packed), among)
+            return Answer(
+                {"candidates": [_candidate(x) for x in ranked]}, [_ranking(ranked)], no=bool(ranked[0].mismatches)
+            )
+        found = from_data(values, dumps, dtype=packed)
     elif offsets:
         found = from_data(offsets=tensor(files[0], shape, dtype).stored())
     else:
-        found = inference_of(tensor(files[0], shape, dtype).layout, exact=True)
+        found = inference_of(tensor(files[0], shape, dtype).layout)
     return Answer(_inference(found), [FieldList(_pairs(str(found)))])
 
 
@@ -161,7 +191,26 @@ def _pairs(text: str) -> list[tuple[str, str]]:
 
 
 def _inference(found: Inference) -> dict[str, Any]:
-    return {**found._asdict(), "texts": {name: text for name, text in found.texts.items() if isinstance(text, str)}}
+    """The fields that say something, with the other candidates in a line each."""
+    kept = {name: value for name, value in found._asdict().items() if value not in ((), None) or name in _ALWAYS}
+    if found.others:
+        kept["others"] = [_candidate(x) for x in found.others]
+    texts = {name: text for name, text in found.texts.items() if isinstance(text, str)}
+    return {**kept, "settled": found.settled, "texts": texts}
+
+
+_ALWAYS = ("layout", "format", "names", "elements", "seen", "padding", "fill")
+
+
+def _candidate(x: Candidate) -> dict[str, Any]:
+    facts: dict[str, Any] = {"layout": str(x.layout), "names": x.names, "mismatches": x.mismatches}
+    facts |= {} if x.text is None else {"text": x.text}
+    return facts if x.mismatch is None else {**facts, "first": x.mismatch._asdict()}
+
+
+def _ranking(ranked: Sequence[Candidate]) -> TextTable:
+    rows = [(str(x), str(x.mismatches), "fits" if x.mismatch is None else str(x.mismatch)) for x in ranked]
+    return TextTable(("layout", "misplaced", "first"), rows)
 
 
 # ---- explain ---------------------------------------------------------------------------------------------

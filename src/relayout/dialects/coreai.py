@@ -83,7 +83,7 @@ def _interleave_layout(scan: Scanner) -> coreai.InterleaveLayout | None:
 def render(x: Layout | Format, dtype: Any = None) -> str:
     layout = require_layout(x, "coreai")
     shape, strides, interleave = coreai.describe(layout)
-    _check_room(layout, coreai.layout(shape, strides, interleave), "coreai")
+    _check_room(layout, coreai.layout(shape, strides, interleave), "coreai", max([1, *strides]))
     words = "nil" if interleave is None else f"InterleaveLayout(dimension: {interleave[0]}, factor: {interleave[1]})"
     return f"shape={list(shape)}, strides={list(strides)} interleaveLayout={words}"
 
@@ -114,9 +114,10 @@ def _strict(x: Layout | Format, dtype: Any = None) -> str:
     return f"shape={list(shape)}, interleave={factors}, alignments={alignments}"
 
 
-def _check_room(layout: Layout, written: Layout, dialect: str) -> None:
+def _check_room(layout: Layout, written: Layout, dialect: str, tail: int = 1) -> None:
+    """Refuse more elements behind the last one than ``tail``, one largest step, which is what a pitch leaves there."""
     room = layout.storage_size - written.storage_size
-    if room:
+    if room >= tail:
         why = f"its shape and strides do not say that {room} more elements are reserved"
         raise cannot(layout, dialect, why, "alignments may: coreai:strict; or keep the mojo form")
 

@@ -11,12 +11,14 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from ..errors import NotExpressible
 from ..format.format import Format
 from ..layout.basis import E
 from ..layout.layout import Layout
 from ..layout.swizzle import Swizzle
 from .refusal import cannot, require_layout
 from .scan import Scanner, write_tuple
+from .strided import sizes_and_strides
 
 _POINTER = re.compile(r"\s*(?:o\s*)?_?(?:(?:[sgrt]mem_)?(?:sub)?ptr|tmem_)\[(\d{1,4})b\]\([^()]*\)")
 _TYPED = re.compile(
@@ -54,6 +56,12 @@ def static(layout: Layout) -> str:
 
 def _text(layout: Layout, mark: str) -> str:
     if layout.windowed:
+        try:
+            plain = sizes_and_strides(layout, "cute", negative=True)
+        except NotExpressible:
+            plain = None
+        if plain is not None and plain.offset == 0 and layout.rank:
+            return _text(Layout(plain.shape, plain.strides), mark)
         hint = "padded=True writes the whole box; the mojo form keeps the window"
         raise cannot(layout, "cute", "it has no window, and this uses a part of its box only", hint)
     text = f"{write_tuple(layout.shape, ',', mark)}:{write_tuple(layout.stride, ',', mark)}"

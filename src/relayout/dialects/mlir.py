@@ -218,7 +218,9 @@ def render(x: Layout | Format, dtype: Any = None) -> str:
         back = parse(text)
     except LayoutError:
         back = None
-    if isinstance(back, Layout) and back.storage_size == x.storage_size and back.equivalent(x):
+    # A pitch leaves less than one largest step behind the last element, as ``sizes_and_strides`` says.
+    pitched = "strided<" in text
+    if isinstance(back, Layout) and back.equivalent(x) and (pitched or back.storage_size == x.storage_size):
         return text
     raise cannot(x, "mlir", "its box has more room than whole blocks of the shape need", "pad the shape itself")
 

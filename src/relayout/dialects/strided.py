@@ -31,7 +31,10 @@ class Strides(NamedTuple):
 
 
 def sizes_and_strides(layout: Layout, dialect: str, negative: bool = False) -> Strided:
-    """``layout`` as plain sizes and strides; refused where blocks, padding or a swizzle do not fit into them."""
+    """``layout`` as plain sizes and strides; refused where blocks, padding or a swizzle do not fit into them.
+
+    The strides say a pitch; what it leaves behind the last element, less than one largest step, needs no word.
+    """
     if layout.swizzle is not None or layout.has_basis:
         raise cannot(layout, dialect, "it has no swizzles and no coordinates as strides", _WAY_OUT)
     strides = []
@@ -51,6 +54,6 @@ def sizes_and_strides(layout: Layout, dialect: str, negative: bool = False) -> S
         raise cannot(layout, dialect, "it has no negative strides or offsets", _WAY_OUT)
     if layout.windowed:
         room = layout.storage_size - Layout(layout.extents, tuple(strides), offset=offset).storage_size
-        if room:
+        if room >= max([1, *map(abs, strides)]):
             raise cannot(layout, dialect, f"it has no padding, and {room} elements of the box are padding", _PADDING)
     return Strided(layout.extents, tuple(strides), offset)

@@ -21,7 +21,7 @@ READINGS = 1 << 12
 """How many ways to read the blocks of a window are tried, per dimension and in all."""
 
 
-def box_for_length(fit: Fit, length: int) -> Layout:
+def box_for_length(fit: Fit, length: int, bits: int | None = None) -> Layout:
     """The layout of ``fit`` in a box that fills ``length`` elements exactly, if there is one.
 
     Preferred are, in this order: no padding beyond the window; a named format; the elements at an offset; any box whose
@@ -30,7 +30,7 @@ def box_for_length(fit: Fit, length: int) -> Layout:
     least = fit.layout()
     if fit.swizzle is not None or (least.offset == 0 and least.storage_size == length):
         return least
-    for _, _, layout in _formats_alike(least):
+    for layout in _formats_alike(least, bits):
         if layout.storage_size == length:
             return coalesce_digits(layout)
     if least.storage_size == length:
@@ -38,72 +38,78 @@ def box_for_length(fit: Fit, length: int) -> Layout:
     return next((box for box in _hole_free_boxes(fit, length) if box.equivalent(least)), least)
 
 
-def inference_of(layout: Layout, exact: bool = False, seen: int | None = None, **words: Any) -> Inference:
+def inference_of(layout: Layout, bits: int | None = None, seen: int | None = None, **words: Any) -> Inference:
     """What is known of data that have this layout: its names, and what ``words`` say of the dump.
 
-    ``exact`` demands that a name has the same storage; ``seen`` counts the elements whose place the data give.
+    ``bits`` is the width of the elements, where it is known; ``seen`` counts the elements whose place the data give.
     """
-    names, fmt = catalog_names(layout, exact)
+    names, fmt = names_and_format(layout, bits)
+    words.setdefault("related", () if names else related_names(layout, bits))
     return Inference(layout, fmt, names, layout.size, layout.size if seen is None else seen, **words)
 
 
-def catalog_names(layout: Layout, exact: bool) -> tuple[tuple[str, ...], Format | None]:
-    """The catalog's names for a layout, and the plainest format that gives it; ``exact`` demands the same storage.
+def names_and_format(layout: Layout, bits: int | None = None) -> tuple[tuple[str, ...], Format | None]:
+    """The catalog's names, and the plainest format, that give this function and this storage for its extents.
 
-    Where there are no names, those it has apart from its offset; then those it has with more padding behind. The format
-    is without what data do not tell (axes, fill); without names it is that of the layout itself, if it is one.
+    The format is without what data do not tell (axes, fill).
     """
-    bare = layout if layout.swizzle is not None else layout.with_offset(0)
-    for same in dict.fromkeys((layout, bare)):
-        found = catalog.find(same)
-        if found:
-            given = [fmt for name, fmt, _ in _formats_alike(same) if name in found]
-            return tuple(found), _plainest(given or [fmt for _, fmt in _formats_with_padding_behind(same)])
-        if not exact:
-            same_function = [(name, fmt) for name, fmt, _ in _formats_alike(same)]
-            if same_function:
-                return _names_and_plainest(same_function)
-    padded = list(_formats_with_padding_behind(bare)) if exact else []
-    if padded:
-        return _names_and_plainest(padded)
+    names: list[str] = []
+    formats: list[Format] = []
+    for name in catalog.find(layout):
+        for width, form in catalog.ENTRIES[name].forms.items():
+            if (bits is None or width in (None, bits)) and gives(form, layout):
+                names.append(name)
+                formats += [form] if isinstance(form, Format) else []
+    if not formats:
+        try:
+            formats = [fmt for fmt in [format_of(layout)] if gives(fmt, layout)]
+        except LayoutError:
+            formats = []
+    plainest = min(formats, key=lambda fmt: len(fmt.factors), default=None)
+    bare = None if plainest is None else Format(plainest.rank, plainest.pairs, align=plainest.align)
+    return tuple(dict.fromkeys(names)), bare
+
+
+def gives(form: Format | Layout, layout: Layout) -> bool:
+    """Whether a format, for the extents of the layout, is proven to be the same function in the same storage."""
     try:
-        return (), format_of(layout)
+        same = form.layout(layout.extents) if isinstance(form, Format) else form
+        alike = same.extents == layout.extents and same.equivalent(layout)
+        return alike and (same.storage_size == layout.storage_size or not layout.size)
     except LayoutError:
-        return (), None
+        return False
 
 
-def _names_and_plainest(found: list[tuple[str, Format]]) -> tuple[tuple[str, ...], Format | None]:
-    return tuple(dict.fromkeys([name for name, _ in found])), _plainest([fmt for _, fmt in found])
+def related_names(layout: Layout, bits: int | None = None) -> tuple[str, ...]:
+    """Blocked formats of the catalog that give the layout after a header, or with padding before it, in words."""
+    found = []
+    header = layout.offset if layout.swizzle is None else 0
+    bare = layout.with_offset(layout.offset - header)
+    for name, fmt in named_formats(layout.rank, bits):
+        if not fmt.blocks or not (header or any(layout.origin)):
+            continue
+        same = fmt.layout(layout.extents, left_pad=layout.origin)
+        if same.storage_size == bare.storage_size and same.equivalent(bare):
+            words = [f"after {header} elements"] * bool(header)
+            words += [f"with left_pad={layout.origin}"] * any(layout.origin)
+            found.append(f"{name} {' and '.join(words)}")
+    return tuple(dict.fromkeys(found))
 
 
-def _plainest(found: list[Format]) -> Format | None:
-    plainest = min(found, key=lambda fmt: len(fmt.factors), default=None)
-    return None if plainest is None else Format(plainest.rank, plainest.pairs, align=plainest.align)
-
-
-def _formats_with_padding_behind(layout: Layout) -> Iterator[tuple[str, Format]]:
-    """Named formats that give the layout with its window where it is in its box."""
-    behind = [b - o - n for b, o, n in zip(layout.padded_shape, layout.origin, layout.extents)]
-    for name, fmt in named_formats(layout.rank):
-        same = fmt.layout(layout.extents, left_pad=layout.origin, right_pad=behind)
-        if same.storage_size == layout.storage_size and same.equivalent(layout):
-            yield name, fmt
-
-
-def named_formats(rank: int) -> Iterator[tuple[str, Format]]:
-    """The named formats of that rank, for each width of the elements where it matters."""
+def named_formats(rank: int, bits: int | None = None) -> Iterator[tuple[str, Format]]:
+    """The named formats of that rank; where the width of the elements matters, for that of ``bits``, or for each."""
     for entry in catalog.ENTRIES.values():
-        for form in entry.forms.values():
-            if isinstance(form, Format) and form.rank == rank:
+        for width, form in entry.forms.items():
+            if isinstance(form, Format) and form.rank == rank and (bits is None or width in (None, bits)):
                 yield entry.name, form
 
 
-def _formats_alike(layout: Layout) -> Iterator[tuple[str, Format, Layout]]:
-    """Named formats with the same function; the first element may lie anywhere inside the first block."""
+def _formats_alike(layout: Layout, bits: int | None) -> Iterator[Layout]:
+    """The layouts of named formats with the same function; the first element may be anywhere inside the first block."""
     if not layout.size or layout.min_offset < 0:
         return
     start = layout(0)
-    for name, fmt in named_formats(layout.rank):
+    for _, fmt in named_formats(layout.rank, bits):
         inner = [0] * fmt.rank
         running = 1
         for f in reversed(fmt.blocks):
@@ -111,7 +117,7 @@ def _formats_alike(layout: Layout) -> Iterator[tuple[str, Format, Layout]]:
             running *= f.size
         same = fmt.layout(layout.extents, left_pad=inner)
         if same.equivalent(layout):
-            yield name, fmt, same
+            yield same
 
 
 def coalesce_digits(layout: Layout) -> Layout:

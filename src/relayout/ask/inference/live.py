@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from ...elements.types import ELEMENTS, Element
 from ...errors import NotExpressible, ShapeError, shown
 from ...layout.layout import Layout
 
@@ -42,6 +43,16 @@ def array_layout(x: Any) -> Layout:
     if any(s >= 0 for s in view.suboffsets or ()):
         raise NotExpressible("a buffer of pointers has no strides.", hint="copy it into one array", got=type(x))
     return _layout_of_byte_strides(view.shape or (), view.strides or (), view.itemsize)
+
+
+def array_type(x: Any) -> Element | None:
+    """The type of an array's elements, where it says one that has a name here."""
+    import numpy as np
+
+    kind = getattr(x, "dtype", None)
+    if kind is None and isinstance(interface := getattr(x, "__array_interface__", None), dict):
+        kind = np.dtype(interface["typestr"])
+    return ELEMENTS.get(str(getattr(kind, "name", kind)).removeprefix("torch."))
 
 
 def is_array(x: Any) -> bool:

@@ -10,6 +10,9 @@ from collections.abc import Sequence
 from math import gcd
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ...elements.subbyte import unpack
+from ...elements.types import ELEMENTS, Element, storage_dtype
+from ...elements.types import element as element_of
 from ...errors import LimitExceeded, NotExpressible, ShapeError
 from ...layout.layout import Layout
 from ..probes import PROBE_LIMIT
@@ -21,11 +24,26 @@ if TYPE_CHECKING:
 
 
 class EncodedPair(NamedTuple):
-    """Elements and dump as codes, equal exactly for equal values; ``dumps`` are the values themselves."""
+    """Elements and dump as codes, equal exactly for equal values; ``references`` and ``dumps`` are the values.
+
+    ``element`` is their type, None for one that has no name here.
+    """
 
     elements: NDArray[np.int64]
     memory: NDArray[np.int64]
+    references: tuple[NDArray[Any], ...]
     dumps: tuple[NDArray[Any], ...]
+    element: Element | None = None
+
+    @property
+    def bits(self) -> int:
+        """The width of an element."""
+        return self.dumps[0].itemsize * 8 if self.element is None else self.element.bits
+
+    @property
+    def dtype_name(self) -> str:
+        """The name of the type, numpy's where it has none here."""
+        return str(self.dumps[0].dtype) if self.element is None else self.element.name
 
     def positions(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """The position of every element, and whether its value occurs once here and once there."""
@@ -54,9 +72,17 @@ class EncodedPair(NamedTuple):
 
     def fits(self, layout: Layout) -> bool:
         """Whether the dump holds every element where the layout puts it."""
-        if layout.min_offset < 0 or layout.max_offset >= self.memory.size:
-            return False
-        return bool((self.memory[layout.offsets()] == self.elements).all())
+        return not self.misplaced_by(layout.offsets()).any()
+
+    def misplaced_by(self, offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which elements the dump does not hold at these positions; it holds nothing beyond its ends."""
+        import numpy as np
+
+        if not self.memory.size:
+            return np.ones(offsets.shape, bool)
+        inside = (offsets >= 0) & (offsets < self.memory.size)
+        wrong: NDArray[np.bool_] = ~inside | (self.memory[np.where(inside, offsets, 0)] != self.elements)
+        return wrong
 
     def mismatch(self, layout: Layout, where: tuple[int, ...]) -> NotExpressible:
         """The error for an element that is not where the others say it is."""
@@ -74,6 +100,11 @@ class EncodedPair(NamedTuple):
         found = tuple([d[position].item() for d in self.dumps])
         return found[0] if len(found) == 1 else found
 
+    def reference_value(self, where: tuple[int, ...]) -> Any:
+        """The element of the reference there; a tuple for several references."""
+        found = tuple([r[where].item() for r in self.references])
+        return found[0] if len(found) == 1 else found
+
     def fill(self, used: NDArray[np.bool_]) -> Any:
         """The value of all positions that are not used, the same in every dump; None if there is no such value."""
         import numpy as np
@@ -85,8 +116,8 @@ class EncodedPair(NamedTuple):
         return found[0].item() if all(v.tobytes() == found[0].tobytes() for v in found) else None
 
 
-def encode_pair(references: Sequence[Any], dumps: Sequence[Any]) -> EncodedPair:
-    """References and dumps, one or several each, as codes."""
+def encode_pair(references: Sequence[Any], dumps: Sequence[Any], dtype: Any = None) -> EncodedPair:
+    """References and dumps, one or several each, as codes; ``dtype`` is the type of elements that share bytes."""
     if len(references) != len(dumps) or not references:
         raise ShapeError(
             f"{len(references)} references came with {len(dumps)} dumps.",
@@ -94,7 +125,8 @@ def encode_pair(references: Sequence[Any], dumps: Sequence[Any]) -> EncodedPair:
             references=len(references),
             dumps=len(dumps),
         )
-    both = [_same_type(on_host(r, "the reference"), d) for r, d in zip(references, dumps)]
+    kind = None if dtype is None else element_of(dtype)
+    both = [_same_type(on_host(r, "the reference"), d, kind) for r, d in zip(references, dumps)]
     for k, what in enumerate(("references", "dumps")):
         shapes = {pair[k].shape for pair in both}
         if len(shapes) > 1:
@@ -108,12 +140,34 @@ def encode_pair(references: Sequence[Any], dumps: Sequence[Any]) -> EncodedPair:
             )
     pieces = [piece for r, d in both for piece in zip(_bits(r), _bits(d))]
     elements, memory = _codes(pieces)
-    return EncodedPair(elements.reshape(both[0][0].shape), memory, tuple([d for _, d in both]))
+    values, stored = tuple([r for r, _ in both]), tuple([d for _, d in both])
+    return EncodedPair(elements.reshape(both[0][0].shape), memory, values, stored, kind or _named_type(stored[0].dtype))
 
 
-def _same_type(reference: NDArray[Any], dump: Any) -> tuple[NDArray[Any], NDArray[Any]]:
-    """The reference in the type of the dump, and the dump as one flat array."""
+def _named_type(dtype: Any) -> Element | None:
+    """The element type of a numpy type; None for one that has no name here, as texts and records."""
+    return ELEMENTS.get(str(dtype.name))
+
+
+def _same_type(reference: NDArray[Any], dump: Any, kind: Element | None) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The reference in the type of the dump, and the dump as one flat array of one element each."""
     import numpy as np
+
+    if kind is not None and kind.bits < 8:
+        stored = storage_dtype(kind)
+        packed = np.frombuffer(dump, np.uint8) if isinstance(dump, bytes | bytearray) else on_host(dump, "the dump")
+        if packed.dtype != np.uint8 or not packed.flags.c_contiguous:
+            raise ShapeError(
+                f"a dump of {kind.name} is bytes that hold several elements each, got {packed.dtype}.",
+                hint="give bytes or a flat array of uint8; unpacked values need no dtype",
+                got=packed.dtype,
+            )
+        converted = reference.astype(stored)
+        if (converted.astype(reference.dtype) != reference).any():
+            raise ShapeError(
+                f"the reference holds values that {kind.name} does not.", hint="rl.probes(shape, dtype) makes one"
+            )
+        return converted, unpack(packed.reshape(-1), kind, packed.size * 8 // kind.bits)
 
     if isinstance(dump, bytes | bytearray) or (isinstance(dump, memoryview) and dump.format == "B"):
         raw = np.frombuffer(dump, np.uint8)

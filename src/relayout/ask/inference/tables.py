@@ -21,21 +21,23 @@ OFFSET_LIMIT = 1 << 55
 
 
 def from_table(offsets: Any) -> Inference:
-    """The layout that has every offset that the table gives; refused where it leaves one open."""
+    """The layout that has every offset that the table gives; where it leaves some open, the simplest such layout."""
     table, known = _checked_table(offsets)
     if table.size == 0:
         return inference_of(empty_layout(table.shape))
     found = fit(table, known)
-    if isinstance(found, OpenLines):
-        lines = found.continuation()
-        simple = None if lines is None else fit_lines(lines, table, known)
-        raise Undetermined(
-            f"{found.question()}: {int(known.sum())} of {table.size} offsets are known.",
-            hint="give the offsets at `missing`, or those of any coordinates that connect them to the known ones",
-            missing=found.missing,
-            candidates=() if simple is None else (simple.layout(),),
-        )
-    return inference_of(found.layout(), seen=int(known.sum()))
+    seen = int(known.sum())
+    if not isinstance(found, OpenLines):
+        return inference_of(found.layout(), seen=seen)
+    lines = found.continuation()
+    simple = None if lines is None else fit_lines(lines, table, known)
+    if simple is not None:
+        return inference_of(simple.layout(), seen=seen, missing=found.missing, next_probe=found.missing)
+    raise Undetermined(
+        f"{found.question()}: {seen} of {table.size} offsets are known.",
+        hint="give the offsets at `missing`, or those of any coordinates that connect them to the known ones",
+        missing=found.missing,
+    )
 
 
 def _checked_table(offsets: Any) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:

@@ -1,6 +1,7 @@
-"""Runs every Python example of README and docs, and sets how Hypothesis searches."""
+"""Runs the examples of README and docs, sets how Hypothesis searches, and tells which kinds of tests were skipped."""
 
 import os
+from typing import Any
 
 from hypothesis import settings
 from sybil import Sybil
@@ -14,3 +15,12 @@ settings.load_profile("ci" if os.environ.get("CI") else "default")
 pytest_collect_file = Sybil(
     parsers=[PythonCodeBlockParser()], patterns=["README.md", "docs/*.md", "docs/dialects/*.md"]
 ).pytest()
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """One line for every kind of tests that could not run here: their reason begins with NO ... TESTS."""
+    reasons = {str(report.longrepr[2]) for report in terminalreporter.stats.get("skipped", [])}
+    for reason in sorted(reasons):
+        told = reason.removeprefix("Skipped: ")
+        if told.startswith("NO "):
+            terminalreporter.write_line(told, yellow=True, bold=True)

@@ -336,10 +336,10 @@ def test_light_and_dark(opened: Open, tmp_path: Path) -> None:
 def test_texts_stay_texts(opened: Open, tmp_path: Path) -> None:
     """A name with markup in it is shown, not run."""
     from relayout.drawing.drawing import Drawing
-    from relayout.drawing.scene import Axis, Grid, Pane, Scene
+    from relayout.drawing.scene import Grid, Pane, PaneAxis, Scene
 
     evil = "</script><img src=x onerror=alert(1)>"
-    axis = Axis(None, evil, (evil,), (0, 0))
+    axis = PaneAxis(None, evil, (evil,), (0, 0))
     pane = Pane(evil, "threads", axis, axis, [Grid((), [evil], [0], [0], evil)])
     page = opened(saved(Drawing(lambda limit: Scene([pane], [], [evil])), tmp_path))
     expect(page.locator("figcaption .title")).to_have_text(evil)

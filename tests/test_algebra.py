@@ -180,8 +180,6 @@ def test_inverses_by_hand() -> None:
             operation(Layout(4, 1, offset=3))
         with pytest.raises(rl.NotExpressible, match="empty"):
             operation(Layout(0, 1))
-        with pytest.raises(rl.NotExpressible, match="swizzle"):
-            operation(Layout(4, 1, swizzle=(1, 0, 1)))
         refuses_windows(operation)
     with pytest.raises(rl.NotExpressible, match="share one offset"):
         rl.left_inverse(Layout((2, 2), (1, 1)))
@@ -618,3 +616,75 @@ def test_dice_of_tuples_and_by_one_integer() -> None:
         rl.dice(12, (3, 4))
     with pytest.raises(rl.ShapeError):
         rl.dice((0, 0, 0), (3, 4))
+
+
+# ---- through swizzles ------------------------------------------------------------------------------------------
+
+
+@st.composite
+def swizzled_bits(draw: Any, bits: int = 6) -> Layout:
+    """Modes of powers of two over all addresses of so many bits, in any order, under a swizzle."""
+    order = draw(st.permutations(range(bits)))
+    cuts = sorted(draw(st.sets(st.integers(1, bits - 1), max_size=3)))
+    parts = [order[a:b] for a, b in pairwise([0, *cuts, bits])]
+    width = draw(st.integers(0, 2))
+    shift = draw(st.sampled_from([s for s in range(-3, 4) if abs(s) >= width]))
+    base = draw(st.integers(0, bits - width - abs(shift)))
+    layout = Layout(tuple([(2,) * len(p) for p in parts]), tuple([tuple([1 << k for k in p]) for p in parts]))
+    return rl.coalesce(layout, (1,) * layout.rank).with_swizzle(Swizzle(width, base, shift))
+
+
+@given(swizzled_bits())
+def test_inverses_through_swizzles(layout: Layout) -> None:
+    values = colex(layout)
+    try:
+        right = rl.right_inverse(layout)
+        assert right.size == layout.size
+        assert [values[right(i)] for i in range(right.size)] == list(range(right.size))
+    except rl.NotExpressible as refusal:
+        assert "ComposedLayout" in str(refusal.hint)
+    try:
+        left = rl.left_inverse(layout)
+        assert [left(v) for v in values] == list(range(layout.size))
+    except rl.NotExpressible as refusal:
+        assert "ComposedLayout" in str(refusal.hint)
+
+
+@given(layouts(48), st.sampled_from([Swizzle(1, 0, 2), Swizzle(2, 1, 3), Swizzle(1, 1, -2), Swizzle(1, 3, 1)]))
+def test_inverses_of_any_swizzled_layout_obey_their_law(layout: Layout, swizzle: Swizzle) -> None:
+    layout = layout.with_swizzle(swizzle)
+    values = colex(layout)
+    for operation in (rl.right_inverse, rl.left_inverse):
+        try:
+            inverse = operation(layout)
+        except rl.LayoutError:
+            continue
+        if operation is rl.right_inverse:
+            assert [values[inverse(i)] for i in range(inverse.size)] == list(range(inverse.size))
+        else:
+            assert [inverse(v) for v in values] == [values.index(v) for v in values]
+
+
+@given(swizzled_bits(), swizzled_bits(), st.booleans())
+def test_composition_through_swizzles(a: Layout, b: Layout, plain: bool) -> None:
+    outer = a.with_swizzle(None) if plain else a
+    try:
+        result = rl.composition(outer, b)
+    except rl.NotExpressible as refusal:
+        assert "ComposedLayout" in str(refusal.hint)
+        return
+    assert rl.compatible(b.shape, result.shape)
+    assert colex(result) == [outer(b(i)) for i in range(b.size)]
+
+
+def test_through_swizzles_by_hand() -> None:
+    for operation in (rl.right_inverse, rl.left_inverse):
+        assert operation(Swizzle(1, 0, 2)(Layout((4, 4)))) == Layout(16, 1, swizzle=Swizzle(1, 0, 2))
+        assert operation(Layout(6, 1, swizzle=(1, 0, 1))) == Layout(6, 1, swizzle=(1, 0, 1))
+    assert rl.max_common_vector(Swizzle(2, 1, 3)(Layout(32)), Layout(32)) == 2
+    assert rl.max_common_vector(Swizzle(2, 1, 3)(Layout(32)), Swizzle(2, 1, 3)(Layout(32))) == 32
+    assert rl.max_common_vector(Swizzle(0, 1, 3)(Layout(32)), Layout(32)) == 32
+    rows = Layout((8, 8), (8, 1))
+    assert rl.composition(rows, Swizzle(2, 0, -3)(rows)) == Layout((8, 8), (1, 8), swizzle=Swizzle(2, 0, 3))
+    assert colex(rl.composition(rows, Swizzle(2, 0, -3))) == [rows(Swizzle(2, 0, -3)(i)) for i in range(64)]
+    assert rl.composition(Layout(12), Layout((3, 4), swizzle=(1, 0, 2))) == Layout((3, 4), swizzle=(1, 0, 2))

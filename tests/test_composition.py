@@ -214,8 +214,8 @@ def test_counterexamples_are_true_under_swizzles_and_coordinates() -> None:
     [
         (Layout(((4, 2),), extents=(7,)), Layout(2, 1), rl.NotExpressible, "window"),
         (Layout(8, 1), Layout(((4, 2),), extents=(7,)), rl.NotExpressible, "window"),
-        (Layout(8, 1), Layout(8, 1, swizzle=(1, 0, 1)), rl.NotExpressible, "swizzle"),
-        (Layout(8, 1), Swizzle(1, 0, 1), rl.NotExpressible, "swizzle"),
+        (Layout((3, 2), (2, 1)), Layout(6, 1, swizzle=(1, 0, 1)), rl.NotExpressible, "swizzle"),
+        (Layout((3, 2), (2, 1)), Swizzle(1, 0, 1), rl.NotExpressible, "swizzle"),
         (Layout(8, 1), "x", rl.ShapeError, "integer"),
         (7, Layout(8, 1), rl.ShapeError, "layouts"),
         (Swizzle(1, 0, 1), 7, rl.ShapeError, "layout"),

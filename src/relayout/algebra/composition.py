@@ -12,7 +12,9 @@ from ..layout.basis import Basis
 from ..layout.carry import BelowZero, Carried, Leaf, Undecided, compose_digits
 from ..layout.layout import PLAIN, Layout
 from ..layout.modes import coalesced, open_sum
+from ..layout.ranges import offset_range
 from ..layout.swizzle import Swizzle
+from .swizzled import compose_bits, identity_to
 
 
 def composition(a: Any, b: Any) -> Layout:
@@ -20,7 +22,8 @@ def composition(a: Any, b: Any) -> Layout:
 
     ``B`` is a layout, an integer ``n`` (meaning ``n:1``), or a tuple that composes mode by mode (None leaves a mode
     alone; modes past the end of the tuple are dropped, as in CuTe). A's last mode extends beyond its size, as in CuTe.
-    A's offset and swizzle stay outside. Refused with a counterexample when no layout is the composition.
+    A's offset and swizzle stay outside. A swizzle inside, of ``B`` or as ``B`` itself (over A's shape), goes through
+    where both are linear over bits. Refused with a counterexample when no layout is the composition.
     """
     if isinstance(a, Swizzle):
         if not isinstance(b, Layout):
@@ -34,15 +37,10 @@ def composition(a: Any, b: Any) -> Layout:
             return a  # type: ignore[no-any-return]
         if isinstance(b, tuple | list):
             return _by_mode(a, tuple(b))
-        if isinstance(b, Swizzle):
-            raise NotExpressible(
-                "a layout after a swizzle is no layout.",
-                hint="ComposedLayout(A, swizzle) is the exact function",
-                a=a,
-                b=b,
-            )
-        b = as_tiler(b)
-    plain(b, "composition")
+        b = Layout(a.shape).with_swizzle(b) if isinstance(b, Swizzle) else as_tiler(b)
+    plain(b, "composition", swizzle=True)
+    if b.swizzle is not None:
+        return _after_swizzle(a, b)
     leaves = list(zip(flatten(b.shape), flatten(b.stride)))
     if 0 in flatten(b.shape):
         return _assemble(a, b.shape, [[(n, 0)] for n, _ in leaves], a.offset)
@@ -63,6 +61,25 @@ def composition(a: Any, b: Any) -> Layout:
         # Axes along which the result does not move keep their place in its coordinates.
         offset = sum([d * 0 for d in flatten(a.stride)], offset)
     return _assemble(a, b.shape, parts, offset)
+
+
+def _after_swizzle(a: Layout, b: Layout) -> Layout:
+    """``A(B(c))`` for a swizzled B: B itself where A is the identity on it, else over bits."""
+    low, high = offset_range(b) if b.size else (0, 0)
+    if low >= 0 and high < identity_to(a):
+        return b
+    reach = high.bit_length()
+    try:
+        plain_a = a if a.size >= 1 << reach else composition(a, Layout._plain(1 << reach, 1))
+        return compose_bits(plain_a, b)
+    except NotExpressible as why:
+        raise NotExpressible(
+            f"no layout is known to be {a} after {b}: {why.message}",
+            hint="ComposedLayout(A, B) is the exact function",
+            operation="composition",
+            a=a,
+            b=b,
+        ) from None
 
 
 def open_digits(a: Layout) -> tuple[list[int], list[Any]]:

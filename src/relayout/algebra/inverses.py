@@ -15,6 +15,7 @@ from ..layout.modes import coalesced
 from ..layout.ranges import collision
 from .coalescing import coalesce, filter_zeros, flat_layout
 from .composition import composition, plain
+from .swizzled import kept_multiple
 
 
 def complement(layout: Layout, cotarget: Any = None) -> Layout:
@@ -68,7 +69,15 @@ def _not_apart(operation: str, layout: Layout) -> NotExpressible:
 
 
 def right_inverse(layout: Layout) -> Layout:
-    """``R`` with ``L(R(i)) == i`` for every ``i < R.size``, as far as strides 1, s0, s0*s1, ... are found."""
+    """``R`` with ``L(R(i)) == i`` for every ``i < R.size``, as far as strides 1, s0, s0*s1, ... are found.
+
+    Of a swizzled layout it is the inverse of what is inside, after the swizzle, which undoes itself.
+    """
+    if isinstance(layout, Layout) and layout.swizzle is not None:
+        inside, swizzle = right_inverse(layout.with_swizzle(None)), layout.swizzle
+        run = kept_multiple(swizzle)
+        reach = inside.size // run * run or min(inside.size, swizzle.source_mask & -swizzle.source_mask)
+        return composition(inside, Layout._make(reach, 1, swizzle=None if reach < run else swizzle))
     _check_invertible(layout, "right_inverse")
     leaves = []
     weight = 1
@@ -93,6 +102,9 @@ def left_inverse(layout: Layout) -> Layout:
     Of the integers that a stride-0 mode sends to one offset the smallest is taken. Refused, as in CuTe, unless every
     other stride is a multiple of the next smaller one and lies past that one's mode.
     """
+    if isinstance(layout, Layout) and layout.swizzle is not None:
+        inside, run = left_inverse(layout.with_swizzle(None)), kept_multiple(layout.swizzle)
+        return composition(inside, Layout._make(-(-inside.size // run) * run, 1, swizzle=layout.swizzle))
     _check_invertible(layout, "left_inverse")
     leaves = []
     weight = 1
@@ -143,7 +155,18 @@ def _check_invertible(layout: Layout, operation: str) -> None:
 
 
 def max_common_layout(a: Layout, b: Layout) -> Layout:
-    """The longest ``C`` along b's unit strides that both send to the same run: ``a(C(i)) == b(C(i)) == i``."""
+    """The longest ``C`` along b's unit strides that both send to the same run: ``a(C(i)) == b(C(i)) == i``.
+
+    As in CuTe, under different swizzles it is cut to the run that these keep together everywhere, and one swizzle of
+    both does not count.
+    """
+    swizzles = [plain(x, "max_common_layout", swizzle=True).swizzle for x in (a, b)]
+    if any(swizzles):
+        inside = max_common_layout(a.with_swizzle(None), b.with_swizzle(None))
+        if a.swizzle == b.swizzle:
+            return inside
+        kept = min([inside.size, *[1 << s.base for s in swizzles if s is not None and s.bits]])
+        return composition(inside, Layout._plain(kept, 1))
     _check_invertible(a, "max_common_layout")
     inverse = right_inverse(b)
     sizes: list[int] = []

@@ -301,3 +301,96 @@ def test_long_leaves_by_hand() -> None:
     assert composition(blocks, Layout(2**30, 3, offset=3 * 2**20)) == Layout((2**20, 2**10), (3, 2**30), offset=2**30)
     with pytest.raises(rl.NotExpressible):
         composition(blocks, Layout(2**30, 3, offset=3))
+
+
+# ---- compositions as layouts -----------------------------------------------------------------------------------
+
+
+@st.composite
+def composed(draw: Any) -> ComposedLayout:
+    """A layout or a swizzle after a layout of 24 or 32 elements, many of them no layout."""
+    outer = draw(
+        st.sampled_from([Layout((6, 8), (1, 7)), Layout((3, 16), (16, 1)), Swizzle(2, 0, 2), Swizzle(1, 1, -2)])
+    )
+    inner = draw(
+        st.sampled_from([Layout((4, 6)), Layout((4, 6), (6, 1)), Layout((4, (2, 4)), (8, (4, 1)), swizzle=(1, 0, 2))])
+    )
+    return ComposedLayout(outer, inner, draw(st.integers(0, 3)))
+
+
+@given(composed(), st.data())
+def test_what_regroups_coordinates_works_on_the_inner_layout(c: ComposedLayout, data: Any) -> None:
+    """``op(A o B)`` at a coordinate is A at what ``op(B)`` has there."""
+    operations = [
+        lambda x: rl.logical_divide(x, (2, 2)),
+        lambda x: rl.zipped_divide(x, (2, 3)),
+        lambda x: rl.tiled_divide(x, (4, None)),
+        lambda x: rl.flat_divide(x, 2),
+        lambda x: rl.coalesce(x),
+        lambda x: rl.select(x, 1, 0),
+        lambda x: rl.group(x, 0, 2),
+        lambda x: rl.append(x),
+        lambda x: rl.composition(x, Layout(4, 2)),
+        lambda x: rl.with_shape(x, (2, 2)),
+        lambda x: rl.logical_product(x, Layout(2)),
+        lambda x: rl.blocked_product(x, Layout((2, 1))),
+        lambda x: rl.slice_layout((None, 1), x),
+        lambda x: x.slice(slice(1, 3), 0),
+        lambda x: x.view[1, ::2],
+    ]
+    operation = data.draw(st.sampled_from(operations))
+    try:
+        inner = operation(c.inner)
+    except rl.LayoutError as refusal:
+        with pytest.raises(type(refusal)):
+            operation(c)
+        return
+    result = operation(c)
+    assert result.extents == inner.extents
+    outer = ComposedLayout(c.outer, Layout(1 << 12))
+    assert [result(i) for i in range(inner.size)] == [outer(inner(i) + c.offset) for i in range(inner.size)]
+
+
+@given(composed())
+def test_a_composition_measures_and_compares_as_its_values_do(c: ComposedLayout) -> None:
+    values = [c(i) for i in range(c.size)]
+    assert c.cosize == max(values) + 1
+    assert (c.min_offset, c.max_offset) == (min(values), max(values))
+    found = c.collapse()
+    assert [found(i) for i in range(c.size)] == values
+    assert c.equivalent(found)
+    assert rl.compare(c, found)
+    for k in range(c.rank):
+        zeros = [0] * c.rank
+        for x in range(c.extents[k]):
+            zeros[k] = x
+            assert c[k](x) == c(tuple(zeros))
+    other = ComposedLayout(c.outer, c.inner, c.offset + 1)
+    verdict = rl.compare(c, other)
+    differ = [i for i in range(c.size) if c(i) != other(i)]
+    assert bool(verdict) == (not differ) == c.equivalent(other)
+    if differ:
+        assert verdict.coordinate == c.coordinates(differ[0]).modes
+        assert verdict.offsets == (c(differ[0]), other(differ[0]))
+
+
+@given(composed())
+def test_inverses_of_compositions(c: ComposedLayout) -> None:
+    values = [c(i) for i in range(c.size)]
+    try:
+        right = rl.right_inverse(c)
+        assert [values[right(i)] for i in range(right.size)] == list(range(right.size))
+    except (rl.NotExpressible, rl.OutOfBounds):
+        pass
+    try:
+        left = rl.left_inverse(c)
+        assert [left(v) for v in values] == [values.index(v) for v in values]
+    except (rl.NotExpressible, rl.OutOfBounds):
+        pass
+
+
+def test_a_layout_after_a_swizzle_collapses() -> None:
+    rows = Layout((8, 8), (8, 1))
+    made = ComposedLayout(rows, Layout((8, 8), (8, 1), swizzle=Swizzle(2, 0, -3)))
+    assert made.collapse() == Layout((8, 8), (1, 8), swizzle=Swizzle(2, 0, 3))
+    assert ComposedLayout(Swizzle(1, 0, 2), Layout((4, 4))).collapse() == Layout((4, 4), swizzle=Swizzle(1, 0, 2))

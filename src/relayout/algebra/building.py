@@ -9,7 +9,7 @@ from ..integers.inttuple import as_int, as_ints, compact_order, rank_error, valu
 from ..integers.nested import flatten, unflatten
 from ..layout.basis import E
 from ..layout.layout import Layout, as_layout
-from .composition import composition, join_modes, plain
+from .composition import composition, join_modes, on_inner, plain
 
 UNIT = Layout(1, 0)
 """The mode that does nothing."""
@@ -54,6 +54,7 @@ def with_shape(layout: Layout, shape: Any) -> Layout:
     return composition(layout, Layout(shape))
 
 
+@on_inner
 def select(layout: Layout, *modes: Any) -> Layout:
     """The modes named, in that order; the others stay at 0."""
     plain(layout, "select", swizzle=True)
@@ -61,6 +62,7 @@ def select(layout: Layout, *modes: Any) -> Layout:
     return join_modes([layout[k] for k in picked], layout.offset, layout.swizzle)
 
 
+@on_inner
 def group(layout: Layout, begin: int, end: int) -> Layout:
     """The modes ``begin .. end - 1`` as one nested mode."""
     plain(layout, "group", swizzle=True)
@@ -76,12 +78,14 @@ def group(layout: Layout, begin: int, end: int) -> Layout:
     return join_modes([*modes[:begin], join_modes(modes[begin:end], 0), *modes[end:]], layout.offset, layout.swizzle)
 
 
+@on_inner
 def append(layout: Layout, mode: Layout = UNIT) -> Layout:
     """``layout`` with one more mode at the end."""
     plain(layout, "append", swizzle=True)
     return join_modes([*layout, plain(mode, "append")], layout.offset, layout.swizzle)
 
 
+@on_inner
 def prepend(layout: Layout, mode: Layout = UNIT) -> Layout:
     """``layout`` with one more mode at the front."""
     plain(layout, "prepend", swizzle=True)
@@ -105,8 +109,10 @@ def zip_modes(a: Layout, b: Layout) -> Layout:
     return join_modes([make_layout(x, y) for x, y in zip(a, b, strict=True)], a.offset + b.offset)
 
 
-def slice_layout(coord: Any, layout: Layout) -> Layout:
+def slice_layout(coord: Any, layout: Any) -> Any:
     """The modes where ``coord`` has None, at the place that the integers of ``coord`` fix."""
+    if hasattr(layout, "_with_inner"):
+        return layout._with_inner(slice_layout(coord, layout._domain))
     plain(layout, "slice_layout", swizzle=True)
     shapes, strides, offset = _slice(coord, layout.shape, layout.stride, coord)
     if coord is None:

@@ -7,9 +7,10 @@ from typing import Any
 from ..integers.nested import flatten, unflatten
 from ..layout.layout import PLAIN, Layout
 from ..layout.modes import coalesced
-from .composition import map_modes, plain
+from .composition import map_modes, on_inner, plain
 
 
+@on_inner
 def coalesce(layout: Layout, profile: Any = None) -> Layout:
     """The shortest flat layout with the same values at the same integers; ``1:0`` when only one element is left.
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from ..errors import LimitExceeded, ShapeError
+from ..errors import LimitExceeded, NotExpressible, OutOfBounds, ShapeError
 from ..immutable import Immutable
 from ..integers.inttuple import as_int
+from ..layout.indexing import Indexer
 from ..layout.layout import Layout
+from ..layout.ranges import ENUMERATION_LIMIT
 from ..layout.swizzle import Swizzle
-from .composition import extended_value
+from .composition import composition, extended_value
 
 if TYPE_CHECKING:
     import numpy as np
@@ -78,6 +81,95 @@ class ComposedLayout(Immutable):
     @property
     def rank(self) -> int:
         return self._domain.rank  # type: ignore[no-any-return]
+
+    # ---- modes and views: what happens to coordinates happens to the inner layout -----------------------------
+
+    def _with_inner(self, inner: Any) -> ComposedLayout:
+        """The same outer function after another inner one."""
+        return ComposedLayout(self.outer, inner, self.offset)
+
+    def __len__(self) -> int:
+        return self.rank
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __getitem__(self, k: Any) -> ComposedLayout:
+        """The function of mode ``k`` with all other coordinates 0, as in CuTe: the offset stays."""
+        inner = self._domain
+        if not isinstance(inner, Layout):
+            return self._with_inner(inner[k])
+        mode = inner[k]
+        parts = mode.shape, mode.stride, inner.offset, mode._origin, mode._extents, inner.swizzle
+        return self._with_inner(Layout._make(*parts))
+
+    def __iter__(self) -> Iterator[ComposedLayout]:
+        return map(self.__getitem__, range(self.rank))
+
+    def slice(self, *items: Any) -> ComposedLayout:
+        """Basic indexing as in numpy; short form ``C.view[...]``."""
+        return self._with_inner(self._domain.slice(*items))
+
+    @property
+    def view(self) -> Indexer:
+        """Indexing as in numpy: ``C.view[1:, ::-2, None, ..., 0]``."""
+        return Indexer(self)
+
+    def coordinates(self, coord: Any) -> Any:
+        """All names of the element at ``coord``; see ``Layout.coordinates``."""
+        return self._domain.coordinates(coord)
+
+    # ---- what it is ------------------------------------------------------------------------------------------
+
+    def collapse(self) -> Layout | ComposedLayout:
+        """The layout that is this function where one is known, else the composition itself."""
+        inner = self.inner.collapse() if isinstance(self.inner, ComposedLayout) else self.inner
+        outer = self.outer.collapse() if isinstance(self.outer, ComposedLayout) else self.outer
+        if not isinstance(inner, Layout) or isinstance(outer, ComposedLayout):
+            return self
+        if self.offset and inner.swizzle is not None:
+            return self
+        try:
+            return composition(outer, inner.with_offset(inner.offset + self.offset) if self.offset else inner)
+        except (NotExpressible, LimitExceeded, OutOfBounds):
+            return self
+
+    @property
+    def max_offset(self) -> int:
+        """The largest value; counted one by one where no layout is this function, up to a limit."""
+        found = self.collapse()
+        if isinstance(found, Layout):
+            return found.max_offset
+        return int(self._values().max())
+
+    @property
+    def min_offset(self) -> int:
+        """The smallest value."""
+        found = self.collapse()
+        return found.min_offset if isinstance(found, Layout) else int(self._values().min())
+
+    @property
+    def cosize(self) -> int:
+        """One more than the largest value; 0 where there is none."""
+        return self.max_offset + 1 if self.size else 0
+
+    storage_size = cosize
+
+    def equivalent(self, other: Layout | ComposedLayout) -> bool:
+        """Whether ``other`` has the same extents and the same value at every coordinate."""
+        mine, theirs = self.collapse(), other.collapse() if isinstance(other, ComposedLayout) else other
+        if isinstance(mine, Layout) and isinstance(theirs, Layout):
+            return mine.equivalent(theirs)
+        return mine.extents == theirs.extents and bool((self._values() == other.offsets()).all())
+
+    def _values(self) -> NDArray[np.int64]:
+        if self.size > ENUMERATION_LIMIT:
+            raise LimitExceeded(
+                f"{self} has {self.size} values, over the limit of {ENUMERATION_LIMIT}.",
+                hint="take a part of it: C.view[...]",
+                limit=ENUMERATION_LIMIT,
+            )
+        return self.offsets()
 
     def offsets(self) -> NDArray[np.int64]:
         """The int64 table of all values, of shape ``extents``."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from functools import wraps
+from typing import Any, TypeVar
 
 from ..errors import LimitExceeded, NotExpressible, OutOfBounds, ShapeError, shown
 from ..integers.inttuple import as_int
@@ -16,6 +17,8 @@ from ..layout.ranges import offset_range
 from ..layout.swizzle import Swizzle
 from .swizzled import compose_bits, identity_to
 
+F = TypeVar("F", bound=Callable[..., Any])
+
 
 def composition(a: Any, b: Any) -> Layout:
     """``A`` after ``B``: a layout whose shape refines B's leaf by leaf, with ``result(c) == A(B(c))``.
@@ -25,6 +28,8 @@ def composition(a: Any, b: Any) -> Layout:
     A's offset and swizzle stay outside. A swizzle inside, of ``B`` or as ``B`` itself (over A's shape), goes through
     where both are linear over bits. Refused with a counterexample when no layout is the composition.
     """
+    if hasattr(a, "_with_inner"):
+        return a._with_inner(composition(a._domain, b))  # type: ignore[no-any-return]
     if isinstance(a, Swizzle):
         if not isinstance(b, Layout):
             raise ShapeError(
@@ -101,6 +106,21 @@ def extended_value(outer: Any, y: Any) -> Any:
         inner = outer.offset + open_sum(*open_digits(outer), y)
         return inner if outer.swizzle is None else outer.swizzle(inner)
     return outer(y)
+
+
+def on_inner(operation: F) -> F:
+    """``operation`` that also takes a composition as its first operand, and then works on the inner layout of it.
+
+    What regroups coordinates is the same before any outer function: ``op(A o B)`` is ``A o op(B)``, as in CuTe.
+    """
+
+    @wraps(operation)
+    def either(layout: Any, *operands: Any, **options: Any) -> Any:
+        if hasattr(layout, "_with_inner"):
+            return layout._with_inner(either(layout._domain, *operands, **options))
+        return operation(layout, *operands, **options)
+
+    return either  # type: ignore[return-value]
 
 
 def as_tiler(x: Any) -> Layout:

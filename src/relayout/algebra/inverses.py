@@ -13,7 +13,9 @@ from ..integers.nested import flatten, product
 from ..layout.layout import PLAIN, Layout
 from ..layout.modes import coalesced
 from ..layout.ranges import collision
+from ..layout.swizzle import Swizzle
 from .coalescing import coalesce, filter_zeros, flat_layout
+from .composed import ComposedLayout
 from .composition import composition, plain
 from .swizzled import kept_multiple
 
@@ -68,11 +70,13 @@ def _not_apart(operation: str, layout: Layout) -> NotExpressible:
     )
 
 
-def right_inverse(layout: Layout) -> Layout:
+def right_inverse(layout: Layout | ComposedLayout) -> Any:
     """``R`` with ``L(R(i)) == i`` for every ``i < R.size``, as far as strides 1, s0, s0*s1, ... are found.
 
     Of a swizzled layout it is the inverse of what is inside, after the swizzle, which undoes itself.
     """
+    if isinstance(layout, ComposedLayout):
+        return _right_inverse_of_composed(layout)
     if isinstance(layout, Layout) and layout.swizzle is not None:
         inside, swizzle = right_inverse(layout.with_swizzle(None)), layout.swizzle
         run = kept_multiple(swizzle)
@@ -96,12 +100,14 @@ def right_inverse(layout: Layout) -> Layout:
     return flat_layout(*coalesced(sizes, strides))
 
 
-def left_inverse(layout: Layout) -> Layout:
+def left_inverse(layout: Layout | ComposedLayout) -> Any:
     """``N`` with ``N(L(i)) == i`` for every ``i < L.size``; where modes have stride 0, ``L(N(L(i))) == L(i)``.
 
     Of the integers that a stride-0 mode sends to one offset the smallest is taken. Refused, as in CuTe, unless every
     other stride is a multiple of the next smaller one and lies past that one's mode.
     """
+    if isinstance(layout, ComposedLayout):
+        return _left_inverse_of_composed(layout)
     if isinstance(layout, Layout) and layout.swizzle is not None:
         inside, run = left_inverse(layout.with_swizzle(None)), kept_multiple(layout.swizzle)
         return composition(inside, Layout._make(-(-inside.size // run) * run, 1, swizzle=layout.swizzle))
@@ -134,6 +140,53 @@ def left_inverse(layout: Layout) -> Layout:
         strides.append(place)
         below, filled = d, d * s
     return flat_layout(*coalesced([*sizes, filled // below], strides))
+
+
+def _right_inverse_of_composed(composed: ComposedLayout) -> Any:
+    """``inner``'s inverse after ``outer``'s, as far as the first has elements for all that the second gives."""
+    found = composed.collapse()
+    if isinstance(found, Layout):
+        return right_inverse(found)
+    _check_no_offset(composed, "right_inverse")
+    inside = right_inverse(composed.inner)
+    outer = composed.outer
+    if isinstance(outer, Swizzle):
+        outside: Any = right_inverse(Layout._make(inside.size, 1, swizzle=outer))
+    else:
+        outside = right_inverse(outer)
+    if outside.max_offset >= inside.size:
+        raise NotExpressible(
+            f"right_inverse of {composed} is refused: {composed.inner} does not reach all that {composed.outer} needs.",
+            hint="invert the outer and the inner layout one by one",
+            layout=composed,
+        )
+    return ComposedLayout(inside, outside).collapse()
+
+
+def _left_inverse_of_composed(composed: ComposedLayout) -> Any:
+    """``inner``'s inverse after ``outer``'s, which must be one to one on all that ``inner`` gives."""
+    found = composed.collapse()
+    if isinstance(found, Layout):
+        return left_inverse(found)
+    _check_no_offset(composed, "left_inverse")
+    outer, inner = composed.outer, composed.inner
+    if not isinstance(outer, Layout) or not outer.is_injective() or inner.max_offset >= outer.size:
+        raise NotExpressible(
+            f"left_inverse of {composed} is refused: {outer} is not one to one on all values of {inner}.",
+            hint="invert the outer and the inner layout one by one",
+            layout=composed,
+        )
+    return ComposedLayout(left_inverse(inner), left_inverse(outer)).collapse()
+
+
+def _check_no_offset(composed: ComposedLayout, operation: str) -> None:
+    if composed.offset or not isinstance(composed.inner, Layout):
+        raise NotExpressible(
+            f"{operation} of {composed} is refused: it has an offset, or an inner composition.",
+            hint="invert its parts one by one",
+            operation=operation,
+            layout=composed,
+        )
 
 
 def _check_invertible(layout: Layout, operation: str) -> None:

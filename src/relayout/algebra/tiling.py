@@ -10,10 +10,11 @@ from ..integers.inttuple import as_ints, product_each
 from ..integers.nested import flatten, product
 from ..layout.layout import Layout
 from .building import UNIT, make_layout, make_ordered_layout, zip_modes
-from .composition import as_tiler, check_tiler, composition, join_modes, map_modes, plain
+from .composition import as_tiler, check_tiler, composition, join_modes, map_modes, on_inner, plain
 from .inverses import complement, right_inverse
 
 
+@on_inner
 def logical_divide(layout: Layout, tiler: Any) -> Layout:
     """``layout`` cut by ``tiler`` into (tile, rest): ``composition(L, (tiler, complement(tiler, L.size)))``.
 
@@ -39,6 +40,7 @@ def _drop_last_units(layout: Layout) -> Layout:
     return Layout._make(sizes[: last + 1], strides[: last + 1], layout.offset, swizzle=layout.swizzle)
 
 
+@on_inner
 def logical_product(block: Layout, tiler: Any) -> Layout:
     """``block`` repeated by ``tiler`` as (block, grid): the grid is ``composition(complement(block), tiler)``.
 
@@ -83,31 +85,37 @@ def _open_modes(layout: Layout, first: bool) -> Layout:
     return join_modes([*(tile if first else [tile]), *rest], layout.offset, layout.swizzle)
 
 
+@on_inner
 def zipped_divide(layout: Layout, tiler: Any) -> Layout:
     """:func:`logical_divide` gathered as ((tile modes), (rest modes))."""
     return _unzip(logical_divide, layout, tiler)
 
 
+@on_inner
 def tiled_divide(layout: Layout, tiler: Any) -> Layout:
     """:func:`logical_divide` gathered as ((tile modes), rest, rest, ...)."""
     return _open_modes(zipped_divide(layout, tiler), False)
 
 
+@on_inner
 def flat_divide(layout: Layout, tiler: Any) -> Layout:
     """:func:`logical_divide` gathered as (tile, tile, ..., rest, rest, ...)."""
     return _open_modes(zipped_divide(layout, tiler), True)
 
 
+@on_inner
 def zipped_product(block: Layout, tiler: Any) -> Layout:
     """:func:`logical_product` gathered as ((block modes), (grid modes))."""
     return _unzip(logical_product, block, tiler)
 
 
+@on_inner
 def tiled_product(block: Layout, tiler: Any) -> Layout:
     """:func:`logical_product` gathered as ((block modes), grid, grid, ...)."""
     return _open_modes(zipped_product(block, tiler), False)
 
 
+@on_inner
 def flat_product(block: Layout, tiler: Any) -> Layout:
     """:func:`logical_product` gathered as (block, block, ..., grid, grid, ...)."""
     return _open_modes(zipped_product(block, tiler), True)
@@ -125,18 +133,21 @@ def _product_of_equal_ranks(block: Layout, tiler: Layout) -> Layout:
     return logical_product(_pad_rank(block, rank), _pad_rank(tiler, rank))
 
 
+@on_inner
 def blocked_product(block: Layout, tiler: Layout) -> Layout:
     """Every element of ``tiler`` replaced by a ``block``: mode k is (block[k], grid[k]), blocks stay together."""
     whole = _product_of_equal_ranks(block, tiler)
     return zip_modes(whole[0], whole[1]).with_offset(whole.offset)
 
 
+@on_inner
 def raked_product(block: Layout, tiler: Layout) -> Layout:
     """Like :func:`blocked_product` with the elements of blocks interleaved: mode k is (grid[k], block[k])."""
     whole = _product_of_equal_ranks(block, tiler)
     return zip_modes(whole[1], whole[0]).with_offset(whole.offset)
 
 
+@on_inner
 def tile_to_shape(tile: Layout, shape: Any, order: Any = None) -> Layout:
     """``tile`` repeated to cover ``shape``, the tiles ranked by ``order`` (column-major by default).
 

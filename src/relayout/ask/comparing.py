@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..algebra.composed import ComposedLayout
 from ..dialects.resolve import resolve, resolve_together
-from ..errors import ShapeError
+from ..errors import LimitExceeded, ShapeError
 from ..format.format import Format
 from ..layout.comparison import Comparison
 from ..layout.comparison import compare as compare_layouts
@@ -15,8 +16,8 @@ from .every_shape import FormatComparison, compare_formats
 
 
 def compare(
-    a: Layout | Format | str,
-    b: Layout | Format | str,
+    a: Layout | Format | ComposedLayout | str,
+    b: Layout | Format | ComposedLayout | str,
     flat: bool = False,
     limit: int = ENUMERATION_LIMIT,
     *,
@@ -30,7 +31,8 @@ def compare(
     ``axes``. Two operands that both have names for their axes meet by name, in the order of the first if ``axes`` is
     not given: shape and coordinates are in that order. Names that do not match are refused. ``dtype`` tells the width
     of the elements, for names of the catalog that depend on it. Without any shape two formats are compared for every
-    shape; those that differ are shown at a smallest one.
+    shape; those that differ are shown at a smallest one. A composition that is no layout is compared with a layout or
+    another one value by value, up to ``limit``.
 
     >>> print(compare("nChw8c", "NCHW8c", shape=(1, 20, 5, 5)))
     the same function
@@ -39,6 +41,9 @@ def compare(
     >>> print(compare("nChw8c", "nhwc"))
     for the shape (1, 1, 1, 2): different at (0, 0, 0, 1): 8 and 1
     """
+    a, b = (x.collapse() if isinstance(x, ComposedLayout) else x for x in (a, b))
+    if isinstance(a, ComposedLayout) or isinstance(b, ComposedLayout):
+        return _compare_tables(a, b, flat, limit)
     operands = [resolve(x, element=dtype) for x in (a, b)]
     one, other = resolve_together(operands, shape=shape, axes=axes)
     if one.layout is not None and other.layout is not None:
@@ -46,3 +51,24 @@ def compare(
     if isinstance(one.format, Format) and isinstance(other.format, Format):
         return compare_formats(one.format, other.format)
     raise ShapeError("the operands say nothing about the shape.", hint="pass shape=(...)", a=a, b=b)
+
+
+def _compare_tables(a: Any, b: Any, flat: bool, limit: int) -> Comparison:
+    """Two functions of which one is no layout, value by value."""
+    for x in (a, b):
+        if not isinstance(x, Layout | ComposedLayout):
+            raise ShapeError(
+                "a composition is compared with a layout or a composition.",
+                hint="format.layout(shape) makes one",
+                got=x,
+            )
+    if a.extents != b.extents if not flat else a.size != b.size:
+        return Comparison(a, b, domains=(a.extents, b.extents))
+    if a.size > limit:
+        raise LimitExceeded(
+            f"{a.size} values are over the limit of {limit}.", hint="compare parts: C.view[...]", limit=limit, a=a, b=b
+        )
+    where = next((i for i in range(a.size) if a(i) != b(i)), None)
+    if where is None:
+        return Comparison(a, b)
+    return Comparison(a, b, where if flat else a.coordinates(where).modes, (a(where), b(where)))

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..errors import ShapeError
 from ..integers.inttuple import as_int
-
-if TYPE_CHECKING:
-    from .layout import Layout
 
 
 class Indexer:
@@ -16,10 +13,10 @@ class Indexer:
 
     __slots__ = ("_layout",)
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: Any) -> None:
         self._layout = layout
 
-    def __getitem__(self, items: Any) -> Layout:
+    def __getitem__(self, items: Any) -> Any:
         return self._layout.slice(*(items if isinstance(items, tuple) else (items,)))
 
 

@@ -6,6 +6,7 @@ their own, which ``way_of_call`` finds.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
@@ -44,15 +45,15 @@ Progress: TypeAlias = Callable[[int, int], Any]
 """Called with the bytes that are done and those that there are; False stops the run."""
 
 
-class Way:
+class Way(ABC):
     """How the elements of a plan are moved."""
 
     __slots__ = ()
     name: ClassVar[str]
 
+    @abstractmethod
     def run(self, plan: Plan, x: Any, out: Any, progress: Progress | None) -> Any:
         """Copy from ``x`` to ``out``, or to new memory, and return that."""
-        raise NotImplementedError
 
     def __repr__(self) -> str:
         return f"<{self.name}>"
@@ -76,9 +77,9 @@ class HostWay(Way):
             _run_in_parts(plan, source, target, progress)
         return result
 
+    @abstractmethod
     def copy(self, plan: Plan, x: NDArray[Any], out: NDArray[Any]) -> None:
         """Fill and copy between flat memories; those that are too short, shared or read-only are refused before."""
-        raise NotImplementedError
 
 
 class NativeWay(HostWay):

@@ -29,10 +29,13 @@ bool is_plain(PyObject *x) {
            PyBytes_Check(x);
 }
 
-// Python makes and names the error, if there is one.
+// Python makes and names the error, if there is one; only an interrupt is raised here.
 bool run_program(PyObject *program, PyObject *x, PyObject *out) noexcept {
     try {
         return is_plain(x) && is_plain(out) && nb::inst_ptr<TiledProgramObject>(program)->call_default(x, out);
+    } catch (nb::python_error &error) {
+        error.restore();
+        return false;
     } catch (const std::exception &) {
         return false;
     }
@@ -56,6 +59,7 @@ PyObject *callable_call(PyObject *self, PyObject *args, PyObject *kwargs) {
                 Py_INCREF(out);
                 return out;
             }
+            if (PyErr_Occurred()) return nullptr;
         }
     }
     PyObject *run = PyObject_GetAttrString(self, "_run");

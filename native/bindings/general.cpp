@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bindings/buffer.h"
+#include "bindings/interrupts.h"
 #include "general/program.h"
 
 namespace {
@@ -166,8 +167,8 @@ bool call(const GeneralProgram &general, nb::handle x, nb::handle out, nb::handl
     if (general.count() / 8 * general.bits() < release_gil_from) {
         general.run(memories, 1);
     } else {
-        nb::gil_scoped_release release;
-        general.run(memories, threads);
+        run_in_parts(general.tiles(), general.count() / 8 * general.bits(),
+                     [&](Int begin, Int end) { general.run(memories, threads, begin, end); });
     }
     return true;
 }

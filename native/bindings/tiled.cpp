@@ -8,6 +8,7 @@
 
 #include "bindings/buffer.h"
 #include "bindings/convert.h"
+#include "bindings/interrupts.h"
 #include "common/thread_pool.h"
 
 namespace {
@@ -117,8 +118,8 @@ int TiledProgramObject::call(nb::handle x, nb::handle out, int threads) const {
     } else {
         // The environment may only be read while no other thread of Python changes it.
         const int workers = threads > 0 ? threads : relayout::default_threads();
-        nb::gil_scoped_release release;
-        program_.run(a, to.data(), workers);
+        run_in_parts(program_.chunks(), program_.bytes(),
+                     [&](Int begin, Int end) { program_.run(a, to.data(), workers, begin, end); });
     }
     return done;
 }

@@ -233,7 +233,7 @@ Int GeneralProgram::end(int side) const {
     return found;
 }
 
-void GeneralProgram::run(const std::array<Memory, 2> &memories, int threads) const {
+void GeneralProgram::run(const std::array<Memory, 2> &memories, int threads, Int begin, Int end) const {
     bool in_bytes = true;
     for (const Memory &memory : memories)
         for (const BlockStart &block : memory.blocks) in_bytes = in_bytes && block.bit == 0;
@@ -241,11 +241,10 @@ void GeneralProgram::run(const std::array<Memory, 2> &memories, int threads) con
     const auto apart = [&](const Nest &nest) { return in_bytes && nest.tile && nest.tile->in_bytes; };
     if (bits_ < 8 && !std::all_of(nests_.begin(), nests_.end(), apart)) threads = 1;
     threads = int(std::min<Int>(threads, 1 + count_ / 8 * bits_ / bytes_per_thread));
-    const Int tiles = nests_.empty() ? 0 : nests_.back().first + nests_.back().tiles;
     std::atomic<bool> failed{false};
-    parallel(threads, tiles, [&](Int begin, Int end) {
+    parallel(threads, end - begin, [&](Int first, Int last) {
         try {
-            copy(memories, in_bytes, begin, end);
+            copy(memories, in_bytes, begin + first, begin + last);
         } catch (const std::bad_alloc &) {
             failed.store(true, std::memory_order_relaxed);
         }

@@ -39,7 +39,12 @@ public:
     Int end(int side) const;
 
     // Copies all elements. All places are inside the memories, which are apart. Throws std::bad_alloc.
-    void run(const std::array<Memory, 2> &memories, int threads) const;
+    void run(const std::array<Memory, 2> &memories, int threads) const { run(memories, threads, 0, tiles()); }
+
+    // Copies the tiles from `begin` to before `end`.
+    void run(const std::array<Memory, 2> &memories, int threads, Int begin, Int end) const;
+
+    Int tiles() const { return nests_.empty() ? 0 : nests_.back().first + nests_.back().tiles; }
 
 private:
     void copy(const std::array<Memory, 2> &memories, bool in_bytes, Int begin, Int end) const;

@@ -192,16 +192,16 @@ std::vector<Pass> TiledProgram::compile(bool aligned) const {
     return passes;
 }
 
-void TiledProgram::run(const Byte *source, Byte *target, int threads) const {
+void TiledProgram::run(const Byte *source, Byte *target, int threads, Int begin, Int end) const {
     const bool aligned = reinterpret_cast<std::uintptr_t>(target) % cache_line == 0;
     const std::vector<Pass> &passes = this->passes(aligned);
     const bool large = bytes_ >= tuning_.nontemporal_from;
     const Conversion *conversion = conversion_ ? &*conversion_ : nullptr;
     // All passes walk through the source in its order. A chunk is the same share of each of them, so that what several
     // passes read is still in the cache.
-    const Int chunks = (bytes_ + chunk_bytes - 1) / chunk_bytes;
-    const auto work = [&](Int begin, Int end) {
-        for (Int i = begin; i < end; ++i)
+    const Int chunks = this->chunks();
+    const auto work = [&](Int first_chunk, Int last_chunk) {
+        for (Int i = begin + first_chunk; i < begin + last_chunk; ++i)
             for (const Pass &pass : passes) {
                 const Int first = Int(Int128(pass.tiles) * i / chunks);
                 const Int last = Int(Int128(pass.tiles) * (i + 1) / chunks);
@@ -211,10 +211,10 @@ void TiledProgram::run(const Byte *source, Byte *target, int threads) const {
                         .run(first, last);
             }
     };
-    if (threads <= 1 || chunks <= 1 || bytes_ < parallel_from)
-        work(0, chunks);
+    if (threads <= 1 || end - begin <= 1 || bytes_ < parallel_from)
+        work(0, end - begin);
     else
-        parallel(threads, chunks, work);
+        parallel(threads, end - begin, work);
 }
 
 }  // namespace relayout::tiled

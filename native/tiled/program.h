@@ -75,7 +75,12 @@ public:
                  const Tuning &tuning = {});
 
     // Copies everything; the memories are as large as the ranges say, and apart.
-    void run(const Byte *source, Byte *target, int threads) const;
+    void run(const Byte *source, Byte *target, int threads) const { run(source, target, threads, 0, chunks()); }
+
+    // Copies the chunks from `begin` to before `end`, each about chunk_bytes.
+    void run(const Byte *source, Byte *target, int threads, Int begin, Int end) const;
+
+    Int chunks() const { return (bytes_ + chunk_bytes - 1) / chunk_bytes; }
 
     ByteRange source_range() const { return source_; }
     ByteRange target_range() const;

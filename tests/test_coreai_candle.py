@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from itertools import product as cartesian
 from typing import Any
 
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 import relayout as rl
 from relayout import Layout, coreai
 from relayout.coreai import Description, InterleaveLayout
-from support import layouts, table
+from support import coordinates, layouts, table
 
 PAGE = """shape=[8, 256, 256], strides=[262144, 1024, 4]
 interleaveLayout=InterleaveLayout(dimension: 0, factor: 4)"""
@@ -48,8 +49,36 @@ def test_the_pages_formula(shape: list[int], factor: int, data: Any) -> None:
     assert described.minimum_elements == max(int(x) for x in layout.offsets().reshape(-1)) + 1
     forms = coreai.equivalents(layout)
     plain = [f for f in forms if f.interleave is None and len(f.shape) == len(shape)]
-    assert bool(plain) == (shape[d] <= factor or strides[d] == factor)
+    assert bool(plain) == (shape[d] <= factor or strides[d] == factor or factor == 1)
+    for form in plain:
+        assert coreai.layout(*form).equivalent(layout)
     assert (shape[d] % factor == 0) == any(len(f.shape) > len(shape) for f in forms)
+
+
+@given(st.integers(1, 4), st.integers(1, 4), st.integers(1, 3), st.data())
+def test_views_on_block_boundaries_have_an_offset(factor: int, blocks: int, width: int, data: Any) -> None:
+    layout = coreai.layout([factor * blocks, width], [factor * width + 2, factor], (0, factor))
+    first = data.draw(st.integers(0, blocks - 1))
+    length = data.draw(st.integers(1, factor * (blocks - first)))
+    view = layout.narrow(0, factor * first, length).narrow(1, width - 1, 1)
+    described = coreai.describe(view)
+    assert described.offset == layout(factor * first, width - 1)
+    moved = coreai.layout(*described).with_offset(described.offset)
+    assert [moved(c) for c in coordinates(view)] == [view(c) for c in coordinates(view)]
+    for form in coreai.equivalents(view):
+        assert form.offset == described.offset
+
+
+def test_offsets_and_factors_of_one_by_hand() -> None:
+    view = coreai.layout([8, 6], [24, 4], (0, 4)).narrow(0, 4, 4)
+    assert coreai.describe(view) == Description((4, 6), (24, 4), InterleaveLayout(0, 4), 0, 24)
+    assert copy.copy(coreai.describe(view)) == coreai.describe(view)
+    with pytest.raises(rl.NotExpressible, match="starts at 0"):
+        view.to("coreai")
+    with pytest.raises(rl.NotExpressible, match="inside a block"):
+        coreai.describe(coreai.layout([8, 6], [24, 4], (0, 4)).narrow(0, 3, 4))
+    forms = coreai.equivalents(coreai.layout([7], [16], (0, 1)))
+    assert Description((7,), (16,), None) in forms
 
 
 def test_interleaved_channels_are_rgbrgb() -> None:

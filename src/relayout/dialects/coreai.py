@@ -82,7 +82,7 @@ def _interleave_layout(scan: Scanner) -> coreai.InterleaveLayout | None:
 
 def render(x: Layout | Format, dtype: Any = None) -> str:
     layout = require_layout(x, "coreai")
-    shape, strides, interleave = coreai.describe(layout)
+    shape, strides, interleave = _at_the_start(layout, "coreai")
     _check_room(layout, coreai.layout(shape, strides, interleave), "coreai", max([1, *strides]))
     words = "nil" if interleave is None else f"InterleaveLayout(dimension: {interleave[0]}, factor: {interleave[1]})"
     return f"shape={list(shape)}, strides={list(strides)} interleaveLayout={words}"
@@ -90,7 +90,7 @@ def render(x: Layout | Format, dtype: Any = None) -> str:
 
 def _strict(x: Layout | Format, dtype: Any = None) -> str:
     """The hardware constraints that give these strides: an alignment of the stride itself where there is a gap."""
-    description = coreai.describe(require_layout(x, "coreai:strict"))
+    description = _at_the_start(require_layout(x, "coreai:strict"), "coreai:strict")
     shape, strides, interleave = description
     factors = [1] * len(shape)
     if interleave is not None:
@@ -112,6 +112,14 @@ def _strict(x: Layout | Format, dtype: Any = None) -> str:
         raise cannot(x, "coreai:strict", why, "use coreai, which has explicit strides")
     _check_room(require_layout(x, "coreai:strict"), packed, "coreai:strict")
     return f"shape={list(shape)}, interleave={factors}, alignments={alignments}"
+
+
+def _at_the_start(layout: Layout, dialect: str) -> coreai.Description:
+    """The layout in Core AI's words, which do not say an offset."""
+    described = None if layout.offset != 0 else coreai.describe(layout)
+    if described is None or described.offset:
+        raise cannot(layout, dialect, "an array starts at 0", "coreai.describe(L).offset says where a view begins")
+    return described
 
 
 def _check_room(layout: Layout, written: Layout, dialect: str, tail: int = 1) -> None:

@@ -28,10 +28,12 @@ class _CoreAIFields(NamedTuple):
 class Description(_CoreAIFields):
     """A layout in Core AI's words. The stride of the interleaved dimension is from block to block.
 
-    ``reserved`` is the size of its memory where that is more than the words say, else 0.
+    ``reserved`` is the size of its memory where that is more than the words say, else 0. ``offset`` is where a view
+    begins in the memory of its array; sizes count from there, and a view reserves nothing.
     """
 
     reserved: int
+    offset: int
 
     def __new__(
         cls,
@@ -39,13 +41,16 @@ class Description(_CoreAIFields):
         strides: tuple[int, ...],
         interleave: InterleaveLayout | None,
         reserved: int = 0,
+        offset: int = 0,
     ) -> Description:
         self = super().__new__(cls, shape, strides, interleave)
         self.reserved = reserved
+        self.offset = offset
         return self
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Description) and (*self, self.reserved) == (*other, other.reserved)
+        extra = self.reserved, self.offset
+        return isinstance(other, Description) and (*self, *extra) == (*other, other.reserved, other.offset)
 
     def __ne__(self, other: object) -> bool:
         return not self == other
@@ -167,35 +172,43 @@ def _in_box_of(total: int, x: Layout) -> Layout:
 
 
 def describe(x: Layout) -> Description:
-    """``x`` in Core AI's words; refused with the reason where it has none."""
+    """``x`` in Core AI's words, with the offset of a view; refused with the reason where it has none."""
     x = as_layout(x, "describe")
-    if x.has_basis or x.offset != 0 or x.swizzle is not None or any(x.origin):
-        raise _cannot(x, "an array starts at 0, at the first element of a block, and has no swizzle")
+    if x.has_basis or x.offset < 0 or x.swizzle is not None:
+        raise _cannot(x, "an array does not start below 0, and has no swizzle")
+    offset = x.offset
     strides: list[int] = []
     steps = [x.storage_size]
     interleave = None
     for d in range(x.rank):
-        sizes, digits, _, extent = x._mode(d)
+        sizes, digits, origin, extent = x._mode(d)
         kept = 2 if len(sizes) > 1 and digits[0] == 1 and sizes[0] else 1
-        if len(sizes) == kept + 1 and extent <= product(sizes[:kept]):
+        if len(sizes) == kept + 1 and origin + extent <= product(sizes[:kept]):
             sizes = sizes[:kept]
         if len(sizes) != kept or (kept == 2 and interleave is not None):
             raise _cannot(x, "one dimension at most is interleaved, in blocks of consecutive elements")
         if kept == 2:
             interleave = InterleaveLayout(d, sizes[0])
+        blocks, inside = divmod(origin, product(sizes[: kept - 1]))
+        if inside:
+            raise _cannot(x, f"dimension {d} starts inside a block, at its element {inside}")
+        offset += blocks * digits[kept - 1]
         strides.append(digits[kept - 1])
         steps.append(sizes[-1] * digits[kept - 1])
     if any(s < 0 for s in strides):
         raise _cannot(x, "strides are not negative")
-    return _describe_array(x.extents, tuple(strides), interleave, max(steps) if x.padded_size else 0)
+    elements = max(steps) if x.padded_size and offset == 0 and not any(x.origin) else 0
+    return _describe_array(x.extents, tuple(strides), interleave, elements, offset)
 
 
 def _describe_array(
-    shape: tuple[int, ...], strides: tuple[int, ...], interleave: InterleaveLayout | None, elements: int
+    shape: tuple[int, ...], strides: tuple[int, ...], interleave: InterleaveLayout | None, elements: int, offset: int
 ) -> Description:
-    """These words, for an array that takes so many elements."""
-    words = Description(shape, strides, interleave)
-    return words if elements <= words.allocation_elements else Description(shape, strides, interleave, elements)
+    """These words, for an array that takes so many elements from the offset on."""
+    words = Description(shape, strides, interleave, 0, offset)
+    if elements <= words.allocation_elements:
+        return words
+    return Description(shape, strides, interleave, elements, offset)
 
 
 def equivalents(x: Layout) -> list[Description]:
@@ -211,11 +224,12 @@ def equivalents(x: Layout) -> list[Description]:
     if shape[d] % factor == 0:
         split = (*shape[:d], shape[d] // factor, *shape[d + 1 :], factor)
         expected = array.reshape(*shape[:d], shape[d] // factor, factor, *shape[d + 1 :])
-        form = _describe_array(split, (*strides, 1), None, elements)
+        form = _describe_array(split, (*strides, 1), None, elements, first.offset)
         order = [*range(d + 1), *range(d + 2, len(shape) + 1), d + 1]
         if layout(*form).equivalent(expected.permute(order)):
             forms.append(form)
-    plain = _describe_array(shape, (*strides[:d], 1, *strides[d + 1 :]), None, elements)
+    step = strides[d] if factor == 1 else 1
+    plain = _describe_array(shape, (*strides[:d], step, *strides[d + 1 :]), None, elements, first.offset)
     if layout(*plain).equivalent(array):
         forms.append(plain)
     return forms

@@ -6,11 +6,11 @@
 #include "bindings/module.h"
 #include "common/bytes.h"
 
-// Bytes of the first part of a long copy: about 10 ms of the slowest kernels, so that the first look at signals is soon.
+// Bytes of the first part of a long copy: about 10 ms of the slowest kernels, so that signals are looked at soon.
 constexpr relayout::Int first_part_bytes = relayout::Int(4) << 20;
 
-// How long a part should take. An interrupt is heard within a few of them, on a busy machine as well (a transpose of 900
-// MB: 0.16 s at most with this, 0.6 s with 0.04); the GIL is taken once in each.
+// How long a part should take. An interrupt is heard within a few of them, on a busy machine as well (a transpose of
+// 900 MB: 0.16 s at most with this, 0.6 s with 0.04); the GIL is taken once in each.
 constexpr double part_seconds = 0.01;
 
 // Raises what the handler of a signal raised, if one came meanwhile; the error says that the target is not whole.

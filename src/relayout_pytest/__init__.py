@@ -33,12 +33,15 @@ def assert_layout() -> Callable[..., None]:
     return fail_unless
 
 
-def fail_unless(x: Any, expects: Any, *, axes: str | None = None) -> None:
-    """Fail the test unless ``x`` has the layout."""
+def fail_unless(x: Any, expects: Any, *, axes: str | None = None, dtype: Any = None) -> None:
+    """Fail the test unless ``x`` has the layout, and the type if one is given."""
     from relayout.ask.guards import check
     from relayout.errors import LayoutMismatch
 
+    what = None
     try:
-        check(x, expects, axes=axes)
+        check(x, expects, axes=axes, dtype=dtype)
     except LayoutMismatch as mismatch:
-        pytest.fail(str(mismatch), pytrace=False)
+        what = str(mismatch)
+    if what is not None:  # outside of the handler, or pytest would print the mismatch a second time, as the cause
+        pytest.fail(what, pytrace=False)

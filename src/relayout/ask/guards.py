@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable
-from functools import wraps
+import sys
+from collections.abc import Awaitable, Callable, Hashable
+from functools import lru_cache, wraps
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from ..dialects.axes import check_letters
@@ -39,28 +40,75 @@ def guard(on: bool | None) -> None:
     _forced = on
 
 
-def check(x: Any, expects: Layout | Format | str, *, axes: str | None = None) -> Any:
+def check(x: Any, expects: Layout | Format | str, *, axes: str | None = None, dtype: Any = None) -> Any:
     """``x`` itself, if its elements are placed as ``expects`` says; else ``LayoutMismatch``.
 
     ``x`` is a ``Tensor`` or an array of any library, on any device. ``axes`` names the dimensions of ``x``: a format
     that names its own meets them by name. Without names position d is the format's d-th axis; a word that has its
     letters in another order than its axes, as ``"nhwc"`` has, is refused then (``AmbiguousAxes``). A tensor may start
-    anywhere in its memory. A format that is made for elements of one width refuses others.
+    anywhere in its memory. A format that is made for elements of one width refuses others, and with ``dtype`` so is
+    every other type. What passed once passes again without a comparison, if its shape, strides and type are the same.
     """
+    kind = _kind_of(x)
+    known = kind is not None and isinstance(expects, str | Layout | Format) and isinstance(dtype, Hashable)
+    passed = _memo_of(kind, expects, axes, dtype) if known else None
+    if passed is not None and passed.once:
+        return x
     found = _data_facts(x)
     names = found.axes if axes is None else checked_axes(axes, found.layout.rank)
+    _check_dtype(x, found, expects, dtype)
     wanted = _expected_layout(x, found, names, resolve(expects, element=found.kind), expects)
     verdict = compare(_from_start(found.layout), _from_start(wanted))
     if not verdict:
         first, second = verdict.offsets or (None, None)
         why = f"at {verdict.coordinate} it is {first} from the start, expected {second}"
         raise _mismatch(x, found, expects, why, _repack_hint(expects, wanted, names), verdict.coordinate)
+    if passed is not None:
+        passed.once = True
     return x
 
 
-def expects(**expected: Layout | Format | str) -> Callable[[Function], Function]:
+class _Memo:
+    """Whether data of one kind passed one check."""
+
+    __slots__ = ("once",)
+
+    def __init__(self) -> None:
+        self.once = False
+
+
+@lru_cache(maxsize=1024)
+def _memo_of(kind: Hashable, expects: Hashable, axes: str | None, dtype: Hashable) -> _Memo:
+    """What is remembered of data of that kind, and of that expectation; a program has few of both."""
+    return _Memo()
+
+
+def _kind_of(x: Any) -> Hashable | None:
+    """All that a check depends on, quickly; None for data of which only the slow way tells."""
+    if isinstance(x, Tensor):
+        return (x.layout, x.interface.element, x.axes) if x.blocks is None else None
+    library = type(x).__module__
+    if library == "numpy":
+        return (x.shape, x.strides, x.dtype) if hasattr(x, "strides") else None
+    if library == "torch" and hasattr(x, "stride"):
+        dense = x.layout is sys.modules["torch"].strided
+        return (x.shape, x.stride(), x.storage_offset(), x.dtype) if dense else None
+    return None
+
+
+def _check_dtype(x: Any, found: DataFacts, said: Any, dtype: Any) -> None:
+    if dtype is None:
+        return
+    wanted = element(dtype)
+    if found.kind != wanted:
+        hint = f"rl.from_logical(x, {said!r}, {wanted.name!r}) converts its elements"
+        raise _mismatch(x, found, said, f"of {wanted.name}", hint)
+
+
+def expects(**expected: Layout | Format | str | tuple[Layout | Format | str, Any]) -> Callable[[Function], Function]:
     """A decorator that checks arguments by name before every call: ``@expects(x="htp:R4Flat", w="htp:weights")``.
 
+    A pair is a layout and a type: ``@expects(x=("htp:R4Flat", "uint8"))``.
     ``out`` is what the function returns, or what comes of awaiting that, unless it has a parameter of that name. Of
     ``*x`` and ``**x`` each one is checked, and so are defaults. An argument that is None is left out.
     """
@@ -83,8 +131,10 @@ def expects(**expected: Layout | Format | str) -> Callable[[Function], Function]
                 hint=f"it has {', '.join(signature.parameters)}, and out is what it returns",
                 expected=expected,
             )
-        for wanted in expected.values():
-            _check_name(wanted)
+        for layout, dtype in map(_with_dtype, expected.values()):
+            _check_name(layout)
+            if dtype is not None:
+                element(dtype)
         returned = "out" in expected and "out" not in signature.parameters
 
         @wraps(function)
@@ -126,10 +176,16 @@ async def _check_awaited(function: str, result: Awaitable[Any], wanted: Any) -> 
 
 
 def _check_one(function: str, name: str, value: Any, wanted: Any) -> None:
+    layout, dtype = _with_dtype(wanted)
     try:
-        check(value, wanted)
+        check(value, layout, dtype=dtype)
     except LayoutMismatch as error:
         raise LayoutMismatch(f"{function}({name}=...): {error.message}", hint=error.hint, **error.operands) from None
+
+
+def _with_dtype(wanted: Any) -> tuple[Any, Any]:
+    """A layout, and the type that goes with it or None."""
+    return wanted if isinstance(wanted, tuple) and len(wanted) == 2 else (wanted, None)
 
 
 # ---- what is expected ------------------------------------------------------------------------------------

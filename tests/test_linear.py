@@ -650,3 +650,149 @@ def test_triton_applies_layouts_as_we_do(triton: Any, layout: Layout) -> None:
     peer = theirs(triton, LinearLayout.from_layout(layout))
     for c in coordinates(layout):
         assert peer.apply({f"dim{k}": x for k, x in enumerate(c)}) == {"offset": value(layout, c)}
+
+
+# ---- taken apart and put together ----------------------------------------------------------------------------
+
+
+@given(linears(), linears())
+def test_factors_of_a_product_are_found(low: LinearLayout, high: LinearLayout) -> None:
+    try:
+        whole = low * high
+    except rl.ShapeError:
+        return
+    for rest, again in (
+        (whole.divide_left(low), low * whole.divide_left(low)),
+        (whole.divide_right(high), whole.divide_right(high) * high),
+    ):
+        assert list(rest.in_dims) == list(whole.in_dims)
+        assert list(rest.out_dims) == list(whole.out_dims)
+        for x in inputs(whole):
+            assert again.apply(x) == whole.apply(x)
+
+
+@given(linears(), linears())
+def test_what_is_called_a_factor_is_one(whole: LinearLayout, part: LinearLayout) -> None:
+    for left in (True, False):
+        try:
+            rest = whole.divide_left(part) if left else whole.divide_right(part)
+            again = part * rest if left else rest * part
+        except (rl.NotExpressible, rl.ShapeError):
+            continue
+        assert again.in_dims == whole.in_dims
+        assert all(again.apply(x) == whole.apply(x) for x in inputs(whole))
+
+
+def test_division_by_hand() -> None:
+    """As Triton's own tests have it: an identity divides a larger one, and not one that is swizzled."""
+    four, eight = LinearLayout.identity_1d(4, "i", "o"), LinearLayout.identity_1d(8, "i", "o")
+    assert eight.divide_left(four) == eight.divide_right(four) == LinearLayout.identity_1d(2, "i", "o")
+    assert eight.divide_left(eight).in_dims == {"i": 1}
+    with pytest.raises(rl.NotExpressible, match="no product"):
+        four.divide_left(eight)
+    swizzled = LinearLayout({"i": [(1,), (2,), (5,)]}, {"o": 8})
+    with pytest.raises(rl.NotExpressible, match="no product"):
+        swizzled.divide_left(four)
+    with pytest.raises(rl.NotExpressible, match="no product"):
+        eight.divide_left(LinearLayout.identity_1d(2, "j", "o"))
+    with pytest.raises(rl.ShapeError, match="LinearLayout"):
+        eight.divide_left(4)  # type: ignore[arg-type]
+
+
+def test_quotients_by_hand() -> None:
+    warps = LinearLayout.identity_1d(4, "warp", "warp")
+    lanes = LinearLayout({"lane": [(2,), (1,)]}, {"lane": 4})
+    both = lanes * warps
+    assert both.is_trivial_over(["warp"])
+    assert not both.is_trivial_over(["lane"])
+    assert both.quotient(["warp"]) == lanes
+    with pytest.raises(rl.NotExpressible, match="identity"):
+        both.quotient(["lane"])
+    mixed = LinearLayout({"lane": [(1, 1)], "warp": [(0, 1)]}, {"lane": 2, "warp": 2})
+    assert not mixed.is_trivial_over(["warp"])
+
+
+@given(linears())
+def test_free_variables_are_what_makes_it_one_to_one(layout: LinearLayout) -> None:
+    masks = layout.free_variable_masks()
+    images = [tuple(layout.apply(x).values()) for x in inputs(layout)]
+    kept = [tuple(layout.apply(x).values()) for x in inputs(layout) if not any(x[n] & masks[n] for n in x)]
+    assert len(set(kept)) == len(kept)
+    assert set(kept) == set(images)
+
+
+@given(linears())
+def test_consecutive_elements_are_counted(layout: LinearLayout) -> None:
+    count = layout.num_consecutive()
+    if not layout.in_dims or not layout.out_dims:
+        assert count == 1
+        return
+    first, out = next(iter(layout.in_dims)), next(iter(layout.out_dims))
+
+    def holds(n: int) -> bool:
+        if n > layout.in_dims[first] or n > layout.out_dims[out]:
+            return False
+        for x in inputs(layout):
+            start = layout.apply({**x, first: x[first] // n * n})
+            if start[out] % n or layout.apply(x) != {**start, out: start[out] + x[first] % n}:
+                return False
+        return True
+
+    assert holds(count)
+    assert not holds(2 * count)
+
+
+@given(linears(), st.sampled_from([1, 2, 4, 16]))
+def test_sizes_and_names_change(layout: LinearLayout, size: int) -> None:
+    for name in layout.in_dims:
+        other = layout.resize_in(name, size)
+        assert other.in_dims == {**layout.in_dims, name: size}
+        for x in inputs(other):
+            assert other.apply(x) == layout.apply({**x, name: x[name] % layout.in_dims[name]})
+        renamed = layout.rename_in(name, "new")
+        for x in inputs(layout):
+            assert renamed.apply({"new" if n == name else n: v for n, v in x.items()}) == layout.apply(x)
+    for name in layout.out_dims:
+        other = layout.resize_out(name, size)
+        for x in inputs(layout):
+            y = layout.apply(x)
+            assert other.apply(x) == {**y, name: y[name] % size}
+        assert list(layout.rename_out(name, "new").out_dims.values()) == list(layout.out_dims.values())
+    if len(layout.out_dims) > 1:
+        first, second = list(layout.out_dims)[:2]
+        with pytest.raises(rl.ShapeError, match="free name"):
+            layout.rename_out(first, second)
+
+
+@given(linears())
+def test_concatenations(layout: LinearLayout) -> None:
+    other = layout
+    for name in layout.in_dims:
+        other = other.rename_in(name, name + "2")
+    both = layout.concat_ins(other)
+    for x, y in cartesian(inputs(layout)[:8], inputs(other)[:8]):
+        a, b = layout.apply(x), other.apply(y)
+        assert both.apply({**x, **y}) == {n: a[n] ^ b[n] for n in a}
+    other = layout
+    for name in layout.out_dims:
+        other = other.rename_out(name, name + "2")
+    wide = layout.concat_outs(other)
+    for x in inputs(layout):
+        assert wide.apply(x) == {**layout.apply(x), **other.apply(x)}
+    if layout.in_dims:
+        with pytest.raises(rl.ShapeError, match="both layouts have"):
+            layout.concat_ins(layout)
+        with pytest.raises(rl.ShapeError, match="differ"):
+            layout.concat_outs(layout.rename_in(next(iter(layout.in_dims)), "new"))
+
+
+@given(linears())
+def test_the_generalized_inverse_is_one_on_what_is_reached(layout: LinearLayout) -> None:
+    inverse = layout.generalized_inverse()
+    smallest: dict[Any, Any] = {}
+    for x in inputs(layout):
+        smallest.setdefault(tuple(layout.apply(x).items()), x)
+    for y, x in smallest.items():
+        assert inverse.apply(dict(y)) == x
+    if layout.is_surjective():
+        assert inverse == layout.pseudo_invert()

@@ -18,13 +18,14 @@ from ..integers.inttuple import as_int
 from ..layout.bit_layouts import linear_columns, linear_layout
 from ..layout.layout import Layout, as_layout
 from .bit_dims import BitDims, check_fit, named_pairs, size_bits, sized_dims, unite
+from .linear_parts import LinearParts
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
 
-class LinearLayout(Immutable):
+class LinearLayout(LinearParts, Immutable):
     """A linear function over GF(2) from named input dimensions to named output dimensions; all sizes are powers of two.
 
     ``bases[dim][k]`` is the value at ``dim = 2**k`` with all other inputs 0, one coordinate per output dimension. Every

@@ -61,6 +61,16 @@ class ColumnSpan:
         rest, used = self._reduce(vector)
         return None if rest else used
 
+    def nearest(self, vector: int) -> int:
+        """The columns that add up to ``vector`` in every leading bit that some sum of columns has; linear in it."""
+        used = 0
+        for bit in range(vector.bit_length(), 0, -1):
+            entry = self._by_leading_bit.get(bit)
+            if entry is not None and vector >> bit - 1 & 1:
+                vector ^= entry[0]
+                used ^= entry[1]
+        return used
+
     def _reduce(self, vector: int) -> tuple[int, int]:
         """What no column explains, and the columns that explain the rest."""
         used = 0

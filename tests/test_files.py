@@ -742,3 +742,69 @@ def test_kinds_are_told_by_name(tmp_path: Path) -> None:
 def test_what_cannot_be_written_is_refused(tmp_path: Path, name: str, tensors: list[str]) -> None:
     with pytest.raises(rl.BadFile):
         plan_destination(tmp_path / name, None, [PlannedTensor(t, element("uint8"), (1,)) for t in tensors])
+
+
+def onnx_model(path: Path) -> dict[str, np.ndarray[Any, Any]]:
+    """A model with weights of every kind of operator that names dimensions, and what is in it."""
+    onnx = pytest.importorskip("onnx")
+    helper, numpy_helper = onnx.helper, onnx.numpy_helper
+    rng = np.random.default_rng(0)
+    shapes = {
+        "conv": (8, 3, 5, 7),
+        "line": (8, 3, 5),
+        "up": (3, 8, 2, 2),
+        "product": (6, 10),
+        "gemm": (6, 10),
+        "turned": (10, 6),
+        "both": (6, 6),
+        "added": (6, 10),
+    }
+    arrays = {name: rng.standard_normal(shape).astype(np.float32) for name, shape in shapes.items()}
+    constant = helper.make_node("Constant", [], ["inline"], value=numpy_helper.from_array(arrays["product"], "other"))
+    nodes = [
+        constant,
+        helper.make_node("Conv", ["x", "conv"], ["a"]),
+        helper.make_node("Conv", ["x1", "line"], ["b"]),
+        helper.make_node("ConvTranspose", ["x", "up"], ["c"]),
+        helper.make_node("MatMul", ["y", "product"], ["d"]),
+        helper.make_node("MatMul", ["y", "inline"], ["e"]),
+        helper.make_node("Gemm", ["y", "gemm"], ["f"]),
+        helper.make_node("Gemm", ["y", "turned"], ["g"], transB=1),
+        helper.make_node("MatMul", ["y", "both"], ["h"]),
+        helper.make_node("Gemm", ["y", "both"], ["i"], transB=1),
+        helper.make_node("Add", ["y", "added"], ["j"]),
+    ]
+    words = helper.make_tensor("words", onnx.TensorProto.STRING, [2], [b"one", b"two"])
+    held = [words, *[numpy_helper.from_array(x, name) for name, x in arrays.items()]]
+    onnx.save(helper.make_model(helper.make_graph(nodes, "g", [], [], held)), path)
+    return {**arrays, "inline": arrays["product"]}
+
+
+def test_onnx_constants_are_read_and_texts_are_left_out(tmp_path: Path) -> None:
+    arrays = onnx_model(tmp_path / "x.onnx")
+    with rl.open(tmp_path / "x.onnx") as file:
+        assert set(file) == set(arrays)
+        for name, x in arrays.items():
+            np.testing.assert_array_equal(np.asarray(file[name]), x)
+
+
+def test_onnx_operators_name_the_dimensions_of_weights(tmp_path: Path) -> None:
+    arrays = onnx_model(tmp_path / "x.onnx")
+    axes = {name: entry.axes for name, entry in open_source(tmp_path / "x.onnx").items()}
+    assert axes == {
+        "conv": "oihw",
+        "line": "oiw",
+        "up": "iohw",
+        "product": "io",
+        "inline": "io",
+        "gemm": "io",
+        "turned": "oi",
+        "both": None,
+        "added": None,
+    }
+    rl.repack_file(tmp_path / "x.onnx", tmp_path / "y.npz", to="onednn:hwio", only=["conv", "up"])
+    made = np.load(tmp_path / "y.npz")
+    np.testing.assert_array_equal(made["conv"], arrays["conv"].transpose(2, 3, 1, 0))
+    np.testing.assert_array_equal(made["up"], arrays["up"].transpose(2, 3, 0, 1))
+    np.testing.assert_array_equal(made["gemm"], arrays["gemm"])
+    assert rl.verify(tmp_path / "x.onnx", tmp_path / "y.npz")

@@ -358,7 +358,7 @@ X = field(8, b"x")
         b"\x3b\x3c",
         b"\x00\x01",
         onnx_bytes(X + field(1, 4) + field(2, 2) + field(9, b"123")),
-        onnx_bytes(X + field(1, 4) + field(2, 8)),
+        onnx_bytes(X + field(1, 4) + field(2, 99)),
         onnx_bytes(X + field(1, 4) + field(2, 77) + field(9, b"1234")),
         onnx_bytes(X + field(1, 4) + field(9, b"1234")),
         onnx_bytes(X + field(1, HUGE) + field(1, HUGE) + field(2, 2)),

@@ -1,4 +1,4 @@
-"""The initializers of an ONNX model: in the file itself, or in files next to it. Read only."""
+"""The weights of an ONNX model: initializers and constants, in the file itself or in files next to it. Read only."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from ...elements.types import ELEMENTS, Element, storage_dtype
 from ...errors import shown
 from ..container import Container
 from ..contents import Segment, Source, StoredTensor, bad_file, nbytes
+from ..onnx_nodes import OnnxNode, axes_of_weights, read_node
 from ..protobuf import BYTES, FIXED32, FIXED64, VARINT, Field, Message
 from ..reading import HEADER_LIMIT, TRUNCATED, OpenFile, checked_shape, sibling, with_records_json
+from ..record import LayoutRecord
 
 # Numbers of fields.
-_GRAPH, _PROPERTIES, _INITIALIZER = 7, 14, 5
+_GRAPH, _PROPERTIES, _NODE, _INITIALIZER = 7, 14, 1, 5
 _DIMS, _TYPE, _NAME, _RAW, _EXTERNAL, _LOCATION = 1, 2, 8, 9, 13, 14
 _FLOATS, _INT32, _INT64, _DOUBLES, _UINT64 = 4, 5, 7, 10, 11
 
@@ -30,18 +32,32 @@ _TYPED = (_FLOATS, _INT32, _INT64, _DOUBLES, _UINT64)
 
 
 class Onnx(Container):
-    """The initializers of a model; read only."""
+    """The initializers and the constants of a model; read only."""
 
     name = "onnx"
     suffixes = (".onnx",)
 
     def read(self, path: Path) -> Source:
-        """All initializers of the main graph by name; metadata are the model's ``metadata_props``."""
+        """All initializers and ``Constant`` tensors of the main graph by name, but for those of strings.
+
+        Weights of operators that say what their dimensions are have names for them. Metadata are the model's
+        ``metadata_props``.
+        """
         entries: dict[str, StoredTensor] = {}
         metadata: dict[str, str] = {}
+        nodes: list[OnnxNode] = []
         with OpenFile(path) as file:
             model = Message(file)
             known = False
+
+            def add(part: Field, name: str | None = None) -> None:
+                entry = _tensor(model, part, name)
+                if entry is None:
+                    return
+                if entry.name in entries:
+                    raise bad_file(path, "the model has it twice.", _HINT, entry.name)
+                entries[entry.name] = entry
+
             for part in model.fields(0, file.size):
                 if part.number == _PROPERTIES and part.wire == BYTES:
                     key, value = _pair(model, part)
@@ -50,12 +66,17 @@ class Onnx(Container):
                     known = True
                     for inner in model.fields(part.start, part.end):
                         if inner.number == _INITIALIZER and inner.wire == BYTES:
-                            entry = _tensor(model, inner)
-                            if entry.name in entries:
-                                raise bad_file(path, "the model has it twice.", _HINT, entry.name)
-                            entries[entry.name] = entry
+                            add(inner)
+                        elif inner.number == _NODE and inner.wire == BYTES:
+                            node = read_node(model, inner)
+                            nodes.append(node)
+                            if node.constant is not None:
+                                add(node.constant, node.outputs[0])
             if not known:
                 raise bad_file(path, "it has no graph: it is no ONNX model.", _HINT)
+        for name, axes in axes_of_weights(nodes, entries).items():
+            shape = entries[name].shape
+            entries[name] = entries[name]._replace(record=LayoutRecord(shape, "row-major", axes))
         entries = with_records_json(entries, metadata.pop("relayout", None), path)
         return Source(path, self.name, entries, metadata)
 
@@ -71,7 +92,8 @@ def _pair(model: Message, part: Field) -> tuple[str, str]:
     return found[1], found[2]
 
 
-def _tensor(model: Message, part: Field) -> StoredTensor:
+def _tensor(model: Message, part: Field, known_as: str | None = None) -> StoredTensor | None:
+    """A tensor, by its own name or that of a constant; None for texts, which have no layout."""
     path = model.file.path
     dims: list[int] = []
     kind, external, name = 0, 0, ""
@@ -96,6 +118,9 @@ def _tensor(model: Message, part: Field) -> StoredTensor:
             places[key] = value
         elif field.number in _TYPED:
             typed.setdefault(field.number, []).append(field)
+    name = name if known_as is None else known_as
+    if _TYPES.get(kind) == "string":
+        return None
     element = ELEMENTS.get(_TYPES.get(kind, ""))
     if element is None:
         raise bad_file(path, f"its type is {_TYPES.get(kind, kind)}.", "take it out of the initializers", name)

@@ -61,14 +61,16 @@ def refusal_reason(error: LayoutError, x: Layout | Format) -> str:
 
 
 def rosetta(x: Layout | Format | str, shape: Any = None, *, dtype: Any = None) -> Rosetta:
-    """``x``, or what a text in any dialect writes down, in every dialect; byte-based ones need the ``dtype``.
+    """``x``, or what a text in any dialect writes down, in every dialect; byte-based ones need the ``dtype``, which the
+    text may carry.
 
     A format with a ``shape`` stands for its layout.
 
     >>> rosetta(Layout((3, 4), (4, 1)))["candle"]
     'Layout { shape: [3, 4], stride: [4, 1], start_offset: 0 }'
     """
-    found = resolve(x, shape=shape, element=dtype).description
+    meant = resolve(x, shape=shape, element=dtype)
+    found, dtype = meant.description, meant.element if dtype is None else dtype
     entries: dict[str, str | LayoutError] = {}
     for name in dialect_names():
         try:

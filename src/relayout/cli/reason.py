@@ -20,11 +20,12 @@ from ..ask.inference.result import Candidate, Inference
 from ..ask.rosetta import refusal_reason
 from ..dialects.registry import dialect_names
 from ..dialects.render import render
+from ..dialects.resolve import resolve
 from ..elements.types import ELEMENTS
 from ..errors import LayoutError, error_classes
 from ..layout.comparison import Comparison
 from .answers import Answer, Command, FieldList, TextTable
-from .arguments import axes_option, dtype_option, layouts, shape_option, subject, text_argument, to_option
+from .arguments import axes_option, dtype_option, layouts, shape_option, text_argument, to_option
 from .failures import with_option_names
 
 # ---- translate -------------------------------------------------------------------------------------------
@@ -48,16 +49,17 @@ def translate(
     """
     if everything and dialect is not None:
         raise click.UsageError("--to and --all exclude each other.", click.get_current_context())
-    found = subject(text, shape, axes, dtype)
+    meant = resolve(text, shape=shape, axes=axes, element=dtype)
+    found, kind = meant.description, dtype or meant.element
     if dialect is not None:
-        written = render(found, dialect, padded=padded, dtype=dtype)
+        written = render(found, dialect, padded=padded, dtype=kind)
         return Answer({"subject": found, "dialect": dialect, "text": written}, [written])
     texts: dict[str, str] = {}
     refusals: dict[str, LayoutError] = {}
     rows = []
     for name in dialect_names():
         try:
-            texts[name] = render(found, name, padded=padded, dtype=dtype)
+            texts[name] = render(found, name, padded=padded, dtype=kind)
             rows.append((name, texts[name]))
         except LayoutError as refusal:
             refusals[name] = refusal

@@ -83,7 +83,8 @@ def _interleave_layout(scan: Scanner) -> coreai.InterleaveLayout | None:
 def render(x: Layout | Format, dtype: Any = None) -> str:
     layout = require_layout(x, "coreai")
     shape, strides, interleave = _at_the_start(layout, "coreai")
-    _check_room(layout, coreai.layout(shape, strides, interleave), "coreai", max([1, *strides]))
+    tail = max([1, *[s for s, n in zip(strides, shape) if n > 1]])
+    _check_room(layout, coreai.layout(shape, strides, interleave), "coreai", tail)
     words = "nil" if interleave is None else f"InterleaveLayout(dimension: {interleave[0]}, factor: {interleave[1]})"
     return f"shape={list(shape)}, strides={list(strides)} interleaveLayout={words}"
 

@@ -26,6 +26,12 @@ _TYPED = re.compile(
     r"(?:(?:cute::)?composition\s*\(\s*(?:cute::)?Swizzle\s*(?P<swizzle><)[\d\s,-]*>\s*\{\s*\}\s*,\s*)?)"
     r"(?:cute(?:::|\.))?(?:Layout\s*<|make_layout\s*\()"
 )
+_COMPOSED = re.compile(
+    r"\s*(?:(?:using|auto)\s+\w+\s*=\s*)?(?:cute::)?ComposedLayout\s*<\s*(?:cute::)?Swizzle\s*<(?P<swizzle>[\d\s,-]+)>\s*,\s*"
+    r"(?:cute::)?(?:(?:C|Int)<\s*(?=\d+\s*>)|_(?=\d)|smem_ptr_flag_bits<\s*(?P<bits>\d{1,4}))(?P<offset>\d*)\s*>?\s*,\s*"
+    r"(?P<layout>(?:cute::)?Layout\s*<.*>)\s*>\s*;?\s*",
+    re.ASCII | re.DOTALL,
+)
 _READ_OVER = re.compile(r"\b(?:cute|std)::|\{\s*\}|\bstride\s*=")
 _NAMES = re.compile(r"\b(?:Shape|Stride|tuple)\s*<|\bmake_(?:shape|stride|tuple|coord)\s*\(")
 _STATIC = re.compile(r"\b(?:Int|C|(?:integral_)?constant)\s*<\s*(?:\w+\s*,\s*)?(-?\d+)\s*>\s*(?:\(\))?")
@@ -41,6 +47,7 @@ _COMPACT = {
 EXAMPLES = (
     "((3,2),4):((1,6),12)",
     "Sw<1,0,2> o _1 o (_4,_2):(_2,_1) // comment",
+    "ComposedLayout<Swizzle<1,0,2>, _0, Layout<Shape<_4,_2>, Stride<_2,_1>>>",
 )
 """Texts that it reads, one for each way to write."""
 
@@ -72,6 +79,10 @@ def _text(layout: Layout, mark: str) -> str:
 
 
 def parse(text: str) -> Layout:
+    if composed := _COMPOSED.fullmatch(text):
+        inner = parse(" " * composed.start("layout") + composed["layout"])
+        start = composed["offset"] or f"smem_ptr[{composed['bits']}b](unset)"
+        return parse(f"Sw<{composed['swizzle']}> o {start} o {_text(inner, '')}")
     scan = Scanner(text, "cute", "((3,2),4):((1,6),12)")
     scan.peek()
     if typed := _TYPED.match(scan.text, scan.position):

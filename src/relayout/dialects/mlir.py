@@ -3,8 +3,8 @@
 A map with one result is the offset; one with several is the index into the stored array, which makes it a format, as
 the attributes of ``linalg.pack`` do; without ``outer_dims_perm`` these have the smallest rank that has all tiled
 dimensions. Several packs, one after the other, compose. Only a ``memref`` has a shape; its element type is written
-``!T`` where it is not known. A memory space is read over. Of an operation, ``%x = memref.alloc() : memref<...>``, the
-last type counts.
+``!T`` where it is not known. A ``tensor`` without an encoding is read in row-major order. A memory space is read over.
+Of an operation, ``%x = memref.alloc() : memref<...>``, the last type counts.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-from ..elements.types import element
+from ..elements.types import ELEMENTS, Element
+from ..elements.types import element as element_of
 from ..errors import LayoutError, NotExpressible, ShapeError
 from ..format.factors import MAX_FACTORS, Factor
 from ..format.format import Format, format_of
@@ -24,6 +25,7 @@ from .scan import Scanner
 from .strided import Strides, sizes_and_strides
 
 _ELEMENT = re.compile(r"complex<\w+>|vector<[\dx]+x\w+>|![\w.]+(?:<[^<>]*>)?|[a-z]\w*", re.ASCII)
+_TYPE_IN = re.compile(r"\b(?:memref|tensor)<(?:\s*\d+\s*x)*\s*(complex<\w+>|[a-z]\w*)\s*[,>]", re.ASCII)
 _SIZE = re.compile(r"(\d+|\?)\s*x\s*(?=\S)")
 _PACK_OPERANDS = re.compile(r"\s*(?:%[\w#]+\s*=\s*)?(?:linalg|tensor)\.pack\s+%[\w#]+\s*(?:padding_value\([^()]*\))?")
 _PACK_RESULT = re.compile(r"\s*into\s+%[\w#]+\s*:\s*tensor<([^<>]*)>\s*->\s*tensor<[^<>]*>")
@@ -35,6 +37,7 @@ _SPACE = re.compile(r"""\d+(?:\s*:\s*[a-z]\w*)?|"[^"\n]*"|#[a-z]\w*\.\w+(?:<[^<>
 EXAMPLES = (
     "strided<[1, 3], offset: 2>",
     "memref<3x4xf32, strided<[4, 1]>, #gpu.address_space<workgroup>>",
+    "tensor<16x256xbf16>",
     "affine_map<(d0, d1) -> (d1, d0)>",
     "affine_map<(d0, d1) -> (d0 floordiv 2, d1 floordiv 3, d0 mod 2, d1 mod 3)>",
     "affine_map<(d0, d1) -> (d0 mod 4 + (d0 + 4) floordiv 4 + ((d1 - 2) mod 3) * 4 + (d1 - 2) floordiv 3)>",
@@ -44,6 +47,12 @@ EXAMPLES = (
     " -> tensor<2x2x4xf32>",
 )
 """Texts that it reads, one for each way to write."""
+
+
+def element(text: str) -> Element | None:
+    """The element type that a ``memref`` or a ``tensor`` carries; ``i1`` is left open, since it may be a bool."""
+    found = _TYPE_IN.findall(text)
+    return next((e for e in ELEMENTS.values() if found and e.mlir == found[-1] and e.mlir != "i1"), None)
 
 
 class Offsets(NamedTuple):
@@ -69,6 +78,9 @@ def parse(text: str) -> Layout | Format | Strides | Offsets:
         scan.position = name.end()
     if scan.accept("memref"):
         found = _memref(scan)
+    elif scan.accept("tensor<"):
+        scan.position -= 1
+        found = _memref(scan, spaces=False)
     elif scan.accept("strided"):
         found = _read_strided(scan)
     elif scan.accept("affine_map"):
@@ -126,7 +138,8 @@ def _map(scan: Scanner) -> Format | Offsets:
     return stored_format(rank, stored)
 
 
-def _memref(scan: Scanner) -> Layout:
+def _memref(scan: Scanner, spaces: bool = True) -> Layout:
+    """The layout of a type behind its name; an encoding that is neither strides nor a map may be a memory space."""
     scan.expect("<")
     shape = []
     scan.peek()
@@ -147,8 +160,9 @@ def _memref(scan: Scanner) -> Layout:
         named = scan.accept("strided") or scan.accept("affine_map")
         if named and found is None:
             found = _read_strided(scan) if scan.text[at] == "s" else _map(scan)
-        elif named or not (space := _SPACE.match(scan.text, at)):
-            scan.fail("one strided<...> or affine_map<...>, or a memory space; paste what an alias stands for", at)
+        elif named or not spaces or not (space := _SPACE.match(scan.text, at)):
+            or_space = ", or a memory space" if spaces else ""
+            scan.fail(f"one strided<...> or affine_map<...>{or_space}; paste what an alias stands for", at)
         else:
             scan.position = space.end()
     scan.expect(">")
@@ -210,7 +224,7 @@ def render(x: Layout | Format, dtype: Any = None) -> str:
         tiled = [f.dim for f in x.blocks]
         usual = all(len(p) == 2 for p in x.pairs)
         return _pack_text(x) if tiled and usual and len(set(tiled)) == len(tiled) else _map_text(x)
-    kind = "!T" if dtype is None else element(dtype).word("mlir")
+    kind = "!T" if dtype is None else element_of(dtype).word("mlir")
     if x.swizzle is not None or x.has_basis:
         raise cannot(x, "mlir", "an affine map has no XOR and no coordinates as strides", "keep the mojo or cute form")
     text = f"memref<{''.join([f'{n}x' for n in x.extents])}{kind}, {_attribute(x)}>"

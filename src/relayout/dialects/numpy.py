@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ..elements.types import ELEMENTS, element
+from ..elements.types import ELEMENTS, Element
+from ..elements.types import element as element_of
 from ..errors import NotExpressible, shown
 from ..format.format import Format
 from ..layout.layout import Layout
@@ -22,6 +23,9 @@ from .strided import sizes_and_strides
 _CALLS = ("ndarray", "np.ndarray", "numpy.ndarray")
 _READ_OVER = {"data", "descr", "version"}
 _NAMES = {"shape", "strides", "itemsize", "dtype", "typestr", "offset"}
+_NAMED = re.compile(
+    r"""\b(?:dtype|typestr)['"]?\s*[=:]\s*(?:np\.|numpy\.)?(?:dtype\()?['"]?([<>|=]?[\w.?]+)""", re.ASCII
+)
 _DTYPE = re.compile(r"[<>|=]?[A-Za-z?][A-Za-z]{0,12}\d{0,4}", re.ASCII)
 
 
@@ -52,6 +56,20 @@ def parse(text: str) -> Layout:
     return Layout(shape, _elements(strides, size), offset=_elements([offset], size)[0])
 
 
+def element(text: str) -> Element | None:
+    """The element type that ``dtype=`` or ``typestr=`` names."""
+    import numpy as np
+
+    found = _NAMED.search(text)
+    if found is None:
+        return None
+    short = found[1].rpartition(".")[2]
+    try:
+        return ELEMENTS.get(short) or ELEMENTS.get(np.dtype(short if _DTYPE.fullmatch(short) else "").name)
+    except (TypeError, ValueError):
+        return None
+
+
 def _integers(scan: Scanner, words: dict[str, Any], name: str) -> tuple[int, ...]:
     value = words[name]
     if isinstance(value, int):
@@ -77,7 +95,7 @@ def _size_of(scan: Scanner, name: str) -> int:
 
     short = name.rpartition(".")[2]
     if short in ELEMENTS:
-        return element(short).bytes
+        return element_of(short).bytes
     try:
         return np.dtype(short if _DTYPE.fullmatch(short) else "").itemsize
     except (TypeError, ValueError):
@@ -102,7 +120,7 @@ def render(x: Layout | Format, dtype: Any = None) -> str:
     shape, strides, offset = sizes_and_strides(require_layout(x, "numpy"), "numpy", negative=True)
     if dtype is None:
         raise cannot(x, "numpy", "its strides count bytes, and the size of an element is not known", "pass dtype=")
-    size = element(dtype).bytes
+    size = element_of(dtype).bytes
     if offset < 0:
         raise cannot(x, "numpy", "an array starts inside its buffer, at an offset >= 0", "add to the offset")
     in_bytes = tuple([s * size for s in strides])

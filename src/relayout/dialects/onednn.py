@@ -3,7 +3,8 @@
 The letters before the first number are the dimensions, slowest first, capital where a block follows; then block sizes.
 In the letter form ``a`` is dimension 0. The named forms have a logical order of their own: n c d h w (data),
 g o i d h w (weights), t n c (sequences), l d n c and l d i g o (states and weights of recurrent cells). What oneDNN
-logs is read as well: ``src:f32:p:blocked:aBcd16b::f0``, with the strides that it tells where memory has gaps.
+logs is read as well: ``src:f32:p:blocked:aBcd16b::f0``, with the strides that it tells where memory has gaps, and whole
+lines of ``ONEDNN_VERBOSE``: of a reorder the destination, with its sizes.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ..errors import NotExpressible
+from ..errors import NotExpressible, ShapeError
 from ..format.format import Format
 from ..layout.layout import Layout
 from .blocked import letters_and_blocks, plain_format
@@ -28,6 +29,12 @@ _SPELLED = re.compile(r"^\s*(?:(?:\w+::)*format_tag::|dnnl_)(?P<tag>\w+)\s*$", r
 # What ONEDNN_VERBOSE prints: name:type:properties:blocked:tag:strides:flags.
 _LOGGED = re.compile(
     r"^\s*(?:\w+:)?\w*:(?P<properties>[apo0]*):blocked:(?P<tag>\w+)(?::(?P<strides>[\dx]*))?(?::f\d[\w:.-]*)?\s*$",
+    re.ASCII,
+)
+# A whole line: its kind, the descriptions of its memories, and of a reorder the sizes.
+_LINE = re.compile(
+    r"\s*(?:onednn|dnnl)_verbose,(?:[^,\n]*,)*?(?:exec|create[^,]*),[^,]*,(?P<kind>\w+),[^,]*,[^,]*,"
+    r"(?P<memories>[^,\n]+),[^,\n]*,[^,\n]*,(?P<problem>[^,\n]*)(?:,[^\n]*)?\s*",
     re.ASCII,
 )
 # The names to which oneDNN's header gives another layout than their letters say. The library's layout counts.
@@ -49,7 +56,9 @@ EXAMPLES = (
 """Texts that it reads, one for each way to write."""
 
 
-def parse(text: str) -> Format | Strides:
+def parse(text: str) -> Layout | Format | Strides:
+    if "," in text and (line := _LINE.fullmatch(text)):
+        return _logged_line(text, line)
     found = _SPELLED.search(text) or _LOGGED.search(text)
     if not found:
         return _format(text)
@@ -62,6 +71,22 @@ def parse(text: str) -> Format | Strides:
         why = f"the strides {strides} leave gaps, and only a tag without blocks has one stride for each dimension"
         raise cannot(fmt, "onednn", why, "write the tag alone, or the layout in the mojo form")
     return Strides(tuple(strides), 0) if strides else fmt
+
+
+def _logged_line(text: str, line: re.Match[str]) -> Layout | Format | Strides:
+    """The layout of the only memory, or of the destination of a reorder, in a whole line of the log."""
+    memories = line["memories"].split()
+    wanted = [memory for memory in memories if memory.startswith("dst")] if line["kind"] == "reorder" else memories
+    if len(wanted) != 1:
+        raise ShapeError(
+            f"the line of a {line['kind']} has {len(memories)} memories.",
+            hint=f"give one of them: {', '.join(memories)}",
+            text=text,
+        )
+    meant = parse(wanted[0])
+    sizes = line["problem"].split("x")
+    known = line["kind"] == "reorder" and all(n.isdigit() for n in sizes)
+    return meant.layout(tuple([int(n) for n in sizes])) if known and not isinstance(meant, Layout) else meant
 
 
 def _format(text: str) -> Format:

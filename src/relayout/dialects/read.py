@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
+from ..elements.types import Element
 from ..errors import LayoutError, ParseError, ShapeError
 from ..format import catalog
 from ..format.entries import Entry
 from ..format.format import Format
 from ..layout.layout import Layout
+from .phrases import near_notation, phrase
 from .registry import BUILT_IN, Shapeless, dialect_named, dialect_names, loadable_names
 
 _PREFIX = re.compile(r"\s*([a-z][a-z0-9_]*)\s*:(?!:)")
+
+
+_SEVERAL_WORDS = re.compile(r"[\s<>{}(),=]")
+_OF_ONE_WORD = ("onednn", "tvm")
 
 
 class Order(NamedTuple):
@@ -43,11 +49,32 @@ def read(text: str, dialect: str | None, bits: int | None) -> Layout | Format | 
         if _is_known(prefix.group(1)):
             return _form(_read_prefixed(text, prefix.group(1), prefix.end()), bits)
     if dialect is None:
-        return ORDERS.get(text.strip()) or _recognise(text, bits)
+        said = phrase(text)
+        return ORDERS.get(text.strip()) or (_recognise(text, bits) if said is None else said.meaning)
     entry = catalog.lookup(f"{dialect}:{text.strip()}")
     if entry is None and dialect in catalog.systems() and dialect not in dialect_names():
         entry = catalog.entry(f"{dialect}:{text.strip()}")
     return _form(dialect_named(dialect).parse(text) if entry is None else entry, bits)
+
+
+@lru_cache(maxsize=1024)
+def element_in(text: str, dialect: str | None) -> Element | None:
+    """The element type that a text carries (``bf16`` of ``bf16[50,300]``), told by a dialect that reads the text."""
+    prefix = _PREFIX.match(text)
+    if dialect is None and (said := phrase(text)) is not None:
+        return said.element
+    if dialect is None and prefix and prefix.group(1) in BUILT_IN:
+        dialect, text = prefix.group(1), text[prefix.end() :]
+    for name in BUILT_IN if dialect is None else [dialect]:
+        told = getattr(dialect_named(name), "element", None) if name in BUILT_IN else None
+        try:
+            found = None if told is None else told(text)
+            if found is not None:
+                dialect_named(name).parse(text)
+                return cast(Element, found)
+        except LayoutError:
+            continue
+    return None
 
 
 def _form(reading: Any, bits: int | None) -> Layout | Format | Shapeless:
@@ -78,12 +105,14 @@ def _recognise(text: str, bits: int | None) -> Layout | Format | Shapeless:
     """The only layout that a dialect reads in ``text``, or that the catalog knows by this name."""
     readings: dict[str, Layout | Format | Shapeless] = {}
     errors: list[LayoutError] = []
+    one_word = not _SEVERAL_WORDS.search(text.strip())
     dialects = loadable_names()
     for candidate in dialects:
         try:
             readings[candidate] = _form(dialect_named(candidate).parse(text), bits)
         except LayoutError as error:
-            errors.append(error)
+            if one_word or candidate not in _OF_ONE_WORD or not isinstance(error, ParseError):
+                errors.append(error)
     for entry in catalog.entries_called(text.strip()):
         if entry.name.partition(":")[0] not in dialects:
             try:
@@ -108,6 +137,9 @@ def _recognise(text: str, bits: int | None) -> Layout | Format | Shapeless:
         raise understood[0]
     nearest = max([error for error in errors if isinstance(error, ParseError)], key=lambda e: e.position)
     near = catalog.near(text.strip()) if text.strip().isidentifier() else []
+    instead = near_notation(text)
+    if instead:
+        raise ParseError("no dialect reads this text.", text=text, position=nearest.position, hint=instead)
     if near or nearest.position <= len(text) - len(text.lstrip()):
         raise ParseError(
             f"no dialect reads this text: none of {', '.join(dialects)} gets past its beginning.",

@@ -51,7 +51,8 @@ class Dialect(Protocol):
     gives a ``Format``, a catalog ``Entry`` or anything else that makes a layout of a shape. ``render`` writes only what
     ``parse`` reads back as the same function, and refuses the rest with ``NotExpressible``.
 
-    A dialect may also have ``EXAMPLES``, texts that it reads, and ``STYLES``, other ways to write by their names.
+    A dialect may also have ``EXAMPLES``, texts that it reads, ``STYLES``, other ways to write by their names, and
+    ``element(text)``, the element type that a text carries, or None.
     """
 
     def parse(self, text: str) -> Layout | Shapeless | Entry: ...

@@ -18,7 +18,7 @@ from ..format.format import Format
 from ..integers.inttuple import as_int
 from ..layout.layout import Layout
 from .axes import check_letters, check_storage
-from .read import read
+from .read import element_in, read
 from .registry import Shapeless
 
 
@@ -142,12 +142,14 @@ def resolve(
     """What ``x`` means: a text in any dialect, a name of the catalog, an einops pattern, a format, a layout, a tensor.
 
     ``axes`` are the dimensions of the data in their order: a format that names its own is aligned to them. ``element``,
-    a type or an interface, chooses the form of a name that depends on the width. ``fill`` comes before a format's own.
+    a type or an interface, comes before the type that a text carries, and chooses the form of a name that depends on
+    the width. ``fill`` comes before a format's own.
     """
     kind = _element(element)
     names: str | None = None
     if isinstance(x, str):
         subject = read(x, dialect, None if kind is None else kind.bits)
+        kind = kind or element_in(x, dialect)
     elif dialect is not None:
         raise ShapeError(f"a dialect reads texts, got {shown(x)}.", hint="leave the dialect out", got=x)
     elif isinstance(x, Layout | Format):

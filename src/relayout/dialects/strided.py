@@ -54,6 +54,6 @@ def sizes_and_strides(layout: Layout, dialect: str, negative: bool = False) -> S
         raise cannot(layout, dialect, "it has no negative strides or offsets", _WAY_OUT)
     if layout.windowed:
         room = layout.storage_size - Layout(layout.extents, tuple(strides), offset=offset).storage_size
-        if room >= max([1, *map(abs, strides)]):
+        if room >= max([1, *[abs(s) for s, n in zip(strides, layout.extents) if n > 1]]):
             raise cannot(layout, dialect, f"it has no padding, and {room} elements of the box are padding", _PADDING)
     return Strided(layout.extents, tuple(strides), offset)

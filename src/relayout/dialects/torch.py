@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from ..elements.types import ELEMENTS, Element
 from ..format import catalog
 from ..format.format import Format
 from ..layout.layout import Layout
@@ -25,6 +26,8 @@ _POSITIONAL = {"": 0, "empty_strided": 2, "as_strided": 3, "Size": 1, "assert_si
 _TAKE_A_TENSOR = ("as_strided", "assert_size_stride", "reinterpret_tensor")
 _SYMBOL = re.compile(r"\b[su]\d+\b", re.ASCII)
 _CALLED = re.compile(r"\s*(?!size|shape)\w+\s*=\s*(?=[\w.]+\s*\()", re.ASCII)
+_NAMED = re.compile(r"\btorch\.((?:b?float|u?int|complex|bool|half|double)\w*)", re.ASCII)
+_TRACED = re.compile(r"""\s*(?:\w+\s*:\s*)?"?(b?f\d+|[iu]\d+)\[""", re.ASCII)
 _PRINTED = [
     re.compile(pattern, re.ASCII)
     for pattern in (
@@ -88,6 +91,15 @@ def parse(text: str) -> Layout | Format:
         scan.fail("stride=(...)")
     shape = scan.sizes(size)
     return Layout(shape, Layout.row_major(shape).stride if stride is None else stride, offset=offset)
+
+
+def element(text: str) -> Element | None:
+    """The element type that a call or a print of torch names."""
+    found = _NAMED.search(text)
+    if found is not None:
+        return ELEMENTS.get({"half": "float16", "float": "float32", "double": "float64"}.get(found[1], found[1]))
+    traced = _TRACED.match(text)
+    return next((e for e in ELEMENTS.values() if traced and e.xla == traced[1]), None)
 
 
 def _last(callee: str) -> str:

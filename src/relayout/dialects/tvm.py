@@ -1,11 +1,13 @@
 """TVM's layout strings: ``NCHW16c``, ``OIHW16i16o``, ``NHWC8h8w32c``.
 
 Capital letters are the dimensions in logical order; a number and a small letter is a block of that dimension, one each.
+Brackets around the blocks, ``OIHW[4o4i]``, pack them into one dimension of the buffer, at the same places.
 Dimensions without a name are written A, B, C and so on.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from ..format.format import Format
@@ -14,18 +16,23 @@ from .blocked import letters_and_blocks, plain_format
 from .refusal import cannot
 from .scan import Scanner
 
+_GROUPED = re.compile(r"\s*(?P<axes>[A-Z]+)\[(?P<blocks>(?:\d{1,9}[a-z])+)\]\s*", re.ASCII)
 _UNNAMED = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 EXAMPLES = (
     "NC2c",
     "HWC",
+    "OIHW[4o4i]",
 )
 """Texts that it reads, one for each way to write."""
 
 
 def parse(text: str) -> Format:
     scan = Scanner(text, "tvm", "NCHW16c")
+    if grouped := _GROUPED.fullmatch(text):
+        blank = f"{grouped['axes']}{grouped['blocks']}"
+        return parse(blank + " " * (len(text) - len(blank)))
     outer, blocks = letters_and_blocks(scan)
     axes = "".join([letter for letter, _ in outer])
     if not axes:

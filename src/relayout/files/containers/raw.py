@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ...dialects.resolve import resolve
 from ...elements.types import ELEMENTS, element
 from ...errors import LayoutError, shown
 from ...layout.layout import Layout
@@ -81,6 +82,10 @@ def _check_size(path: Path, record: LayoutRecord, entry: StoredTensor) -> None:
 def _record_of(path: Path, dtype: Any, shape: Any, layout: Any) -> LayoutRecord:
     from ...elements.interface import Plain
 
+    if isinstance(layout, str):
+        meant = resolve(layout, element=dtype)
+        dtype = meant.element if dtype is None else dtype
+        shape = meant.layout.extents if shape is None and meant.layout is not None else shape
     if dtype is None or shape is None:
         missing = "dtype" if dtype is None else "shape"
         raise bad_file(

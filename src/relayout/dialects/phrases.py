@@ -1,0 +1,121 @@
+"""What tools print about a tensor without a notation of their own: TensorRT's inspector, ggml, QNN.
+
+TensorRT describes formats in English. ggml prints sizes ``ne`` and byte steps ``nb`` from the fastest dimension on, an
+order that is kept. QNN has the fields of a tensor, whose flat buffers are in row-major order.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ..elements.types import ELEMENTS, Element
+from ..errors import NotExpressible, ShapeError
+from ..format import catalog
+from ..format.format import Format
+from ..layout.layout import Layout
+
+_WIDE = {"two": 2, "four": 4, "sixteen": 16, "thirty-two": 32}
+_TENSORRT = re.compile(
+    r"\s*(?:row major linear (?P<linear>\w+)|(?P<wide>[a-z-]+) wide channel vectorized row major (?P<packed>\w+)|"
+    r"channel major (?P<last>\w+)(?: format)? where (?:c|channels?) ?% ?(?P<multiple>\d{1,4}) ?== ?0)"
+    r"(?: format)?\.?\s*",
+    re.IGNORECASE | re.ASCII,
+)
+_TENSORRT_TYPES = {"fp32": "float32", "fp16": "float16", "bf16": "bfloat16", "int8": "int8", "int32": "int32"}
+_GGML = re.compile(
+    r"\s*(?:[\w.]+\s*:\s*)?(?:type\s*=\s*(?P<type>\w+)[\s,;]+)?ne\s*=\s*[\[({](?P<ne>[\d\s,]+)[\])}][\s,;]*"
+    r"nb\s*=\s*[\[({](?P<nb>[\d\s,]+)[\])}]\s*",
+    re.ASCII,
+)
+_GGML_TYPES = {
+    "f32": "float32",
+    "f16": "float16",
+    "bf16": "bfloat16",
+    "f64": "float64",
+    **{f"i{bits}": f"int{bits}" for bits in (8, 16, 32, 64)},
+}
+_QNN = re.compile(r"\.?dimensions\s*=\s*[\[({](?P<sizes>[\d\s,]+)[\])}]", re.ASCII)
+_QNN_FORMAT = re.compile(r"\.?dataFormat\s*=\s*(?:QNN_TENSOR_DATA_FORMAT_)?(?P<format>\w+)", re.ASCII)
+_QNN_TYPE = re.compile(r"\.?dataType\s*=\s*QNN_DATATYPE_(?P<type>[A-Z]+)_(?P<bits>\d+)", re.ASCII)
+_QNN_TYPES = {"INT": "int", "UINT": "uint", "FLOAT": "float", "SFIXED_POINT": "qint", "UFIXED_POINT": "quint"}
+_FLAT = ("FLAT_BUFFER", "DENSE", "0")
+
+
+_NEAR = (
+    (re.compile(r"MultiArray"), "coreai reads the properties of an MLMultiArray: shape=[1, 3, 4], strides=[12, 4, 1]"),
+    (re.compile(r"#tpu\.|tiled<"), "xla reads tiles: bf16[16,256]{1,0:T(8,128)(2,1)}"),
+    (
+        re.compile(r"QNN_|\bdimensions\s*=", re.ASCII),
+        "of QNN's fields, dimensions = {...} and dataFormat = ... are read",
+    ),
+    (re.compile(r"#(?:ttg|triton_gpu|blocked|linear|shared)"), "rl.LinearLayout is Triton's form, made of its bases"),
+    (re.compile(r"onednn_verbose|dnnl_verbose"), "onednn reads src:f32::blocked:aBcd16b::f0 and lines of exec"),
+)
+
+
+def near_notation(text: str) -> str:
+    """What to write instead of a text that no dialect reads, by the words in it; empty where nothing is near."""
+    return "; ".join([hint for words, hint in _NEAR if words.search(text)])
+
+
+class Phrase(NamedTuple):
+    """What a phrase means, and the element type that it names."""
+
+    meaning: Format | Layout
+    element: Element | None
+
+
+def phrase(text: str) -> Phrase | None:
+    """What a text means that a tool prints; None for every other text."""
+    if found := _TENSORRT.fullmatch(text):
+        return _tensorrt(found)
+    if found := _GGML.fullmatch(text):
+        return _ggml(found["type"], _integers(found["ne"]), _integers(found["nb"]))
+    if (found := _QNN.search(text)) and (form := _QNN_FORMAT.search(text)):
+        return _qnn(text, _integers(found["sizes"]), form["format"])
+    return None
+
+
+def _integers(text: str) -> list[int]:
+    return [int(n) for n in re.findall(r"\d+", text)]
+
+
+def _tensorrt(found: re.Match[str]) -> Phrase | None:
+    kind = ELEMENTS.get(_TENSORRT_TYPES.get((found["linear"] or found["packed"] or found["last"]).lower(), ""))
+    if found["linear"]:
+        return Phrase(Format(4, [(d, 0) for d in range(4)], axes="nchw"), kind)
+    if found["multiple"]:
+        factors = [(0, 0), (2, 0), (3, 0), (1, 0), (1, int(found["multiple"]))]
+        return Phrase(Format(4, factors, axes="nchw", fill=0), kind) if int(found["multiple"]) else None
+    entry = catalog.lookup(f"tensorrt:kCHW{_WIDE.get(found['wide'].lower(), 0)}")
+    return None if entry is None else Phrase(entry.at(None if kind is None else kind.bits), kind)
+
+
+def _ggml(type_name: str | None, ne: Sequence[int], nb: Sequence[int]) -> Phrase:
+    if len(ne) != len(nb):
+        raise ShapeError(f"ne has {len(ne)} sizes and nb {len(nb)} steps.", hint="one step for each size")
+    kind = ELEMENTS.get(_GGML_TYPES.get((type_name or "").lower(), ""))
+    item = nb[0] if kind is None else kind.bytes
+    blocks = (kind is None and type_name) or item not in (1, 2, 4, 8) or any(step % item for step in nb)
+    if blocks or (kind is None and min(nb) < item):
+        raise NotExpressible(
+            f"ne = {list(ne)}, nb = {list(nb)} does not tell the size of one element; a quantised type has blocks.",
+            hint="say the type first, as in type=f16, or open the GGUF file",
+            ne=tuple(ne),
+            nb=tuple(nb),
+        )
+    return Phrase(Layout(tuple(ne), tuple([step // item for step in nb])), kind)
+
+
+def _qnn(text: str, sizes: Sequence[int], form: str) -> Phrase:
+    if form not in _FLAT:
+        raise NotExpressible(
+            f"QNN's data format {form} does not tell places.",
+            hint="only flat buffers are row-major; name the format of the catalog, as in htp:R4Crouton",
+            format=form,
+        )
+    told: Any = _QNN_TYPE.search(text)
+    name = f"{_QNN_TYPES.get(told['type'], '')}{told['bits']}" if told else ""
+    return Phrase(Layout.row_major(tuple(sizes)), ELEMENTS.get(name))

@@ -85,7 +85,7 @@ class ComposedLayout(Immutable):
     # ---- modes and views: what happens to coordinates happens to the inner layout -----------------------------
 
     def _with_inner(self, inner: Any) -> ComposedLayout:
-        """The same outer function after another inner one."""
+        """This outer function after another inner one."""
         return ComposedLayout(self.outer, inner, self.offset)
 
     def __len__(self) -> int:

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from http.client import HTTPConnection
 from pathlib import Path
 from threading import Thread
@@ -492,11 +492,28 @@ def test_there_are_only_so_many_lines() -> None:
         Thread(target=server.serve_forever, daemon=True).start()
         where = "127.0.0.1", server.server_port
         for _ in range(LINES):
-            lines.enter_context(socket.create_connection(where, timeout=20))
-        with socket.create_connection(where, timeout=5) as line:
-            assert line.recv(64) == b""
+            line = lines.enter_context(closing(HTTPConnection(*where, timeout=20)))
+            line.request("GET", f"/{server.token}/")
+            assert line.getresponse().read()
+        with socket.create_connection(where, timeout=5) as more:
+            assert more.recv(64) == b""
         lines.close()
         wait_until(lambda: answers(server))
+        server.shutdown()
+
+
+def test_whoever_has_no_token_blocks_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("relayout.web.server._Request.timeout", 600.0)
+    with Explorer() as server, ExitStack() as lines:
+        Thread(target=server.serve_forever, daemon=True).start()
+        where = "127.0.0.1", server.server_port
+        slow = [lines.enter_context(socket.create_connection(where, timeout=20)) for _ in range(LINES)]
+        for line in slow:
+            line.sendall(b"GET / HTTP/1.1\r\nX: ")
+        for _ in range(3):
+            assert answers(server)
+        assert slow[0].recv(64) == b""
+        lines.close()
         server.shutdown()
 
 

@@ -729,3 +729,12 @@ def test_the_page_is_what_the_commands_print() -> None:
     spec.loader.exec_module(module)
     text = (ROOT / "docs" / "repack_files.md").read_text()
     assert module.page(text) == text
+
+
+@pytest.mark.parametrize(("package", "command"), [("click", "inspect x.npy"), ("numpy", "verify x.npy x.npy")])
+def test_a_package_that_is_missing_is_told_in_a_sentence(folder: Path, package: str, command: str) -> None:
+    code = f"import sys; sys.modules[{package!r}] = None; from relayout.__main__ import main; main()"
+    words = [sys.executable, "-c", code, *command.split()]
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
+    told = f"relayout needs {package}, which is not installed.\nHint: python -m pip install {package}\n"
+    assert (done.returncode, done.stdout, done.stderr) == (3, "", told)

@@ -16,9 +16,9 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
 from io import BufferedReader, RawIOBase
-from socket import socket
+from socket import SHUT_RDWR, socket
 from socketserver import TCPServer
-from threading import BoundedSemaphore
+from threading import BoundedSemaphore, Lock
 from time import monotonic
 from typing import Any
 
@@ -30,7 +30,10 @@ BODY_LIMIT = 1 << 16
 """The longest question, in bytes."""
 
 LINES = 64
-"""The most connections at a time; a browser has six. More are hung up on."""
+"""The most connections at a time; a browser has six. For more, the oldest without the token is hung up on."""
+
+EVICTION_SECONDS = 1.0
+"""How long a new connection waits for the line of one that was hung up on."""
 
 PATIENCE = 10.0
 """The seconds in which a request must have come in."""
@@ -75,6 +78,8 @@ class Explorer(ThreadingHTTPServer):
         self.files = served_files()
         self.answer = answer
         self.free_lines = BoundedSemaphore(LINES)
+        self._strangers: dict[socket, None] = {}
+        self._lock = Lock()
         super().__init__(("127.0.0.1", port), _Request)
         self.hosts = tuple([f"{name}:{self.server_port}" for name in ("127.0.0.1", "localhost")])
 
@@ -84,15 +89,34 @@ class Explorer(ThreadingHTTPServer):
         self.server_name, self.server_port = self.socket.getsockname()
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        if self.free_lines.acquire(blocking=False):
+        if self.free_lines.acquire(blocking=False) or self._evict_stranger():
+            with self._lock:
+                self._strangers[request] = None
             super().process_request(request, client_address)
         else:
             self.shutdown_request(request)
+
+    def _evict_stranger(self) -> bool:
+        """Hang up on the oldest connection that has not shown the token; whether that gave a line."""
+        with self._lock:
+            oldest = next(iter(self._strangers), None)
+            if oldest is None:
+                return False
+            del self._strangers[oldest]
+            with suppress(OSError):
+                oldest.shutdown(SHUT_RDWR)
+        return self.free_lines.acquire(timeout=EVICTION_SECONDS)
+
+    def trust(self, request: Any) -> None:
+        """Keep a connection that has shown the token."""
+        with self._lock:
+            self._strangers.pop(request, None)
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
         try:
             super().process_request_thread(request, client_address)
         finally:
+            self.trust(request)
             self.free_lines.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
@@ -194,6 +218,7 @@ class _Request(BaseHTTPRequestHandler):
         if not slash or not secrets.compare_digest(token.encode(), self.server.token.encode()):
             self._refuse(HTTPStatus.FORBIDDEN)
             return None
+        self.server.trust(self.connection)
         return path.partition("?")[0]
 
     def _body(self) -> bytes | None:

@@ -125,13 +125,16 @@ class LimitExceeded(LayoutError):
 
 
 class Undetermined(LayoutError):
-    """Data that leave the layout open: ``missing`` would settle it, ``candidates`` are layouts that fit so far."""
+    """Data that nothing that was tried fits, or too few to try any; the places of ``missing`` would tell more.
+
+    ``candidates`` are the hypotheses that were given, fewest mismatches first.
+    """
 
     candidates: Any
     missing: Any
     counterexample: Any
     code = "RL009"
-    meaning = "the data do not say which layout they have: several fit, or elements were never seen"
+    meaning = "nothing that was tried fits the data, or they are too few to say which layout they have"
     way_out = "give the entries named in `missing`, or send `rl.probes(shape, dtype)` through the converter"
 
     def __init__(

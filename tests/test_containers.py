@@ -14,6 +14,7 @@ import pytest
 
 import relayout as rl
 from file_support import store, valid_files
+from relayout.files import registry
 from relayout.files.container import Container
 from relayout.files.containers.safetensors import Safetensors
 from relayout.files.contents import Destination, PlannedTensor, Segment, Source
@@ -251,3 +252,8 @@ def test_no_container_is_called_by_a_name_that_nobody_has() -> None:
 def test_the_pages_name_every_suffix() -> None:
     page = (ROOT / "docs" / "files.md").read_text()
     assert [suffix for suffix in suffixes() if f"`{suffix}`" not in page] == []
+
+
+def test_every_module_of_the_folder_is_listed() -> None:
+    folder = Path(registry.__file__).parent / "containers"
+    assert sorted(path.stem for path in folder.glob("*.py") if path.stem != "__init__") == sorted(registry.BUILT_IN)

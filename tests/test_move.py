@@ -24,6 +24,7 @@ import relayout as rl
 from file_support import gguf_bytes, store
 from relayout.cli import move
 from relayout.cli.main import relayout
+from relayout.files import registry
 
 ROOT = Path(__file__).parent.parent
 
@@ -301,6 +302,8 @@ def public(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def powerless(*arguments: str) -> tuple[int, str]:
     """The exit code and the error of a process without rights of its own."""
+    # A process without rights may not even read the modules of this one's packages.
+    registry.suffixes()
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
@@ -698,7 +701,8 @@ def test_a_zarr_of_more_files_than_may_be_open(folder: Path) -> None:
         ("repack", "out.zarr", "back.npz", "--to", "format:0 1", "--verify"),
     ):
         done = subprocess.run([*words, *arguments], cwd=folder, capture_output=True, text=True, check=False)
-        assert (done.returncode, done.stderr) == (0, "")
+        assert done.returncode == 0
+        assert all(re.match(r"(repack|verify): .*%", line) for line in done.stderr.splitlines()), "progress alone"
     with np.load("back.npz") as found:
         for name, x in tensors.items():
             assert np.array_equal(found[name], x)

@@ -1,6 +1,6 @@
 """The containers by name, by suffix and by content: those of this package, and those that other packages add.
 
-Every module in the folder ``containers`` is one. Others are found by entry points in the group ``relayout.containers``.
+Ours are the modules of the folder ``containers``. Others are found by entry points (``relayout.containers``).
 A container is imported when its turn comes, and those of other packages only for what none of our own takes.
 """
 
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from .contents import Destination, PlannedTensor, Source
     from .mapped import TensorFile
 
+BUILT_IN = ("gguf", "npy", "npz", "onnx", "raw", "safetensors", "shards", "zarr")
+"""The containers of this package: each is the module of that name in the folder ``containers``."""
+
 GROUP = "relayout.containers"
 """The group of entry points."""
 
@@ -27,15 +30,14 @@ _TORCH_SUFFIXES = (".pt", ".pth", ".ckpt")
 
 def names() -> list[str]:
     """The name of every container: the built-in ones, then those of other packages."""
-    own = _built_in()
-    return [*own, *[point.name for point in _entry_points() if point.name not in own]]
+    return [*BUILT_IN, *[point.name for point in _entry_points() if point.name not in BUILT_IN]]
 
 
 def container_named(name: str) -> Container:
     """The container of that name."""
     from ..errors import ShapeError
 
-    if name in _built_in():
+    if name in BUILT_IN:
         return _import(name)
     for point in _entry_points():
         if point.name == name:
@@ -90,14 +92,6 @@ def _way_out(written: bool) -> str:
 # ---- finding containers ----------------------------------------------------------------------------------
 
 
-def _built_in() -> list[str]:
-    from pkgutil import iter_modules
-
-    from . import containers
-
-    return [module.name for module in iter_modules(containers.__path__)]
-
-
 def _import(name: str) -> Container:
     found: Container = import_module(f".containers.{name}", __package__).CONTAINER
     return found
@@ -125,7 +119,7 @@ def _load(point: EntryPoint) -> Container:
 
 def _containers(path: Path | None = None) -> Iterator[Container]:
     """All containers one after another, for a path those first whose names are in its name."""
-    own = _built_in()
+    own = BUILT_IN
     for name in sorted(own, key=lambda name: path is not None and f".{name}" not in path.name):
         yield _import(name)
     for point in _entry_points():

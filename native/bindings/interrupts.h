@@ -25,8 +25,7 @@ inline void check_signals() {
 
 // Does the steps 0 to `steps` of a copy of so many bytes, in order, without the GIL. `work(begin, end)` does a part of
 // them; between parts the handlers of signals run.
-template <typename F>
-void run_in_parts(relayout::Int steps, relayout::Int bytes, const F &work) {
+template <typename F> void run_in_parts(relayout::Int steps, relayout::Int bytes, const F &work) {
     using Clock = std::chrono::steady_clock;
     const double per_byte = bytes > 0 ? double(steps) / double(bytes) : 1.0;
     double size = std::max(1.0, per_byte * double(first_part_bytes));

@@ -17,6 +17,17 @@ pytest_collect_file = Sybil(
 ).pytest()
 
 
+LONG = ("test_sanitized", "test_native_build", "test_browser", "test_repack_file", "test_conformance")
+"""Files that begin first, the longest before the others: what is left at the end keeps all processors busy."""
+
+
+def pytest_collection_modifyitems(items: list[Any]) -> None:
+    def turn(item: Any) -> int:
+        return LONG.index(item.path.stem) if item.path.stem in LONG else len(LONG)
+
+    items.sort(key=turn)
+
+
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     """One line for every kind of tests that could not run here: their reason begins with NO ... TESTS."""
     reasons = {str(report.longrepr[2]) for report in terminalreporter.stats.get("skipped", [])}

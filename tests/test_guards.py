@@ -301,7 +301,7 @@ def test_the_plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "test_suite.py").write_text(SUITE)
     monkeypatch.setenv("RELAYOUT_GUARDS", "0")
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-    command = [sys.executable, "-m", "pytest", "-p", "relayout_pytest", "-p", "no:cacheprovider", "-v"]
+    command = [sys.executable, "-m", "pytest", "-p", "relayout_pytest", "-p", "no:cacheprovider", "-v", "-rN"]
     done = subprocess.run([*command, str(tmp_path)], capture_output=True, text=True, timeout=120, check=False)
     assert "2 passed" in done.stdout, done.stdout + done.stderr
     assert "1 failed" in done.stdout

@@ -182,11 +182,12 @@ def resolve_together(
     order = order or next((x.axes for x in operands if x.axes), None)
     several = axes is not None or sum(x.axes is not None for x in operands) > 1
     extents = next((x.layout.extents for x in operands if x.layout is not None and x.axes is None), None)
-    for x in operands:
-        if extents is not None and axes is None and isinstance(x.format, Format):
-            check_letters(x.format, x.text, extents)
+    if extents is not None and axes is None:
+        for x in operands:
             if data:
                 x.check_position(extents)
+            elif isinstance(x.format, Format):
+                check_letters(x.format, x.text, extents)
     met = [x.aligned(order) if order and several and (axes or x.axes) else x for x in operands]
     if shape is None:
         shape = next((x.layout.extents for x in met if x.layout is not None), None)

@@ -67,14 +67,33 @@ def test_views_on_block_boundaries_have_an_offset(factor: int, blocks: int, widt
     assert [moved(c) for c in coordinates(view)] == [view(c) for c in coordinates(view)]
     for form in coreai.equivalents(view):
         assert form.offset == described.offset
+    if first * factor + length > factor * (blocks - 1):  # Nothing of the array is left behind the view.
+        text = view.to("coreai")
+        assert text.endswith(f" offset={described.offset}") == (described.offset > 0)
+        back = rl.parse(text, "coreai")
+        assert [back(c) for c in coordinates(view)] == [view(c) for c in coordinates(view)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "shape=[4, 6], strides=[24, 4] interleaveLayout=InterleaveLayout(dimension: 0, factor: 4) offset=24",
+        "shape: [4, 6], strides: [24, 4], interleaveLayout: InterleaveLayout(dimension: 0, factor: 4), offset: 24",
+    ],
+)
+def test_a_view_is_written_with_its_offset(text: str) -> None:
+    layout = rl.parse(text)
+    assert isinstance(layout, Layout)
+    for i, j in np.ndindex(4, 6):
+        assert layout(i, j) == 24 + (i // 4) * 24 + i % 4 + j * 4
+    assert layout.to("coreai").endswith("factor: 4) offset=24")
 
 
 def test_offsets_and_factors_of_one_by_hand() -> None:
     view = coreai.layout([8, 6], [24, 4], (0, 4)).narrow(0, 4, 4)
     assert coreai.describe(view) == Description((4, 6), (24, 4), InterleaveLayout(0, 4), 0, 24)
     assert copy.copy(coreai.describe(view)) == coreai.describe(view)
-    with pytest.raises(rl.NotExpressible, match="starts at 0"):
-        view.to("coreai")
+    assert view.to("coreai").endswith(" offset=24")
     with pytest.raises(rl.NotExpressible, match="inside a block"):
         coreai.describe(coreai.layout([8, 6], [24, 4], (0, 4)).narrow(0, 3, 4))
     forms = coreai.equivalents(coreai.layout([7], [16], (0, 1)))
@@ -120,7 +139,11 @@ def test_sizes_that_do_not_divide() -> None:
         (lambda: coreai.packed([8, 3], [2, 3]), rl.ShapeError, "at most one"),
         (lambda: coreai.packed([8, 3], [2, 1], [1, 1]), rl.ShapeError, "alignment"),
         (lambda: coreai.layout([8, 3], [12, 4], (0, 4)).narrow(0, 2, 4).to("coreai"), rl.NotExpressible, "block"),
-        (lambda: Layout(4, -1, offset=3).to("coreai"), rl.NotExpressible, "starts at 0"),
+        (lambda: Layout(4, -1, offset=3).to("coreai"), rl.NotExpressible, "negative"),
+        (lambda: Layout(4, 1, offset=-3).to("coreai"), rl.NotExpressible, "below 0"),
+        (lambda: Layout(4, 1, offset=3).to("coreai:strict"), rl.NotExpressible, "starts at 0, and this view at 3"),
+        (lambda: coreai.layout([12], [4], (0, 4)).narrow(0, 4, 4).to("coreai"), rl.NotExpressible, "4 more elements"),
+        (lambda: rl.parse("coreai:shape=[4], strides=[1] offset=-3"), rl.ParseError, "offset >= 0"),
         (lambda: Layout(4, -1).to("coreai"), rl.NotExpressible, "negative"),
         (lambda: Layout(((4, 2), (4, 2))).to("coreai"), rl.NotExpressible, "one dimension"),
         (lambda: rl.catalog.get("htp:R4Flat").to("coreai"), rl.NotExpressible, "none yet"),

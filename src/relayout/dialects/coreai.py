@@ -1,8 +1,9 @@
 """Core AI's form: ``shape=[8, 6], strides=[24, 4] interleaveLayout=InterleaveLayout(dimension: 0, factor: 4)``.
 
-Without an interleaved dimension it ends in ``interleaveLayout=nil`` (or leaves that out). The form of the hardware
-constraints, ``shape=[8, 6], interleave=[4, 1], alignments=[1, 1, 1]``, has Apple's default strides instead. It is
-strict (the factor divides the size) and is written by the style ``coreai:strict``. Its shape may be left out.
+Without an interleaved dimension it ends in ``interleaveLayout=nil`` (or leaves that out). Core AI prints no offset, for
+an array starts at 0; a view of one has a word more, ``offset=24``, in elements. The form of the hardware constraints,
+``shape=[8, 6], interleave=[4, 1], alignments=[1, 1, 1]``, has Apple's default strides instead. It is strict (the factor
+divides the size) and is written by the style ``coreai:strict``. Its shape may be left out.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ EXAMPLES = (
     "shape=[6, 3],\nstrides=[12, 4]\ninterleaveLayout=InterleaveLayout(dimension: 0, factor: 4)",
     "shape=[8, 3], interleave=[4, 1], alignments=[1, 1, 8]",
     "interleave=[1, 2]",
+    "shape=[4, 6], strides=[24, 4] interleaveLayout=InterleaveLayout(dimension: 0, factor: 4) offset=24",
 )
 """Texts that it reads, one for each way to write."""
 
@@ -43,8 +45,9 @@ def parse(text: str) -> Layout | Constraints:
     strides = _read_list(scan, "strides")
     if shape is not None and strides is not None:
         interleave = _interleave_layout(scan)
+        offset = _offset(scan)
         scan.end()
-        return coreai.layout(shape, strides, interleave)
+        return coreai.layout(shape, strides, interleave).with_offset(offset)
     constraints = Constraints(_read_list(scan, "interleave"), _read_list(scan, "alignments"))
     if constraints == (None, None):
         scan.fail("strides=[...]" if shape is not None else "shape=[...]")
@@ -80,18 +83,37 @@ def _interleave_layout(scan: Scanner) -> coreai.InterleaveLayout | None:
     return coreai.InterleaveLayout(dimension, factor)
 
 
+def _offset(scan: Scanner) -> int:
+    """``offset=24``, where a view begins, if it comes next; else 0."""
+    scan.accept(",")
+    if not scan.accept("offset"):
+        return 0
+    if not scan.accept(":"):
+        scan.expect("=")
+    scan.peek()
+    at = scan.position
+    offset = scan.integer()
+    return offset if offset >= 0 else scan.fail("an offset >= 0: a view lies inside its array", at)
+
+
 def render(x: Layout | Format, dtype: Any = None) -> str:
     layout = require_layout(x, "coreai")
-    shape, strides, interleave = _at_the_start(layout, "coreai")
+    described = coreai.describe(layout)
+    shape, strides, interleave = described
     tail = max([1, *[s for s, n in zip(strides, shape) if n > 1]])
-    _check_room(layout, coreai.layout(shape, strides, interleave), "coreai", tail)
+    written = coreai.layout(shape, strides, interleave).with_offset(described.offset)
+    _check_room(layout, written, "coreai", tail)
     words = "nil" if interleave is None else f"InterleaveLayout(dimension: {interleave[0]}, factor: {interleave[1]})"
-    return f"shape={list(shape)}, strides={list(strides)} interleaveLayout={words}"
+    start = f" offset={described.offset}" if described.offset else ""
+    return f"shape={list(shape)}, strides={list(strides)} interleaveLayout={words}{start}"
 
 
 def _strict(x: Layout | Format, dtype: Any = None) -> str:
     """The hardware constraints that give these strides: an alignment of the stride itself where there is a gap."""
-    description = _at_the_start(require_layout(x, "coreai:strict"), "coreai:strict")
+    description = coreai.describe(require_layout(x, "coreai:strict"))
+    if description.offset:
+        why = f"an allocation starts at 0, and this view at {description.offset}"
+        raise cannot(x, "coreai:strict", why, "use coreai, which has a word for the offset")
     shape, strides, interleave = description
     factors = [1] * len(shape)
     if interleave is not None:
@@ -115,20 +137,13 @@ def _strict(x: Layout | Format, dtype: Any = None) -> str:
     return f"shape={list(shape)}, interleave={factors}, alignments={alignments}"
 
 
-def _at_the_start(layout: Layout, dialect: str) -> coreai.Description:
-    """The layout in Core AI's words, which do not say an offset."""
-    described = None if layout.offset != 0 else coreai.describe(layout)
-    if described is None or described.offset:
-        raise cannot(layout, dialect, "an array starts at 0", "coreai.describe(L).offset says where a view begins")
-    return described
-
-
 def _check_room(layout: Layout, written: Layout, dialect: str, tail: int = 1) -> None:
     """Refuse more elements behind the last one than ``tail``, one largest step, which is what a pitch leaves there."""
     room = layout.storage_size - written.storage_size
     if room >= tail:
         why = f"its shape and strides do not say that {room} more elements are reserved"
-        raise cannot(layout, dialect, why, "alignments may: coreai:strict; or keep the mojo form")
+        strict = "" if written.offset else "alignments may: coreai:strict; or "
+        raise cannot(layout, dialect, why, f"{strict}keep the mojo form, which has the window")
 
 
 STYLES = {"strict": _strict}

@@ -20,11 +20,14 @@ FLAT = Format(4, [(0, 0), (1, 0), (2, 0), (3, 0)])
 
 @st.composite
 def formats(draw: Any) -> Format:
-    """Formats of up to four dimensions and four blocks, in any order, with any sizes."""
+    """Formats of up to four dimensions and four blocks, in any order, with any sizes, some counted backwards."""
     rank = draw(st.integers(1, 4))
     order = draw(st.permutations(range(rank)))
     block = st.tuples(st.integers(0, rank - 1), st.sampled_from([1, 2, 3, 4]))
-    return Format(rank, [(d, 0) for d in order] + draw(st.lists(block, max_size=4)))
+    forward = Format(rank, [(d, 0) for d in order] + draw(st.lists(block, max_size=4)))
+    signs = [draw(st.sampled_from([1, 1, -1])) for _ in forward.blocks]
+    blocks = [(f.dim, f.size, sign * f.step) for f, sign in zip(forward.blocks, signs, strict=True)]
+    return Format(rank, [(d, 0) for d in order] + blocks)
 
 
 def stored(fmt: Format, shape: Any, left: Any, right: Any, fill: int = -1) -> np.ndarray[Any, Any]:
@@ -41,7 +44,8 @@ def stored(fmt: Format, shape: Any, left: Any, right: Any, fill: int = -1) -> np
         split += [data.shape[d] // int(np.prod(inner, dtype=int)), *inner]
         for k in mine:
             place[k] = len(place)
-    return data.reshape(split).transpose([place[k] for k in range(len(fmt.factors))]).reshape(-1)
+    digits = data.reshape(split).transpose([place[k] for k in range(len(fmt.factors))])
+    return np.flip(digits, [k for k, f in enumerate(fmt.factors) if f.step < 0]).reshape(-1)
 
 
 @settings(max_examples=500)
@@ -62,6 +66,18 @@ def test_layouts_agree_with_numpy(fmt: Format, data: Any) -> None:
     block = int(np.prod(fmt.block_shape))
     assert (number.offsets() * block + place.offsets() == layout.offsets()).all()
     assert place.max_offset < block
+
+
+def test_a_digit_may_count_backwards() -> None:
+    """The first code of a pair in the high nibble, as bitsandbytes packs: the low nibble comes first in memory."""
+    fmt = Format.parse("0 1 / 1,2@-1")
+    assert fmt.layout((1, 4)).offsets().tolist() == [[1, 0, 3, 2]]
+    low_first = bytes([0x21, 0x43])
+    assert rl.repack(low_first, fmt, src="0 1", shape=(1, 4), element="uint4").tobytes().hex() == "1234"
+    assert Format(2, [(0, 0), (1, 0), (1, 2, -4), (1, 4, -1)]).equivalent(Format(2, [(0, 0), (1, 0), (1, 8, -1)]))
+    assert not fmt.equivalent(Format.parse("0 1 / 1,2"))
+    with pytest.raises(rl.ShapeError, match="cannot count backwards"):
+        Format(1, [(0, 0, -1)])
 
 
 @given(formats())
@@ -260,7 +276,7 @@ def test_alignments_round_every_stride_and_the_total(fmt: Format, data: Any) -> 
         for k in reversed(range(fmt.rank, len(sizes))):
             d = fmt.factors[k].dim
             rest[d], digit = divmod(rest[d], sizes[k])
-            expected[c] += digit * strides[k]
+            expected[c] += (digit if fmt.factors[k].step > 0 else sizes[k] - 1 - digit) * strides[k]
         expected[c] += sum(rest[fmt.factors[k].dim] * strides[k] for k in range(fmt.rank))
     layout = fmt.layout(shape)
     assert (layout.offsets() == expected).all()

@@ -439,7 +439,9 @@ def formats(draw: Any) -> tuple[Format, tuple[int, ...], tuple[int, ...], tuple[
     indirect = draw(st.sampled_from([None, rank, 1, 0]))
     sizes = st.lists(st.integers(1, 4), min_size=rank, max_size=rank).map(tuple)
     pads = st.lists(st.integers(0, 3), min_size=rank, max_size=rank).map(tuple)
-    return Format(rank, rests + blocks, indirect=indirect), draw(sizes), draw(pads), draw(pads)
+    forward = Format(rank, rests + blocks).blocks
+    signed = [(f.dim, f.size, draw(st.sampled_from([1, 1, -1])) * f.step) for f in forward]
+    return Format(rank, rests + signed, indirect=indirect), draw(sizes), draw(pads), draw(pads)
 
 
 def physical(fmt: Format, x: np.ndarray[Any, Any], left: Any, right: Any, user: Any, auto: Any) -> Any:
@@ -456,7 +458,8 @@ def physical(fmt: Format, x: np.ndarray[Any, Any], left: Any, right: Any, user: 
         for k in mine:
             place[k] = len(place)
         digits += sizes
-    return x.reshape(digits).transpose([place[k] for k in range(len(fmt.factors))])
+    stored = x.reshape(digits).transpose([place[k] for k in range(len(fmt.factors))])
+    return np.flip(stored, [k for k, f in enumerate(fmt.factors) if f.step < 0])
 
 
 @given(formats(), st.sampled_from(["uint8", "int32", "uint4"]))

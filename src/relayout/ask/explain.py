@@ -9,7 +9,7 @@ from ..dialects.resolve import resolve
 from ..elements.types import element
 from ..errors import LimitExceeded
 from ..format import catalog
-from ..format.factors import checked_axes
+from ..format.factors import Factor, checked_axes
 from ..format.format import Format
 from ..integers.nested import product
 from ..layout.layout import Layout
@@ -80,10 +80,15 @@ def _axes_lines(fmt: Format, axes: str | None, shape: Any) -> Iterator[str]:
     yield f"Axes by name: {', '.join(pairs)}."
 
 
+def _block_name(factor: Factor, axes: str | None) -> str:
+    backwards = " backwards" if factor.step < 0 else ""
+    return f"{factor.size} of {_dimension_name(factor.dim, axes)}{backwards}"
+
+
 def _format_lines(fmt: Format, alone: bool, bits: int | None) -> Iterator[str]:
     order = ", ".join([_dimension_name(d, fmt.axes) for d in fmt.order])
     if fmt.blocks:
-        inner = ", ".join([f"{f.size} of {_dimension_name(f.dim, fmt.axes)}" for f in reversed(fmt.blocks)])
+        inner = ", ".join([_block_name(f, fmt.axes) for f in reversed(fmt.blocks)])
         size = product(fmt.block_shape)
         wide = bits or fmt.element_bits
         width = "" if wide is None else f" ({_bytes(size * wide)})"

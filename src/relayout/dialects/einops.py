@@ -211,6 +211,8 @@ def render(x: Layout | Format, dtype: Any = None) -> str:
     fmt = format_of(x) if isinstance(x, Layout) else x
     if not fmt._unaligned:
         raise cannot(x, "einops", "it has no alignments", "keep the Format's own text")
+    if any(f.step < 0 for f in fmt.factors):
+        raise cannot(x, "einops", "no axis of it counts backwards", "keep the Format's own text")
     if not 1 <= fmt.rank <= len(_LETTERS):
         raise cannot(x, "einops", f"it has 1 to {len(_LETTERS)} dimensions", "merge dimensions")
     rests = fmt.axes or _LETTERS[: fmt.rank]

@@ -14,7 +14,10 @@ MAX_FACTORS = 1024
 
 
 class Factor(NamedTuple):
-    """``size`` steps along dimension ``dim``, size 0 for all the rest; one step moves ``step`` elements of it."""
+    """``size`` steps along dimension ``dim``, size 0 for all the rest; one step moves ``step`` elements of it.
+
+    A negative ``step`` counts backwards: of the digits 0 to ``size - 1`` the last one is stored first.
+    """
 
     dim: int
     size: int
@@ -41,10 +44,18 @@ def checked_factors(rank: int, factors: Sequence[Sequence[int]]) -> tuple[Factor
         )
     pairs = [tuple([as_int(x, "a factor") for x in f]) for f in given]
     for p in pairs:
-        if len(p) not in (2, 3) or not 0 <= p[0] < rank or p[1] < 0 or (len(p) == 3 and p[2] < 1):
+        if len(p) not in (2, 3) or not 0 <= p[0] < rank or p[1] < 0 or (len(p) == 3 and not p[2]):
             raise ShapeError(
                 f"{p} is no factor of a format of rank {rank}.",
-                hint="write (dimension, size) with size 0 for the rest, or (dimension, size, place value)",
+                hint="write (dimension, size) with size 0 for the rest, or (dimension, size, place value), with a "
+                "negative place value for a digit that counts backwards",
+                factor=p,
+                rank=rank,
+            )
+        if len(p) == 3 and not p[1] and p[2] < 0:
+            raise ShapeError(
+                f"the rest of dimension {p[0]} cannot count backwards: its size is not fixed.",
+                hint="give the place value of a block a sign",
                 factor=p,
                 rank=rank,
             )
@@ -68,10 +79,10 @@ def with_steps(rank: int, pairs: Sequence[tuple[int, ...]]) -> tuple[Factor, ...
             steps[k] = pairs[k][2] if len(pairs[k]) == 3 else running
             running *= pairs[k][1] or 1
         running = 1
-        for k in [*sorted(mine[1:], key=lambda k: (steps[k], pairs[k][1])), mine[0]]:
-            if steps[k] != running:
+        for k in [*sorted(mine[1:], key=lambda k: (abs(steps[k]), pairs[k][1])), mine[0]]:
+            if abs(steps[k]) != running:
                 raise ShapeError(
-                    f"the place values of dimension {d} leave a gap: {steps[k]} where {running} is next.",
+                    f"the place values of dimension {d} leave a gap: {abs(steps[k])} where {running} is next.",
                     hint="give the digits of a dimension the place values 1, s0, s0*s1, ...",
                     factors=tuple(pairs),
                 )

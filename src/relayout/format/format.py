@@ -29,9 +29,10 @@ class Format(Immutable):
     """How a tensor of any shape is laid out: factors ``(dim, size)``, slowest first; size 0 is the rest of a dimension.
 
     All rests come first, then the blocks. Within a dimension a factor further right is less significant, unless a
-    third number gives its place value. ``axes`` names the dimensions; ``fill`` is the stored value of padding;
-    ``indirect`` counts the factors that pick a block from a table; ``align`` rounds up, in elements, the total and then
-    the stride of each factor; ``element_bits`` is the width of the elements the format is made for.
+    third number gives its place value; a negative one stores the digit backwards, its last value first. ``axes`` names
+    the dimensions; ``fill`` is the stored value of padding; ``indirect`` counts the factors that pick a block from a
+    table; ``align`` rounds up, in elements, the total and then the stride of each factor; ``element_bits`` is the width
+    of the elements the format is made for.
 
     >>> Format(2, [(0, 0), (1, 0), (0, 8), (1, 4)]).layout((10, 6))
     Layout(((8, 2), (4, 2)), ((4, 64), (1, 32)), extents=(10, 6))
@@ -244,7 +245,7 @@ class Format(Immutable):
         sizes, strides = [0] * len(self.factors), [0] * len(self.factors)
         for d, (shape, stride) in enumerate(zip(layout.shape, layout.stride)):
             for k, n, step in zip(self._factors_of(d), flatten(shape), flatten(stride)):
-                sizes[k], strides[k] = n, step
+                sizes[k], strides[k] = n, abs(step)
         return sizes, strides
 
     def _sizes_and_strides(self, shape: Any, left_pad: Any, right_pad: Any) -> tuple[list[int], list[int]]:
@@ -269,9 +270,12 @@ class Format(Immutable):
     def _factors_of(self, dim: int) -> list[int]:
         """Which factors are digits of a dimension, the fastest first; of those that step alike one of size 1 is."""
         own = [k for k, f in enumerate(self.factors) if f.dim == dim]
-        return sorted(own, key=lambda k: (self.factors[k].step, self.factors[k].size != 1, -k))
+        return sorted(own, key=lambda k: (abs(self.factors[k].step), self.factors[k].size != 1, -k))
 
     def _assemble(self, physical: list[int], strides: list[int], shape: Any, left_pad: Any) -> Layout:
+        backwards = [f.step < 0 for f in self.factors]
+        offset = sum([(n - 1) * stride for n, stride, back in zip(physical, strides, backwards) if back])
+        strides = [-stride if back else stride for stride, back in zip(strides, backwards)]
         shapes: list[Any] = []
         steps: list[Any] = []
         for d in range(self.rank):
@@ -283,7 +287,8 @@ class Format(Immutable):
                 shapes.append(tuple([physical[k] for k in own]))
                 steps.append(tuple([strides[k] for k in own]))
         extents = per_dim(shape, "shape", self.rank)
-        return Layout(tuple(shapes), tuple(steps), extents=extents, origin=padding(left_pad, "left_pad", self.rank))
+        origin = padding(left_pad, "left_pad", self.rank)
+        return Layout(tuple(shapes), tuple(steps), offset=offset, extents=extents, origin=origin)
 
     # ---- as a value --------------------------------------------------------------------------------------
 
@@ -373,7 +378,8 @@ def format_of(layout: Layout) -> Format:
             digits.append((0, False, True, (d, 0, 1)))
         for k, (n, stride) in enumerate(zip(mode.sizes, mode.strides)):
             last = k == len(mode.sizes) - 1
-            digits.append((-abs(stride), not last, n == 1, (d, 0 if last else n, step)))
+            sign = -1 if stride < 0 and n > 1 and not last else 1
+            digits.append((-abs(stride), not last, n == 1, (d, 0 if last else n, sign * step)))
             step *= n
     factors = [factor for *_, factor in sorted(digits, key=lambda digit: digit[:3])]
     factors.sort(key=lambda factor: factor[1] != 0)
@@ -400,4 +406,4 @@ def in_box_of(total: int, layout: Layout) -> Layout:
     first = layout._mode(0)
     shape = ((*first.sizes, 2), *layout.shape[1:])
     stride = ((*first.strides, total - layout.storage_size), *layout.stride[1:])
-    return Layout(shape, stride, extents=layout.extents, origin=layout.origin)
+    return Layout(shape, stride, offset=layout.offset, extents=layout.extents, origin=layout.origin)

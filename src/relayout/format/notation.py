@@ -11,7 +11,7 @@ from ..errors import ParseError
 _INT = r"\d{1,4000}"
 _FILL = rf"-?{_INT}(?:\.{_INT})?(?:e[+-]?\d{{1,9}})?|-?inf|[a-z]+"
 _WORD = rf"(?:axes [A-Za-z]+|fill (?:{_FILL})|indirect {_INT}|align {_INT}(?:,{_INT})*|element_bits {_INT})"
-_BLOCK = rf"{_INT} *, *{_INT}(?:@{_INT})?"
+_BLOCK = rf"{_INT} *, *{_INT}(?:@-?{_INT})?"
 _TEXT = rf"(scalar|{_INT}(?: +{_INT})*)(?: */ *({_BLOCK}(?: +{_BLOCK})*))?((?: +{_WORD})*)"
 
 

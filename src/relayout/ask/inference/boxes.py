@@ -113,7 +113,8 @@ def _formats_alike(layout: Layout, bits: int | None) -> Iterator[Layout]:
         inner = [0] * fmt.rank
         running = 1
         for f in reversed(fmt.blocks):
-            inner[f.dim] += start // running % f.size * f.step
+            digit = start // running % f.size
+            inner[f.dim] += (digit if f.step > 0 else digit - f.size + 1) * f.step
             running *= f.size
         same = fmt.layout(layout.extents, left_pad=inner)
         if same.equivalent(layout):

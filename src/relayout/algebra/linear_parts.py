@@ -91,14 +91,18 @@ class LinearParts:
         return self._make(BitDims((n, bits if n == name else b) for n, b in self._ins), self._outs, columns)
 
     def resize_out(self: LinearLayout, name: str, size: int) -> LinearLayout:
-        """An output dimension made larger, or smaller: then its coordinates are taken modulo ``size``."""
+        """An output dimension made larger, or smaller: then a basis whose coordinate is past ``size`` has 0 there.
+
+        As in Triton, which only makes them smaller. Coordinates modulo ``size`` are another function where a basis has
+        bits on both sides of ``size``, as those of swizzles do.
+        """
         self._outs.pick([name], "resize_out")
         bits = size_bits(size, name)
         outs = BitDims((n, bits if n == name else b) for n, b in self._outs)
         columns = []
         for column in self._columns:
             moved = self._outs.by_name(column)
-            columns.append(outs.pack({**moved, name: moved[name] & size - 1}))
+            columns.append(outs.pack({**moved, name: moved[name] if moved[name] < size else 0}))
         return self._make(self._ins, outs, columns)
 
     def concat_ins(self: LinearLayout, other: LinearLayout) -> LinearLayout:

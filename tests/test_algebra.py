@@ -175,9 +175,20 @@ def test_inverses_by_hand() -> None:
     assert rl.left_inverse(Layout(4, 2)) == Layout((2, 4), (0, 1))
     assert rl.left_inverse(Layout((2, 2), (1, 4))) == Layout((4, 2), (1, 2))
     assert rl.left_inverse(Layout((2, 3, 2), (0, 1, 6))) == Layout((6, 2), (2, 6))
+    assert rl.left_inverse(Layout(4, 1, offset=3)) == Layout(7, 1, offset=-3)
+    assert rl.left_inverse(Layout((4, 2), (1, 8), offset=16)) == Layout((8, 4), (1, 4), offset=-8)
     for operation in (rl.right_inverse, rl.left_inverse):
-        with pytest.raises(rl.NotExpressible, match="offset"):
-            operation(Layout(4, 1, offset=3))
+        assert operation(Layout(8, -1, offset=7)) == Layout(8, -1, offset=7)
+    with pytest.raises(rl.NotExpressible, match="none of its elements lies at 0"):
+        rl.right_inverse(Layout(4, 1, offset=3))
+    with pytest.raises(rl.NotExpressible, match="lowest offset 3 is no multiple of 8"):
+        rl.left_inverse(Layout((4, 2), (1, 8), offset=3))
+    with pytest.raises(rl.NotExpressible, match="below 0"):
+        rl.left_inverse(Layout(4, -1, offset=2))
+    for a, b in [(Layout(4), Layout(4, 1, offset=1)), (Layout(4, 1, offset=1), Layout(4))]:
+        with pytest.raises(rl.NotExpressible, match="lies at 1"):
+            rl.max_common_layout(a, b)
+    for operation in (rl.right_inverse, rl.left_inverse):
         with pytest.raises(rl.NotExpressible, match="empty"):
             operation(Layout(0, 1))
         refuses_windows(operation)
@@ -619,6 +630,27 @@ def test_dice_of_tuples_and_by_one_integer() -> None:
 
 
 # ---- through swizzles ------------------------------------------------------------------------------------------
+
+
+@given(layouts(48), st.integers(-3, 20), st.data())
+def test_inverses_under_an_offset_and_backwards(layout: Layout, offset: int, data: Any) -> None:
+    flips = data.draw(st.sets(st.integers(0, layout.rank - 1)) if layout.rank else st.just(set()))
+    for k in flips:
+        layout = layout.flip(k)
+    layout = layout.with_offset(layout.offset + offset)
+    values = colex(layout)
+    try:
+        right = rl.right_inverse(layout)
+    except rl.NotExpressible:
+        assert 0 not in values
+    else:
+        assert [values[right(i)] for i in range(right.size)] == list(range(right.size))
+    try:
+        left = rl.left_inverse(layout)
+    except rl.NotExpressible:
+        pass
+    else:
+        assert [left(v) for v in values] == [values.index(v) for v in values]
 
 
 @st.composite

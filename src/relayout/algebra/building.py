@@ -140,8 +140,10 @@ def _slice(coord: Any, shape: Any, stride: Any, whole: Any) -> tuple[list[Any], 
 def dice(coord: Any, layout: Any) -> Any:
     """The modes where ``coord`` has an integer: what :func:`slice_layout` takes away. One integer names all modes.
 
-    Of a tuple, such as a shape, the entries at those places, as a tuple.
+    Of a tuple, such as a shape, the entries at those places, as a tuple. Of a composition, that of its inner layout.
     """
+    if hasattr(layout, "_with_inner"):
+        return layout._with_inner(dice(coord, layout._domain))
     if isinstance(layout, tuple | list):
         shape = as_ints(layout, "a tuple")
         if isinstance(coord, tuple | list) or coord is None:

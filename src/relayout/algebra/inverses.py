@@ -9,8 +9,9 @@ from typing import Any
 
 from ..errors import LimitExceeded, NotExpressible
 from ..integers.inttuple import as_shape
+from ..integers.lattice import solutions
 from ..integers.nested import flatten, product
-from ..layout.layout import PLAIN, Layout
+from ..layout.layout import Layout
 from ..layout.modes import coalesced
 from ..layout.ranges import collision
 from ..layout.swizzle import Swizzle
@@ -73,7 +74,8 @@ def _not_apart(operation: str, layout: Layout) -> NotExpressible:
 def right_inverse(layout: Layout | ComposedLayout) -> Any:
     """``R`` with ``L(R(i)) == i`` for every ``i < R.size``, as far as strides 1, s0, s0*s1, ... are found.
 
-    Of a swizzled layout it is the inverse of what is inside, after the swizzle, which undoes itself.
+    Of a swizzled layout it is the inverse of what is inside, after the swizzle, which undoes itself: a composition
+    where no layout is known to be that. Under an offset it begins at the element that lies at 0; without one, refused.
     """
     if isinstance(layout, ComposedLayout):
         return _right_inverse_of_composed(layout)
@@ -81,53 +83,74 @@ def right_inverse(layout: Layout | ComposedLayout) -> Any:
         inside, swizzle = right_inverse(layout.with_swizzle(None)), layout.swizzle
         run = kept_multiple(swizzle)
         reach = inside.size // run * run or min(inside.size, swizzle.source_mask & -swizzle.source_mask)
-        return composition(inside, Layout._make(reach, 1, swizzle=None if reach < run else swizzle))
+        return ComposedLayout(inside, Layout._make(reach, 1, swizzle=None if reach < run else swizzle)).collapse()
     _check_invertible(layout, "right_inverse")
     leaves = []
-    weight = 1
-    for s, d in zip(flatten(layout.shape), flatten(layout.stride), strict=True):
-        if s != 1 and d > 0:
-            leaves.append((d, weight, s))
+    weight, start = 1, 0
+    for s, d, x in zip(flatten(layout.shape), flatten(layout.stride), _digits_of_zero(layout), strict=True):
+        if s != 1 and ((d > 0 and x == 0) or (d < 0 and x == s - 1)):
+            leaves.append((abs(d), weight, s, weight if d > 0 else -weight))
+        start += weight * x
         weight *= s
     sizes: list[int] = []
     strides: list[int] = []
     reach = 1
-    for d, place, s in sorted(leaves):
+    for d, _, s, place in sorted(leaves):
         if d == reach:
             sizes.append(s)
             strides.append(place)
             reach *= s
-    return flat_layout(*coalesced(sizes, strides))
+    return flat_layout(*coalesced(sizes, strides)).with_offset(start)
+
+
+def _digits_of_zero(layout: Layout) -> tuple[int, ...]:
+    """The digits of an element that lies at 0."""
+    sizes = flatten(layout.shape)
+    if not layout.offset:
+        return (0,) * len(sizes)
+    for digits in solutions(sizes, flatten(layout.stride), -layout.offset, question="which element lies at 0"):
+        return digits
+    raise NotExpressible(
+        f"right_inverse of {layout} is refused: none of its elements lies at 0.",
+        hint="invert L.with_offset(0) and subtract the offset first",
+        operation="right_inverse",
+        layout=layout,
+    )
 
 
 def left_inverse(layout: Layout | ComposedLayout) -> Any:
     """``N`` with ``N(L(i)) == i`` for every ``i < L.size``; where modes have stride 0, ``L(N(L(i))) == L(i)``.
 
     Of the integers that a stride-0 mode sends to one offset the smallest is taken. Refused, as in CuTe, unless every
-    other stride is a multiple of the next smaller one and lies past that one's mode.
+    other stride is a multiple of the next smaller one and lies past that one's mode; the lowest offset must be a
+    multiple of the largest of them that is not merged.
     """
     if isinstance(layout, ComposedLayout):
         return _left_inverse_of_composed(layout)
     if isinstance(layout, Layout) and layout.swizzle is not None:
         inside, run = left_inverse(layout.with_swizzle(None)), kept_multiple(layout.swizzle)
-        return composition(inside, Layout._make(-(-inside.size // run) * run, 1, swizzle=layout.swizzle))
+        run_up = Layout._make(-(-inside.size // run) * run, 1, swizzle=layout.swizzle)
+        return ComposedLayout(inside, run_up).collapse()
     _check_invertible(layout, "left_inverse")
     leaves = []
-    weight = 1
+    weight, start, low = 1, 0, layout.offset
     for s, d in zip(flatten(layout.shape), flatten(layout.stride)):
         if s != 1 and d != 0:
-            leaves.append((d, weight, s))
+            leaves.append((abs(d), weight, s, weight if d > 0 else -weight))
+            if d < 0:
+                start += weight * (s - 1)
+                low += d * (s - 1)
         weight *= s
+    if low < 0:
+        raise NotExpressible(
+            f"left_inverse of {layout} is refused: it reaches below 0, where no layout has values.",
+            hint=f"give it an offset that is larger by {-low}",
+            layout=layout,
+        )
     sizes: list[int] = []
     strides = [0]
     below, filled = 1, 1
-    for d, place, s in sorted(leaves):
-        if d < 0:
-            raise NotExpressible(
-                f"left_inverse of {layout} is refused: it reaches below 0, where no layout has values.",
-                hint="flip the modes of negative stride first",
-                layout=layout,
-            )
+    for d, _, s, place in sorted(leaves):
         if d < filled:
             raise _not_apart("left_inverse", layout)
         if d % below:
@@ -139,28 +162,47 @@ def left_inverse(layout: Layout | ComposedLayout) -> Any:
         sizes.append(d // below)
         strides.append(place)
         below, filled = d, d * s
-    return flat_layout(*coalesced([*sizes, filled // below], strides))
+    sizes, strides = coalesced([*sizes, filled // below], strides)
+    if not low:
+        return flat_layout(sizes, strides).with_offset(start)
+    # Counted from the lowest offset on: the last digit runs on below it, and the others must not notice.
+    period = product(tuple(sizes[:-1]))
+    if low % period:
+        raise NotExpressible(
+            f"left_inverse of {layout} is refused: its lowest offset {low} is no multiple of {period}.",
+            hint="invert L.with_offset(0) and subtract the offset first",
+            operation="left_inverse",
+            layout=layout,
+        )
+    steps = low // period
+    if not sizes:
+        return Layout._plain(1 + steps, 0)
+    sizes[-1] += steps
+    return flat_layout(sizes, strides).with_offset(start - steps * strides[-1])
 
 
 def _right_inverse_of_composed(composed: ComposedLayout) -> Any:
-    """``inner``'s inverse after ``outer``'s, as far as the first has elements for all that the second gives."""
+    """``inner``'s inverse after ``outer``'s, as far as the first has elements for what the second gives."""
     found = composed.collapse()
     if isinstance(found, Layout):
         return right_inverse(found)
-    _check_no_offset(composed, "right_inverse")
-    inside = right_inverse(composed.inner)
-    outer = composed.outer
-    if isinstance(outer, Swizzle):
-        outside: Any = right_inverse(Layout._make(inside.size, 1, swizzle=outer))
-    else:
-        outside = right_inverse(outer)
-    if outside.max_offset >= inside.size:
-        raise NotExpressible(
-            f"right_inverse of {composed} is refused: {composed.inner} does not reach all that {composed.outer} needs.",
-            hint="invert the outer and the inner layout one by one",
-            layout=composed,
-        )
-    return ComposedLayout(inside, outside).collapse()
+    outer, inner, offset = _with_offset_inside(composed)
+    inside = right_inverse(inner)
+    outside = right_inverse(Layout._make(inside.size, 1, swizzle=outer) if isinstance(outer, Swizzle) else outer)
+    parts = [outside]
+    if isinstance(outside, Layout):
+        sizes, strides = list(flatten(outside.shape)), list(flatten(outside.stride))
+        parts = [flat_layout(sizes[:k], strides[:k], outside) for k in range(len(sizes), -1, -1)]
+    for part in parts:
+        if part.min_offset >= offset and part.max_offset - offset < inside.size:
+            return ComposedLayout(inside, part, -offset).collapse()
+    raise NotExpressible(
+        f"right_inverse of {composed} is refused: {outer} gives 0 at {outside(0)}, which {inner} plus {offset}"
+        f" does not give among its first {inside.size} values in a row.",
+        hint="invert the outer and the inner layout one by one",
+        operation="right_inverse",
+        layout=composed,
+    )
 
 
 def _left_inverse_of_composed(composed: ComposedLayout) -> Any:
@@ -168,36 +210,48 @@ def _left_inverse_of_composed(composed: ComposedLayout) -> Any:
     found = composed.collapse()
     if isinstance(found, Layout):
         return left_inverse(found)
-    _check_no_offset(composed, "left_inverse")
-    outer, inner = composed.outer, composed.inner
-    if not isinstance(outer, Layout) or not outer.is_injective() or inner.max_offset >= outer.size:
+    outer, inner, offset = _with_offset_inside(composed)
+    reach = inner.max_offset + offset + 1
+    if isinstance(outer, Swizzle):
+        run = kept_multiple(outer)
+        outer = Layout._make(-(-reach // run) * run, 1, swizzle=outer)
+    elif isinstance(outer, Layout) and not outer.windowed and outer.size < reach:
+        whole = product(flatten(outer.shape)[:-1])
+        outer = composition(outer, Layout._plain(-(-reach // whole) * whole, 1))
+    if reach > outer.size or not _is_one_to_one(outer):
         raise NotExpressible(
             f"left_inverse of {composed} is refused: {outer} is not one to one on all values of {inner}.",
             hint="invert the outer and the inner layout one by one",
+            operation="left_inverse",
             layout=composed,
         )
-    return ComposedLayout(left_inverse(inner), left_inverse(outer)).collapse()
-
-
-def _check_no_offset(composed: ComposedLayout, operation: str) -> None:
-    if composed.offset or not isinstance(composed.inner, Layout):
+    inside, outside = left_inverse(inner), left_inverse(outer)
+    if outside.min_offset < offset:
         raise NotExpressible(
-            f"{operation} of {composed} is refused: it has an offset, or an inner composition.",
-            hint="invert its parts one by one",
-            operation=operation,
+            f"left_inverse of {composed} is refused: where {outer} begins, {inner} plus {offset} has no value.",
+            hint="invert the outer and the inner layout one by one",
+            operation="left_inverse",
             layout=composed,
         )
+    return ComposedLayout(inside, outside, -offset).collapse()
+
+
+def _with_offset_inside(composed: ComposedLayout) -> tuple[Any, Any, int]:
+    """Outer, inner and offset of a composition; the offset is part of an inner layout that has no swizzle."""
+    outer, inner, offset = composed.outer, composed._domain, composed.offset
+    if isinstance(inner, Layout) and inner.swizzle is None:
+        return outer, inner.with_offset(inner.offset + offset) if offset else inner, 0
+    return outer, inner, offset
+
+
+def _is_one_to_one(outer: Layout | ComposedLayout) -> bool:
+    if isinstance(outer, Layout):
+        return outer.is_injective()
+    return len(set(outer._values().ravel().tolist())) == outer.size
 
 
 def _check_invertible(layout: Layout, operation: str) -> None:
     plain(layout, operation)
-    if layout._rest is not PLAIN:
-        raise NotExpressible(
-            f"{operation} of {layout} is refused: no layout undoes the offset {layout.offset}.",
-            hint="invert L.with_offset(0) and subtract the offset first",
-            operation=operation,
-            layout=layout,
-        )
     if layout.size == 0:
         raise NotExpressible(
             f"{operation} of the empty layout {layout} is not defined.",
@@ -220,7 +274,15 @@ def max_common_layout(a: Layout, b: Layout) -> Layout:
             return inside
         kept = min([inside.size, *[1 << s.base for s in swizzles if s is not None and s.bits]])
         return composition(inside, Layout._plain(kept, 1))
-    _check_invertible(a, "max_common_layout")
+    for x in (a, b):
+        _check_invertible(x, "max_common_layout")
+        if x.offset:
+            raise NotExpressible(
+                f"max_common_layout of {x} is refused: its first element lies at {x.offset}, not at 0.",
+                hint="compare L.with_offset(0)",
+                operation="max_common_layout",
+                layout=x,
+            )
     inverse = right_inverse(b)
     sizes: list[int] = []
     strides: list[int] = []

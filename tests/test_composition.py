@@ -427,6 +427,8 @@ def test_inverses_of_compositions_by_hand() -> None:
         rl.right_inverse(high)
     with pytest.raises(rl.NotExpressible, match="plus 5 has no value"):
         rl.left_inverse(high)
+    with pytest.raises(rl.NotExpressible, match="from 0 on"):
+        rl.left_inverse(ComposedLayout(sw, ComposedLayout(Swizzle(1, 0, 3), Layout((4, 4), (4, 1))), -1))
     assert [rl.left_inverse(ComposedLayout(sw, Layout(16), 8))(sw(i + 8)) for i in range(16)] == list(range(16))
 
 

@@ -218,9 +218,9 @@ def _left_inverse_of_composed(composed: ComposedLayout) -> Any:
     elif isinstance(outer, Layout) and not outer.windowed and outer.size < reach:
         whole = product(flatten(outer.shape)[:-1])
         outer = composition(outer, Layout._plain(-(-reach // whole) * whole, 1))
-    if reach > outer.size or not _is_one_to_one(outer):
+    if inner.min_offset + offset < 0 or reach > outer.size or not _is_one_to_one(outer):
         raise NotExpressible(
-            f"left_inverse of {composed} is refused: {outer} is not one to one on all values of {inner}.",
+            f"left_inverse of {composed} is refused: {outer} is not one to one, from 0 on, on all values of {inner}.",
             hint="invert the outer and the inner layout one by one",
             operation="left_inverse",
             layout=composed,

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import relayout as rl
 from relayout import Layout, coreai
-from relayout.coreai import Description, InterleaveLayout
+from relayout.coreai import InterleaveLayout, NDArrayDescriptor
 from support import coordinates, layouts, table
 
 PAGE = """shape=[8, 256, 256], strides=[262144, 1024, 4]
@@ -27,8 +27,8 @@ def test_the_pages_example_and_its_equivalent() -> None:
     assert layout == coreai.layout([8, 256, 256], [262144, 1024, 4], InterleaveLayout(dimension=0, factor=4))
     assert layout.to("coreai") == PAGE.replace("\n", " ")
     first, second = coreai.equivalents(layout)
-    assert first == Description((8, 256, 256), (262144, 1024, 4), InterleaveLayout(0, 4))
-    assert second == Description((2, 256, 256, 4), (262144, 1024, 4, 1), None)
+    assert first == NDArrayDescriptor((8, 256, 256), (262144, 1024, 4), InterleaveLayout(0, 4))
+    assert second == NDArrayDescriptor((2, 256, 256, 4), (262144, 1024, 4, 1), None)
     assert rl.parse(EQUIVALENT).to("coreai") == EQUIVALENT
     split = rl.parse(EQUIVALENT)
     for c in ((0, 0, 0), (5, 7, 9), (7, 255, 255)):
@@ -45,13 +45,13 @@ def test_the_pages_formula(shape: list[int], factor: int, data: Any) -> None:
         assert layout(c) == c[d] // factor * strides[d] + c[d] % factor + others
     assert rl.parse(layout.to("coreai"), "coreai") == layout
     described = coreai.describe(layout)
-    assert described == Description(tuple(shape), tuple(strides), InterleaveLayout(d, factor))
+    assert described == NDArrayDescriptor(tuple(shape), tuple(strides), InterleaveLayout(d, factor))
     assert described.minimum_elements == max(int(x) for x in layout.offsets().reshape(-1)) + 1
     forms = coreai.equivalents(layout)
-    plain = [f for f in forms if f.interleave is None and len(f.shape) == len(shape)]
+    plain = [f for f in forms if f.interleave_layout is None and len(f.shape) == len(shape)]
     assert bool(plain) == (shape[d] <= factor or strides[d] == factor or factor == 1)
     for form in plain:
-        assert coreai.layout(*form).equivalent(layout)
+        assert form.layout.equivalent(layout)
     assert (shape[d] % factor == 0) == any(len(f.shape) > len(shape) for f in forms)
 
 
@@ -63,7 +63,7 @@ def test_views_on_block_boundaries_have_an_offset(factor: int, blocks: int, widt
     view = layout.narrow(0, factor * first, length).narrow(1, width - 1, 1)
     described = coreai.describe(view)
     assert described.offset == layout(factor * first, width - 1)
-    moved = coreai.layout(*described).with_offset(described.offset)
+    moved = described.layout
     assert [moved(c) for c in coordinates(view)] == [view(c) for c in coordinates(view)]
     for form in coreai.equivalents(view):
         assert form.offset == described.offset
@@ -91,13 +91,13 @@ def test_a_view_is_written_with_its_offset(text: str) -> None:
 
 def test_offsets_and_factors_of_one_by_hand() -> None:
     view = coreai.layout([8, 6], [24, 4], (0, 4)).narrow(0, 4, 4)
-    assert coreai.describe(view) == Description((4, 6), (24, 4), InterleaveLayout(0, 4), 0, 24)
+    assert coreai.describe(view) == NDArrayDescriptor((4, 6), (24, 4), InterleaveLayout(0, 4), None, 0, 24)
     assert copy.copy(coreai.describe(view)) == coreai.describe(view)
     assert view.to("coreai").endswith(" offset=24")
     with pytest.raises(rl.NotExpressible, match="inside a block"):
         coreai.describe(coreai.layout([8, 6], [24, 4], (0, 4)).narrow(0, 3, 4))
     forms = coreai.equivalents(coreai.layout([7], [16], (0, 1)))
-    assert Description((7,), (16,), None) in forms
+    assert NDArrayDescriptor((7,), (16,), None) in forms
 
 
 def test_interleaved_channels_are_rgbrgb() -> None:

@@ -190,7 +190,7 @@ def test_every_equivalent_form_reads_apples_memory(arrays: list[Array]) -> None:
     for case, _, memory in arrays:
         for form in coreai.equivalents(packed(case)):
             assert form.allocation_elements == coreai.describe(packed(case)).allocation_elements
-            if form.interleave is not None:
+            if form.interleave_layout is not None:
                 continue
             d = int(np.argmax(case.interleave))
             x = case.values
@@ -209,7 +209,7 @@ def test_the_embedding_table_and_the_cache(arrays: list[Array]) -> None:
     assert table.strides == (8 * 5 * 3, 8 * 5, 8)
     assert cache.case == KEY_VALUE
     assert cache.strides == (1920, 1920, 960, 192, 8)
-    assert coreai.describe(packed(KEY_VALUE)) == coreai.Description(
+    assert coreai.describe(packed(KEY_VALUE)) == coreai.NDArrayDescriptor(
         KEY_VALUE.shape, cache.strides, coreai.InterleaveLayout(2, 8)
     )
     assert coreai.packed(EMBEDDING.shape, coreai.InterleaveLayout(dimension=0, factor=8)) == packed(EMBEDDING)
@@ -261,8 +261,8 @@ def test_the_rule_without_apple() -> None:
         ([0, 1], None, "do not fit"),
         ([1, 1], [0, 1, 1], "do not fit"),
         ([1, 1], [1, 1, 0], "do not fit"),
-        (coreai.InterleaveLayout(2, 4), None, "2 dimensions"),
-        (coreai.InterleaveLayout(0, 3), None, "do not divide"),
+        (coreai.InterleaveLayout(2, 4), None, "does not fit"),
+        ([3, 1], None, "do not divide"),
     ],
 )
 def test_refused_where_apple_stops_the_process(interleave: Any, alignments: Any, words: str) -> None:

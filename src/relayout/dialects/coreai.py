@@ -99,11 +99,11 @@ def _offset(scan: Scanner) -> int:
 def render(x: Layout | Format, dtype: Any = None) -> str:
     layout = require_layout(x, "coreai")
     described = coreai.describe(layout)
-    shape, strides, interleave = described
+    shape, strides, interleave, *_ = described
     tail = max([1, *[s for s, n in zip(strides, shape) if n > 1]])
     written = coreai.layout(shape, strides, interleave).with_offset(described.offset)
     _check_room(layout, written, "coreai", tail)
-    words = "nil" if interleave is None else f"InterleaveLayout(dimension: {interleave[0]}, factor: {interleave[1]})"
+    words = "nil" if interleave is None else str(interleave)
     start = f" offset={described.offset}" if described.offset else ""
     return f"shape={list(shape)}, strides={list(strides)} interleaveLayout={words}{start}"
 
@@ -114,7 +114,7 @@ def _strict(x: Layout | Format, dtype: Any = None) -> str:
     if description.offset:
         why = f"an allocation starts at 0, and this view at {description.offset}"
         raise cannot(x, "coreai:strict", why, "use coreai, which has a word for the offset")
-    shape, strides, interleave = description
+    shape, strides, interleave, *_ = description
     factors = [1] * len(shape)
     if interleave is not None:
         factors[interleave.dimension] = interleave.factor

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import importlib.util
 import os
 import re
@@ -16,7 +17,7 @@ import pytest
 import relayout
 from clock import LOOPS_PER_SECOND
 from relayout.cli.main import main
-from test_rooms import MODULES, ROOMS
+from test_rooms import MODULES, PUBLIC_MODULES, ROOMS
 
 ROOT = Path(__file__).parent.parent
 
@@ -102,8 +103,26 @@ def test_the_api_page_is_generated_from_the_docstrings() -> None:
 
 def test_every_public_name_is_in_one_group() -> None:
     grouped = [name for group in script("make_api").groups() for name in group.names]
-    assert grouped == relayout.__all__
+    assert [name for name in grouped if name not in dir(builtins)] == relayout.__all__
     assert len(set(grouped)) == len(grouped)
+
+
+@pytest.mark.parametrize("module", ["relayout", *sorted(f"relayout.{name}" for name in PUBLIC_MODULES)])
+def test_a_star_import_brings_none_of_pythons_own_names(module: str) -> None:
+    if importlib.util.find_spec(module) is None:
+        pytest.skip(f"{module} is not there")
+    names: dict[str, object] = {}
+    exec(f"from {module} import *", names)
+    assert len(names) > 1
+    assert not (set(names) - {"__builtins__"}) & set(dir(builtins))
+
+
+def test_the_names_that_a_star_import_leaves_out_are_there() -> None:
+    left_out = {name for group in script("make_api").groups() for name in group.names} - set(relayout.__all__)
+    assert left_out == {"filter", "open"}
+    for name in left_out:
+        assert name in dir(relayout)
+        assert getattr(relayout, name).__doc__
 
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]

@@ -138,7 +138,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_LAZY})
 
 
 __all__ = [
@@ -275,3 +275,7 @@ __all__ += [
     "weakly_congruent",
 ]
 """Integer tuples: nested shapes, strides and coordinates, with CuTe's and Mojo's names."""
+
+__all__.remove("filter")
+__all__.remove("open")
+# A star import brings none of Python's own names along; relayout.filter and relayout.open are there by their full name.

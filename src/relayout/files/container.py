@@ -43,6 +43,13 @@ class Container(Protocol):
         """
         raise bad_file(path, f"{self.name} files are read, not written.", "write .safetensors or .npz")
 
+    def plan_into(self, path: Path, planned: Sequence[PlannedTensor], source: Source) -> Destination:
+        """The files that hold the tensors of ``source`` as they are planned, and what it says of itself besides.
+
+        A container whose files hold more than tensors and metadata keeps the rest of a ``source`` of its own kind.
+        """
+        return self.plan(path, planned, source.metadata)
+
     @property
     def writable(self) -> bool:
         """Whether such files are written, too."""

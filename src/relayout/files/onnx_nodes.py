@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from .contents import StoredTensor
 from .protobuf import BYTES, VARINT, Field, Message
 
 # Numbers of fields.
@@ -59,14 +58,13 @@ def _attribute(model: Message, part: Field) -> tuple[str, int, Field | None]:
     return name, number, tensor
 
 
-def axes_of_weights(nodes: Iterable[OnnxNode], entries: Mapping[str, StoredTensor]) -> dict[str, str]:
+def axes_of_weights(nodes: Iterable[OnnxNode], shapes: Mapping[str, tuple[int, ...]]) -> dict[str, str]:
     """The names of the dimensions of weights, where all operators that take one agree on them."""
     found: dict[str, set[str | None]] = {}
     for node in nodes:
         for place, name in enumerate(node.inputs):
-            if name in entries:
-                rank = len(entries[name].shape)
-                found.setdefault(name, set()).add(_axes_of_input(node, place, rank))
+            if name in shapes:
+                found.setdefault(name, set()).add(_axes_of_input(node, place, len(shapes[name])))
     agreed = {name: next(iter(axes)) for name, axes in found.items() if len(axes) == 1}
     return {name: axes for name, axes in agreed.items() if axes is not None}
 

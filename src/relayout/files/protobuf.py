@@ -85,3 +85,29 @@ class Message:
 
     def _broken(self, at: int) -> Exception:
         return bad_file(self.file.path, f"it is no Protocol Buffers message: byte {at} does not fit.", TRUNCATED)
+
+
+# ---- writing ---------------------------------------------------------------------------------------------
+
+
+def encode_varint(n: int) -> bytes:
+    """A number of at most 64 bits, seven in each byte, the lowest first."""
+    out = bytearray()
+    while n > 0x7F:
+        out.append(n & 0x7F | 0x80)
+        n >>= 7
+    out.append(n)
+    return bytes(out)
+
+
+def encode_field(number: int, value: int | str | bytes) -> bytes:
+    """A field that is a varint, a text or a message."""
+    if isinstance(value, int):
+        return encode_varint(number << 3 | VARINT) + encode_varint(value)
+    data = value.encode() if isinstance(value, str) else value
+    return field_head(number, len(data)) + data
+
+
+def field_head(number: int, size: int) -> bytes:
+    """What stands before so many bytes of a text, a message or data."""
+    return encode_varint(number << 3 | BYTES) + encode_varint(size)

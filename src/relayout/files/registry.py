@@ -161,10 +161,12 @@ def plan_destination(
     name: str | None = None,
     planned: Sequence[PlannedTensor] = (),
     metadata: Mapping[str, Any] | None = None,
+    source: Source | None = None,
 ) -> Destination:
     """The files that hold these tensors, sizes and headers known, before anything is written.
 
-    They are of the container of that name, else of that which the path tells.
+    They are of the container of that name, else of that which the path tells. ``source`` is what the tensors are
+    from, of which the files keep what they can: its metadata, and the graph of a model.
     """
     from pathlib import Path
 
@@ -178,7 +180,11 @@ def plan_destination(
         if any("\ud800" <= c <= "\udfff" for c in p.name):
             hint = "rename the tensor, or the file that it is named after"
             raise bad_file(where, "its name is no text.", hint, p.name)
-    return container.plan(where, list(planned), metadata)
+    return (
+        container.plan(where, list(planned), metadata)
+        if source is None
+        else container.plan_into(where, list(planned), source)
+    )
 
 
 def open(path: str | PathLike[str], *, dtype: Any = None, shape: Any = None, layout: Any = None) -> TensorFile:

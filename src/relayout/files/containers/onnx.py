@@ -1,38 +1,39 @@
-"""The weights of an ONNX model: initializers and constants, in the file itself or in files next to it. Read only."""
+"""The weights of an ONNX model: initializers and constants, in the file itself or in files next to it.
+
+They are written back into the model that they are from; those of other files become a model of initializers alone.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ...elements.types import ELEMENTS, Element, storage_dtype
-from ...errors import shown
+from ...elements.interface import Plain
+from ...layout.layout import Layout
 from ..container import Container
-from ..contents import Segment, Source, StoredTensor, bad_file, nbytes
-from ..onnx_nodes import OnnxNode, axes_of_weights, read_node
-from ..protobuf import BYTES, FIXED32, FIXED64, VARINT, Field, Message
-from ..reading import HEADER_LIMIT, TRUNCATED, OpenFile, checked_shape, sibling, with_records_json
+from ..contents import Destination, PlannedTensor, Source, bad_file
+from ..onnx_model import RECORDS, OnnxModel, read_model
+from ..onnx_nodes import axes_of_weights
+from ..onnx_rewrite import MODEL_LIMIT, ModelWriter, Part, Rewriting, new_model, total_size
+from ..onnx_tensors import HINT, TYPES
+from ..protobuf import Message
+from ..reading import HEADER_LIMIT, OpenFile
 from ..record import LayoutRecord
+from .npy import with_bits_dtype
+from .safetensors import texts
 
-# Numbers of fields.
-_GRAPH, _PROPERTIES, _NODE, _INITIALIZER = 7, 14, 1, 5
-_DIMS, _TYPE, _NAME, _RAW, _EXTERNAL, _LOCATION = 1, 2, 8, 9, 13, 14
-_FLOATS, _INT32, _INT64, _DOUBLES, _UINT64 = 4, 5, 7, 10, 11
+IR_VERSION, OPSET = 8, 17
+"""Those of new models, but for types that came later."""
 
-_NAMES = """
-float32 uint8 int8 uint16 int16 int32 int64 string bool float16 float64 uint32 uint64 complex64 complex128 bfloat16
-float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz uint4 int4 float4_e2m1fn float8_e8m0fnu uint2 int2
-"""
-_TYPES = dict(enumerate(_NAMES.split(), 1))
-_IN_PLACE = {"float32": _FLOATS, "complex64": _FLOATS, "float64": _DOUBLES, "complex128": _DOUBLES}
-_AS_VARINTS = {"int64": _INT64, "uint64": _UINT64, "uint32": _UINT64}
-_HINT = "save the model again with onnx.save"
-_TYPED = (_FLOATS, _INT32, _INT64, _DOUBLES, _UINT64)
+_SINCE = {"uint4": 10, "int4": 10, "float4_e2m1fn": 11, "float8_e8m0fnu": 12, "uint2": 13, "int2": 13}
+_SINCE |= dict.fromkeys(("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz"), 9)
+"""The version of the format that types of elements came with."""
 
 
 class Onnx(Container):
-    """The initializers and the constants of a model; read only."""
+    """The initializers and the constants of a model, their records in its ``metadata_props``."""
 
     name = "onnx"
     suffixes = (".onnx",)
@@ -43,142 +44,100 @@ class Onnx(Container):
         Weights of operators that say what their dimensions are have names for them. Metadata are the model's
         ``metadata_props``.
         """
-        entries: dict[str, StoredTensor] = {}
-        metadata: dict[str, str] = {}
-        nodes: list[OnnxNode] = []
         with OpenFile(path) as file:
-            model = Message(file)
-            known = False
+            model = read_model(Message(file))
+        metadata = {key: value for key, value in model.metadata.items() if key != RECORDS}
+        return Source(path, self.name, model.with_records(path), metadata)
 
-            def add(part: Field, name: str | None = None) -> None:
-                entry = _tensor(model, part, name)
-                if entry is None:
-                    return
-                if entry.name in entries:
-                    raise bad_file(path, "the model has it twice.", _HINT, entry.name)
-                entries[entry.name] = entry
+    def plan(
+        self, path: Path, planned: Sequence[PlannedTensor], metadata: Mapping[str, Any] | None = None
+    ) -> Destination:
+        """A model of initializers alone."""
+        stored = _by_name(path, [_storable(p, max(_SINCE.values())) for p in planned])
+        version = max([_SINCE.get(p.element.name, 0) for p in stored.values()] + [IR_VERSION])
+        properties = texts(metadata) | _records_json(path, stored, {})
 
-            for part in model.fields(0, file.size):
-                if part.number == _PROPERTIES and part.wire == BYTES:
-                    key, value = _pair(model, part)
-                    metadata[key] = value
-                elif part.number == _GRAPH and part.wire == BYTES:
-                    known = True
-                    for inner in model.fields(part.start, part.end):
-                        if inner.number == _INITIALIZER and inner.wire == BYTES:
-                            add(inner)
-                        elif inner.number == _NODE and inner.wire == BYTES:
-                            node = read_node(model, inner)
-                            nodes.append(node)
-                            if node.constant is not None:
-                                add(node.constant, node.outputs[0])
-            if not known:
-                raise bad_file(path, "it has no graph: it is no ONNX model.", _HINT)
-        for name, axes in axes_of_weights(nodes, entries).items():
-            shape = entries[name].shape
-            entries[name] = entries[name]._replace(record=LayoutRecord(shape, "row-major", axes))
-        entries = with_records_json(entries, metadata.pop("relayout", None), path)
-        return Source(path, self.name, entries, metadata)
+        def make(writer: ModelWriter) -> list[Part]:
+            return new_model(writer, version, OPSET, properties)
+
+        writer, parts = _fit(path, stored, set(), make)
+        return writer.destination(parts)
+
+    def plan_into(self, path: Path, planned: Sequence[PlannedTensor], source: Source) -> Destination:
+        """The model of ``source`` with these weights in place of its own, and everything else as it was.
+
+        Weights are external where they were, in one file, and all are where the model would be too large.
+        """
+        if source.kind != self.name:
+            return self.plan(path, planned, source.metadata)
+        with OpenFile(source.path) as file:
+            message = Message(file)
+            model = read_model(message)
+            if model.with_records(source.path) != dict(source):
+                raise bad_file(source.path, "it was changed while it was read.", "start again")
+            stored = _by_name(path, [_kept_or_storable(p, model) for p in planned])
+            if stored.keys() != model.entries.keys():
+                raise bad_file(path, "its weights are not those of the model.", "give each of them a tensor")
+            axes = axes_of_weights(model.nodes, {name: p.shape for name, p in stored.items()})
+            records = _records_json(path, stored, axes).get(RECORDS)
+            external = {name for name, e in model.entries.items() if e.segments and e.segments[0].file != source.path}
+
+            def make(writer: ModelWriter) -> list[Part]:
+                return Rewriting(message, model, writer, records).parts()
+
+            writer, parts = _fit(path, stored, external, make)
+            return writer.destination(parts, message)
 
 
 CONTAINER = Onnx()
 
 
-def _pair(model: Message, part: Field) -> tuple[str, str]:
-    found = {1: "", 2: ""}
-    for field in model.fields(part.start, part.end):
-        if field.number in found and field.wire == BYTES:
-            found[field.number] = model.text(field)
-    return found[1], found[2]
+def _by_name(path: Path, planned: Sequence[PlannedTensor]) -> dict[str, PlannedTensor]:
+    found = {p.name: p for p in planned}
+    if len(found) < len(planned) or "" in found:
+        raise bad_file(path, "two tensors have one name, or one has none.", "rename the tensor", "")
+    return found
 
 
-def _tensor(model: Message, part: Field, known_as: str | None = None) -> StoredTensor | None:
-    """A tensor, by its own name or that of a constant; None for texts, which have no layout."""
-    path = model.file.path
-    dims: list[int] = []
-    kind, external, name = 0, 0, ""
-    raw: Field | None = None
-    typed: dict[int, list[Field]] = {}
-    places: dict[str, str] = {}
-    for field in model.fields(part.start, part.end):
-        if field.number == _DIMS:
-            values = [field.value] if field.wire == VARINT else model.varints(field.start, field.end)
-            for size in values:
-                dims.append(size)
-                if len(dims) > 64:
-                    raise bad_file(path, "it has more than 64 dimensions.", _HINT, name)
-        elif field.number in (_TYPE, _LOCATION) and field.wire == VARINT:
-            kind, external = (field.value, external) if field.number == _TYPE else (kind, field.value)
-        elif field.number == _NAME and field.wire == BYTES:
-            name = model.text(field)
-        elif field.number == _RAW and field.wire == BYTES:
-            raw = field
-        elif field.number == _EXTERNAL and field.wire == BYTES:
-            key, value = _pair(model, field)
-            places[key] = value
-        elif field.number in _TYPED:
-            typed.setdefault(field.number, []).append(field)
-    name = name if known_as is None else known_as
-    if _TYPES.get(kind) == "string":
-        return None
-    element = ELEMENTS.get(_TYPES.get(kind, ""))
-    if element is None:
-        raise bad_file(path, f"its type is {_TYPES.get(kind, kind)}.", "take it out of the initializers", name)
-    shape = checked_shape(dims, element, path, name)
-    size = nbytes(element, shape)
-    if external == 1:
-        return StoredTensor(name, element, shape, (_external(path, places, size, name),))
-    if raw is not None:
-        if raw.end - raw.start != size:
-            what = f"{shown(shape)} of {element.name} needs {size} bytes, and it has {raw.end - raw.start}."
-            raise bad_file(path, what, TRUNCATED, name)
-        return StoredTensor(name, element, shape, (Segment(path, raw.start, size),))
-    return _decode_typed_fields(model, StoredTensor(name, element, shape, ()), typed, size)
+def _storable(p: PlannedTensor, version: int) -> PlannedTensor:
+    """The tensor in a type that models of this version have."""
+    known = p.element.name in TYPES.values() and _SINCE.get(p.element.name, 0) <= version
+    return p if known else with_bits_dtype(p)
 
 
-def _external(path: Path, places: dict[str, str], size: int, name: str) -> Segment:
-    """Bytes of a file in the model's folder, and nowhere else."""
-    said = (places.get("offset", "0"), places.get("length", str(size)))
-    if not all(text.isascii() and text.isdigit() and len(text) < 20 for text in said):
-        raise bad_file(path, f"its external data have offset and length {shown(said)}.", _HINT, name)
-    start, length = map(int, said)
-    file = sibling(path, places.get("location"))
-    with OpenFile(file) as opened:
-        if length != size or start + size > opened.size:
-            what = f"it needs {size} bytes, is given {length} from {start} on, and {file.name} has {opened.size}."
-            raise bad_file(path, what, TRUNCATED, name)
-    return Segment(file, start, size)
+def _kept_or_storable(p: PlannedTensor, model: OnnxModel) -> PlannedTensor:
+    """The tensor in the type that it has in the model, or in one that the model's version has."""
+    old = model.entries.get(p.name)
+    return p if old is not None and old.element == p.element else _storable(p, model.ir_version)
 
 
-def _decode_typed_fields(
-    model: Message, entry: StoredTensor, fields: dict[int, list[Field]], size: int
-) -> StoredTensor:
-    """Data in fields of their own type: fixed-width ones in place, numbers of varying length decoded."""
-    kind: Element = entry.element
-    number = _IN_PLACE.get(kind.name, _AS_VARINTS.get(kind.name, _INT32))
-    found = fields.get(number, [])
-    path = model.file.path
-    held = sum([f.end - f.start for f in found])
-    if kind.name in _IN_PLACE and held == size and all(f.wire in (BYTES, FIXED32, FIXED64) for f in found):
-        if len(found) == 1:
-            return entry._replace(segments=(Segment(path, found[0].start, size),))
-        return entry._replace(inline=b"".join([model.bytes(f) for f in found]))
-    count = size if kind.bits < 8 else size // kind.bytes
-    if kind.name in _IN_PLACE or held > HEADER_LIMIT or held < count or size > HEADER_LIMIT:
-        what = f"its {held} bytes of numbers are no {shown(entry.shape)} of {kind.name}, or too many."
-        raise bad_file(path, what, "keep it in raw_data: onnx.numpy_helper.from_array", entry.name)
-    values = [x for f in found for x in ([f.value] if f.wire == VARINT else model.varints(f.start, f.end))]
-    if len(values) != count:
-        raise bad_file(
-            path, f"it has {len(values)} numbers, and {shown(entry.shape)} needs {count}.", TRUNCATED, entry.name
-        )
-    return entry._replace(inline=_packed(values, kind))
+def _records_json(path: Path, stored: Mapping[str, PlannedTensor], axes: Mapping[str, str]) -> dict[str, str]:
+    """The property that has the records; what the operators say themselves by those axes is not said again."""
+    told = [(p, p.record) for p in stored.values() if p.record is not None]
+    records = {p.name: record.to_json() for p, record in told if not _is_plain(p, record, axes.get(p.name))}
+    if not records:
+        return {}
+    text = json.dumps(records, ensure_ascii=False, allow_nan=False)
+    if len(text.encode()) > HEADER_LIMIT:
+        raise bad_file(path, f"its records would have more than {HEADER_LIMIT} bytes.", "write .safetensors")
+    return {RECORDS: text}
 
 
-def _packed(values: Iterable[int], kind: Element) -> bytes:
-    """The low bits of every number, one after another; elements below a byte come in bytes already."""
-    import numpy as np
+def _is_plain(p: PlannedTensor, record: LayoutRecord, axes: str | None) -> bool:
+    """Whether a reader without the record sees the same tensor."""
+    if (record.shape, record.axes, record.fill) != (p.shape, axes, None):
+        return False
+    own = record.interface_of(p.element) == Plain(p.element)
+    return own and record.tensor_layout(p.element).equivalent(Layout.row_major(p.shape))
 
-    width = 1 if kind.bits < 8 else storage_dtype(kind).itemsize
-    whole: Any = np.fromiter(values, np.uint64)
-    return bytes(whole.astype(f"<u{width}").tobytes())
+
+def _fit(
+    path: Path, stored: dict[str, PlannedTensor], external: set[str], make: Callable[[ModelWriter], list[Part]]
+) -> tuple[ModelWriter, list[Part]]:
+    """The parts of a model that Protocol Buffers can hold: with those external data, else with all."""
+    for outside in (external, set(stored)):
+        writer = ModelWriter(path, stored, outside)
+        parts = make(writer)
+        if total_size(parts) <= MODEL_LIMIT:
+            return writer, parts
+    raise bad_file(path, f"the model would have more than {MODEL_LIMIT} bytes without its weights.", HINT)

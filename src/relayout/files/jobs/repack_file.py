@@ -102,7 +102,7 @@ def repack_file(
     opened, default = _read_source(path, default, src_dtype)
     by_name = read_rules(default, rules, only, except_)
     changes = changes_of(opened, by_name)
-    final = plan_destination(out, None, [change.planned for change in changes], opened.metadata)
+    final = plan_destination(out, None, [change.planned for change in changes], source=opened)
     rows = tuple([_row(change, sum([s.size for s in final.entries[change.entry.name]])) for change in changes])
     report = Report(path, out, rows, sum([row.bytes_after for row in rows]))
     job = RepackJob(opened, changes, StagedFiles(out, final), parse_size(max_memory), _job_count(jobs))

@@ -59,6 +59,10 @@ SUGAR = {
     Up("layout.layout", "Layout.parse", "dialects.resolve"),
     Up("layout.layout", "Layout.to", "dialects.render"),
     Up("format.format", "Format.to", "dialects.render"),
+    # A record takes its own data apart.
+    Up("format.record", "Record.unpack", "engine.records"),
+    Up("format.record", "Record.pack", "engine.records"),
+    Up("format.record", "Record.decode", "engine.records"),
     # A value draws itself in a notebook.
     Up("layout.layout", "Layout._repr_svg_", "drawing.notebook"),
     Up("layout.comparison", "Comparison._repr_svg_", "drawing.notebook"),

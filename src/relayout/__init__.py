@@ -63,6 +63,7 @@ from .errors import (
     WindowError,
 )
 from .format.format import Format
+from .format.record import Record
 from .integers.inttuple import (
     IntTuple,
     compact_order,
@@ -144,6 +145,7 @@ def __dir__() -> list[str]:
 __all__ = [
     "Format",
     "Layout",
+    "Record",
     "Tensor",
     "catalog",
     "check",

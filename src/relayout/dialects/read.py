@@ -11,6 +11,8 @@ from ..errors import LayoutError, ParseError, ShapeError
 from ..format import catalog
 from ..format.entries import Entry
 from ..format.format import Format
+from ..format.record import Record
+from ..format.records import lookup_record
 from ..layout.layout import Layout
 from .phrases import near_notation, phrase
 from .registry import BUILT_IN, Shapeless, dialect_named, dialect_names, loadable_names
@@ -39,8 +41,10 @@ ORDERS = {name: Order(name) for name in ("row-major", "column-major")}
 
 
 @lru_cache(maxsize=1024)
-def read(text: str, dialect: str | None, bits: int | None) -> Layout | Format | Shapeless:
+def read(text: str, dialect: str | None, bits: int | None) -> Layout | Format | Shapeless | Record:
     """What a text writes down, as far as it goes; the name of a dialect or of a system may stand before it."""
+    if dialect is None and (record := read_record(text.strip())) is not None:
+        return record
     prefix = _PREFIX.match(text)
     if prefix and dialect in (None, prefix.group(1)):
         entry = catalog.lookup(text.strip())
@@ -75,6 +79,12 @@ def element_in(text: str, dialect: str | None) -> Element | None:
         except LayoutError:
             continue
     return None
+
+
+def read_record(text: str) -> Record | None:
+    """The record that a text names or writes out; None for any other text."""
+    named = lookup_record(text)
+    return named.record if named is not None else Record.parse(text) if text.startswith("record ") else None
 
 
 def _form(reading: Any, bits: int | None) -> Layout | Format | Shapeless:

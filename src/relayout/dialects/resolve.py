@@ -15,10 +15,11 @@ from ..elements.types import element as element_of
 from ..errors import ShapeError, shown
 from ..format.factors import checked_axes
 from ..format.format import Format
+from ..format.record import Record
 from ..integers.inttuple import as_int
 from ..layout.layout import Layout
 from .axes import check_letters, check_storage
-from .read import element_in, read
+from .read import element_in, read, read_record
 from .registry import Shapeless
 
 
@@ -147,8 +148,11 @@ def resolve(
     """
     kind = _element(element)
     names: str | None = None
+    found = read(x, dialect, None if kind is None else kind.bits) if isinstance(x, str) else x
+    if isinstance(found, Record):
+        raise _several_layouts(x, found)
     if isinstance(x, str):
-        subject = read(x, dialect, None if kind is None else kind.bits)
+        subject = found
         kind = kind or element_in(x, dialect)
     elif dialect is not None:
         raise ShapeError(f"a dialect reads texts, got {shown(x)}.", hint="leave the dialect out", got=x)
@@ -195,14 +199,30 @@ def resolve_together(
     return [x.at(shape) for x in met]
 
 
-def parse(text: str, dialect: str | None = None, shape: Any = None, *, dtype: Any = None) -> Layout | Format:
-    """The layout, or the format, that ``text`` writes down; with a shape always the layout.
+def parse(text: str, dialect: str | None = None, shape: Any = None, *, dtype: Any = None) -> Layout | Format | Record:
+    """The layout, the format or the record that ``text`` writes down; with a shape always the layout.
 
     The dialect is the one named, or a prefix of the text (``cute:(3,4):(4,1)``), or recognised when only one fits. A
     name of the catalog is read as well (``tensorrt:kCHW32``); where it depends on the width of the elements, ``dtype``
     tells it.
     """
+    if (
+        dialect is None
+        and shape is None
+        and isinstance(text, str)
+        and (record := read_record(text.strip())) is not None
+    ):
+        return record
     return resolve(text, dialect=dialect, shape=shape, element=dtype).description
+
+
+def _several_layouts(x: Any, record: Record) -> ShapeError:
+    names = ", ".join([field.name for field in record.fields])
+    return ShapeError(
+        f"{shown(x)} is a record of the fields {names}: each has a layout of its own.",
+        hint=f"record.planes({record.fields[-1].name!r}, shape) has those of one; unpack, pack and decode move data",
+        record=record,
+    )
 
 
 def _element(x: Any) -> Element | None:

@@ -1,0 +1,41 @@
+"""The table of named records: blocks of codes and scales that checkpoints hold."""
+
+from __future__ import annotations
+
+# A line at the margin: the system, then where the names below it come from. Indented lines: the name, and the record
+# as `Record.parse` reads it, over as many lines as it takes. `>` is a note on the name above it.
+RECORDS = """
+ggml llama.cpp (2026), ggml/src/ggml-common.h: the blocks of GGUF files
+  Q4_0    record nk 1,32 bytes 18: d float16 @0; qs uint4-8 @2 (1,(16,2)):(0,(8,4)); value d*qs
+  Q4_1    record nk 1,32 bytes 20: d float16 @0; m float16 @2; qs uint4 @4 (1,(16,2)):(0,(8,4)); value d*qs+m
+  Q5_0    record nk 1,32 bytes 22: d float16 @0;
+          qs uint5-16 @6 (1,(16,2)):(0,(8,4)) bits 0-3 | @2 (1,32):(0,1) bits 4-4; value d*qs
+  Q5_1    record nk 1,32 bytes 24: d float16 @0; m float16 @2;
+          qs uint5 @8 (1,(16,2)):(0,(8,4)) bits 0-3 | @4 (1,32):(0,1) bits 4-4; value d*qs+m
+  Q8_0    record nk 1,32 bytes 34: d float16 @0; qs int8 @2 (1,32):(0,8); value d*qs
+  Q2_K    record nk 1,256 bytes 84: scales uint4 @0 (1,16):(0,8); mins uint4 @0.4 (1,16):(0,8);
+          qs uint2 @16 (1,(32,4,2)):(0,(8,2,256)); d float16 @80; dmin float16 @82; value d*scales*qs-dmin*mins
+  Q3_K    record nk 1,256 bytes 110: qs uint3-4 @32 (1,(32,4,2)):(0,(8,2,256)) bits 0-1 |
+          @0 (1,(32,8)):(0,(8,1)) bits 2-2;
+          scales uint6-32 @96 (1,(8,2)):(0,(8,4)) bits 0-3 | @104 (1,(4,4)):(0,(8,2)) bits 4-5;
+          d float16 @108; value d*scales*qs
+  Q4_K    record nk 1,256 bytes 144: d float16 @0; dmin float16 @2;
+          scales uint6 @4 (1,(4,2)):(0,(8,64)) bits 0-3 | @4.4 (1,(4,2)):(0,(8,2)) bits 4-5;
+          mins uint6 @8 (1,(4,2)):(0,(8,36)) bits 0-3 | @8.4 (1,(4,2)):(0,(8,2)) bits 4-5;
+          qs uint4 @16 (1,(32,2,4)):(0,(8,4,256)); value d*scales*qs-dmin*mins
+  Q5_K    record nk 1,256 bytes 176: d float16 @0; dmin float16 @2;
+          scales uint6 @4 (1,(4,2)):(0,(8,64)) bits 0-3 | @4.4 (1,(4,2)):(0,(8,2)) bits 4-5;
+          mins uint6 @8 (1,(4,2)):(0,(8,36)) bits 0-3 | @8.4 (1,(4,2)):(0,(8,2)) bits 4-5;
+          qs uint5 @48 (1,(32,2,4)):(0,(8,4,256)) bits 0-3 | @16 (1,(32,8)):(0,(8,1)) bits 4-4;
+          value d*scales*qs-dmin*mins
+  Q6_K    record nk 1,256 bytes 210: qs uint6-32 @0 (1,(64,2,2)):(0,(8,4,512)) bits 0-3 |
+          @128 (1,(32,4,2)):(0,(8,2,256)) bits 4-5; scales int8 @192 (1,16):(0,8); d float16 @208; value d*scales*qs
+  IQ4_NL  record nk 1,32 bytes 18: d float16 @0; qs uint4 @2 (1,(16,2)):(0,(8,4)); value d*iq4nl[qs]
+  IQ4_XS  record nk 1,256 bytes 136: d float16 @0; scales uint6-32 @4 (1,8):(0,4) bits 0-3 | @2 (1,8):(0,2) bits 4-5;
+          qs uint4 @8 (1,(16,2,8)):(0,(8,4,128)); value d*scales*iq4nl[qs]
+  MXFP4   record nk 1,32 bytes 17: e uint8 @0; qs uint4 @1 (1,(16,2)):(0,(8,4)); value half_e8m0(e)*e2m1[qs]
+    > Code e is in the nibbles e and e + 16: not the pairs (e, e + 1) of OCP's and Hugging Face's files.
+  NVFP4   record nk 1,64 bytes 36: d uint8 @0 (1,4):(0,8); qs uint4 @4 (1,(8,2,4)):(0,(8,4,64));
+          value half_ue4m3(d)*e2m1[qs]
+  TQ2_0   record nk 1,256 bytes 66: qs uint2-1 @0 (1,(32,4,2)):(0,(8,2,256)); d float16 @64; value d*qs
+"""

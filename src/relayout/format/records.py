@@ -1,0 +1,81 @@
+"""The named records: one table, read when it is first asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import NamedTuple
+
+from ..errors import ShapeError, shown
+from .named_records import RECORDS
+from .record import Record
+
+
+class NamedRecord(NamedTuple):
+    """A record with its name, where that comes from, and what is to be known about it."""
+
+    name: str
+    text: str
+    provenance: str
+    note: str = ""
+
+    @property
+    def record(self) -> Record:
+        return _parsed(self.text)
+
+
+def record(name: str) -> Record:
+    """The record of that name.
+
+    >>> record("ggml:Q8_0").nbytes
+    34
+    """
+    found = lookup_record(name) if isinstance(name, str) else None
+    if found is None:
+        listed = ", ".join(list(known_records())[:8])
+        raise ShapeError(f"there is no record named {shown(name)}.", hint=f"there are {listed}, ...", name=name)
+    return found.record
+
+
+def lookup_record(name: str) -> NamedRecord | None:
+    """All that is known of the record of that name; None for a name of no record."""
+    return known_records().get(name)
+
+
+def names_of_record(record: Record) -> list[str]:
+    """The names of records that are this one."""
+    return [named.name for named in known_records().values() if named.record == record]
+
+
+@cache
+def known_records() -> dict[str, NamedRecord]:
+    """Every named record by its name, in the order of the table."""
+    return {named.name: named for named in _table()}
+
+
+def _table() -> Iterator[NamedRecord]:
+    system = provenance = ""
+    found: NamedRecord | None = None
+    for line in filter(None, RECORDS.splitlines()):
+        margin = len(line) - len(line.lstrip())
+        first, _, rest = line.strip().partition(" ")
+        if margin == 0:
+            system, provenance = first, rest
+        elif margin == 2:
+            if found is not None:
+                yield found
+            found = NamedRecord(f"{system}:{first}", rest.strip(), provenance)
+        elif found is not None:
+            note = first == ">"
+            found = found._replace(note=f"{found.note} {rest}".strip()) if note else _with_line(found, line.strip())
+    if found is not None:
+        yield found
+
+
+def _with_line(named: NamedRecord, line: str) -> NamedRecord:
+    return named._replace(text=f"{named.text} {line}")
+
+
+@cache
+def _parsed(text: str) -> Record:
+    return Record.parse(text)

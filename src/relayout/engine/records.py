@@ -46,7 +46,7 @@ def pack(record: Record, fields: Mapping[str, Any], shape: Any) -> NDArray[Any]:
     plain = _in_one_piece(record)
     for field in record.fields:
         _write(field, plain, memory, fields[field.name], shape)
-    return _ordered(record, memory, shape)
+    return _in_stored_order(record, memory, shape)
 
 
 def decode(record: Record, data: Any, shape: Any) -> NDArray[Any]:
@@ -108,7 +108,7 @@ def _contiguous(record: Record, memory: NDArray[Any], shape: Any) -> NDArray[Any
     return _bytes(repack(memory.data, Layout.row_major(stored.extents), src=stored, element=unit))
 
 
-def _ordered(record: Record, memory: NDArray[Any], shape: Any) -> NDArray[Any]:
+def _in_stored_order(record: Record, memory: NDArray[Any], shape: Any) -> NDArray[Any]:
     if record.order is None:
         return memory
     stored, unit = _stored_order(record, shape)

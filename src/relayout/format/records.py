@@ -21,7 +21,7 @@ class NamedRecord(NamedTuple):
 
     @property
     def record(self) -> Record:
-        return _parsed(self.text)
+        return _parse_once(self.text)
 
 
 def record(name: str) -> Record:
@@ -77,5 +77,5 @@ def _with_line(named: NamedRecord, line: str) -> NamedRecord:
 
 
 @cache
-def _parsed(text: str) -> Record:
+def _parse_once(text: str) -> Record:
     return Record.parse(text)

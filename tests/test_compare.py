@@ -271,3 +271,72 @@ def test_compare_takes_layouts() -> None:
         compare(Layout(4, 1), (4, 1))
     with pytest.raises(rl.ShapeError, match="coordinate"):
         compare(rl.make_identity_layout((4,)), Layout((4,), (1,)))
+
+
+# ---- one memory, two domains ----------------------------------------------------------------------------------
+
+
+def numpy_view(a: Layout, verdict: Any) -> Any:
+    """The addresses of ``a`` as numpy regroups them."""
+    x = a.offsets()
+    for name, sizes in verdict.regrouping.steps:
+        x = x.reshape(sizes) if name == "reshape" else x.transpose(sizes)
+    return x
+
+
+@st.composite
+def one_memory(draw: Any) -> tuple[Layout, Layout]:
+    """A layout of which no two elements share a place, and the same memory under cut and reordered dimensions."""
+    sizes = draw(st.lists(st.integers(1, 6), min_size=1, max_size=4))
+    a = Layout.row_major(tuple(sizes)).permute(draw(st.permutations(range(len(sizes)))))
+    b = a.permute(draw(st.permutations(range(len(sizes)))))
+    dim = draw(st.integers(0, len(sizes) - 1))
+    n = b.extents[dim]
+    cut = draw(st.sampled_from([k for k in range(1, n + 1) if n % k == 0]))
+    b = b.reshape(*b.extents[:dim], n // cut, cut, *b.extents[dim + 1 :])
+    return a, b.permute(draw(st.permutations(range(b.rank))))
+
+
+@given(one_memory())
+def test_two_descriptions_of_one_memory_are_told(pair: tuple[Layout, Layout]) -> None:
+    for a, b in (pair, pair[::-1]):
+        verdict = compare(a, b)
+        assert verdict.domains == (a.extents, b.extents)
+        assert not verdict
+        assert (numpy_view(a, verdict) == b.offsets()).all()
+        assert str(verdict).endswith(f"two descriptions of one memory: b is a.{verdict.regrouping}")
+        assert eval(f"a.{verdict.regrouping}", {"a": a}).equivalent(b)
+
+
+@given(ANY, ANY)
+def test_a_regrouping_is_only_told_where_it_is_true(a: Layout, b: Layout) -> None:
+    verdict = compare(a, b)
+    if verdict.regrouping is not None:
+        assert (numpy_view(a, verdict) == b.offsets()).all()
+        assert a.extents != b.extents
+
+
+CORE_AI = "shape=[8, 256, 256], strides=[262144, 1024, 4] interleaveLayout=InterleaveLayout(dimension: 0, factor: 4)"
+HUGE = 10**30
+SPLIT = "shape=[2, 256, 256, 4], strides=[262144, 1024, 4, 1] interleaveLayout=nil"
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "view"),
+    [
+        (CORE_AI, SPLIT, "reshape(2, 4, 256, 256).permute(0, 2, 3, 1)"),
+        (SPLIT, CORE_AI, "permute(0, 3, 1, 2).reshape(8, 256, 256)"),
+        ("shape=[2, 3], strides=[3, 1]", "shape=[3, 2], strides=[1, 3]", "permute(1, 0)"),
+        ("shape=[2, 3], strides=[3, 1]", "shape=[6], strides=[1]", "reshape(6)"),
+        (f"shape=[{HUGE}, 6], strides=[6, 1]", f"(3,2,{HUGE}):(2,1,6)", f"reshape({HUGE}, 3, 2).permute(1, 2, 0)"),
+        # Neighbours that are not: the last block is padded, another offset, another stride, another number of elements.
+        ("shape=[10, 5] interleaveLayout: .init(dimension: 0, factor: 4)", "shape=[3, 5, 4], strides=[20, 4, 1]", ""),
+        ("shape=[2, 3], strides=[3, 1]", "shape=[3, 2], strides=[1, 3] offset=1", ""),
+        ("shape=[2, 3], strides=[3, 1]", "shape=[3, 2], strides=[1, 4]", ""),
+        ("shape=[2, 3], strides=[3, 1]", "shape=[4], strides=[1]", ""),
+    ],
+)
+def test_core_ais_two_forms_point_at_each_other(a: str, b: str, view: str) -> None:
+    verdict = compare(a, b)
+    assert verdict.domains is not None
+    assert ("" if verdict.regrouping is None else str(verdict.regrouping)) == view

@@ -205,7 +205,7 @@ def _expected_layout(x: Any, found: DataFacts, names: str | None, operand: Resol
     if wanted.has_basis:
         raise ShapeError(f"the values of {wanted} are coordinates, not places in memory.", hint="use integer strides")
     if wanted.extents != found.layout.extents:
-        raise _mismatch(x, found, said, f"which has the shape {wanted.extents}", "give it a tensor of that shape")
+        raise _mismatch(x, found, said, f"which has the shape {wanted.extents}", _shape_hint(found.layout, wanted))
     if found.scattered is not None:
         raise _mismatch(x, found, said, _blocks_behind(found), _repack_hint(said, wanted, names))
     return wanted
@@ -292,6 +292,12 @@ def _describe_data(x: Any, found: DataFacts) -> str:
 def _block_count(name: str) -> int:
     """How many blocks a named format has: the plainest of several names says most."""
     return min([len(getattr(form, "blocks", ())) for form in catalog.ENTRIES[name].forms.values()])
+
+
+def _shape_hint(found: Layout, wanted: Layout) -> str:
+    """What to give instead of data of another shape: the view that is expected, if the memory is the right one."""
+    view = compare(_from_start(found), _from_start(wanted)).regrouping
+    return "give it a tensor of that shape" if view is None else f"the same memory in that shape: rl.tensor(x).{view}"
 
 
 def _repack_hint(said: Any, layout: Layout, names: str | None) -> str:

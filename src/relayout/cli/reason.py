@@ -103,6 +103,7 @@ def _difference(verdict: Comparison) -> dict[str, Any]:
         "coordinate": verdict.coordinate,
         "offsets": verdict.offsets,
         "domains": verdict.domains,
+        "regrouping": None if verdict.regrouping is None else str(verdict.regrouping),
         "storage": _storage(verdict),
         "a": verdict.a,
         "b": verdict.b,

@@ -5,7 +5,7 @@ an array starts at 0; a view of one has a word more, ``offset=24``, in elements.
 ``shape=[8, 6], interleave=[4, 1], alignments=[1, 1, 1]``, has Apple's default strides instead. It is strict (the factor
 divides the size) and is written by the style ``coreai:strict``. Its shape may be left out.
 
-A call of Swift's reads the same, ``NDArray(shape: [8, 6], scalarType: .float16, strides: [24, 4])``, and without strides
+A call of Swift's reads the same, ``NDArray(shape: [8, 6], scalarType: .float16, strides: [24, 4])``; without strides
 it is row-major. An ``InterleaveLayout`` without strides has Apple's default ones, and alone it is for every shape.
 """
 

@@ -15,6 +15,7 @@ from .checks import checked_window
 from .modes import Mode, coalesced, simplify_mode
 from .ranges import ENUMERATION_LIMIT, effective_swizzle, numeric_modes
 from .regroup import merge_modes
+from .regrouping import Regrouping, regrouping
 
 if TYPE_CHECKING:
     from .layout import Layout
@@ -27,7 +28,8 @@ class Comparison(NamedTuple):
     """The verdict on two layouts; it is truthy when they are the same function on the same domain.
 
     When they are not, ``coordinate`` is the first (in colexicographic order) where they differ and ``offsets`` are the
-    two values there; or ``domains`` are the two different extents.
+    two values there; or ``domains`` are the two different extents. ``regrouping`` is then how the second one is a view
+    of the first, if both describe one memory.
     """
 
     a: Layout
@@ -35,6 +37,7 @@ class Comparison(NamedTuple):
     coordinate: Any = None
     offsets: tuple[int, int] | None = None
     domains: tuple[tuple[int, ...], tuple[int, ...]] | None = None
+    regrouping: Regrouping | None = None
 
     def __bool__(self) -> bool:
         return self.equivalent
@@ -55,7 +58,8 @@ class Comparison(NamedTuple):
 
     def __str__(self) -> str:
         if self.domains is not None:
-            return f"different domains: {self.domains[0]} and {self.domains[1]}"
+            same = "" if self.regrouping is None else f"; two descriptions of one memory: b is a.{self.regrouping}"
+            return f"different domains: {self.domains[0]} and {self.domains[1]}{same}"
         if self.offsets is not None:
             return f"different at {self.coordinate}: {self.offsets[0]} and {self.offsets[1]}"
         storage = "" if self.same_storage else f"; storage differs: {self.a.storage_size} and {self.b.storage_size}"
@@ -72,7 +76,7 @@ def compare(a: Layout, b: Layout, flat: bool = False, limit: int = ENUMERATION_L
     for layout in (a, b):
         numeric_modes(layout)
     if a.extents != b.extents if not flat else a.size != b.size:
-        return Comparison(a, b, domains=(a.extents, b.extents))
+        return Comparison(a, b, domains=(a.extents, b.extents), regrouping=regrouping(a, b))
     if a.size == 0:
         return Comparison(a, b)
     where = _first_difference(a, b, limit)

@@ -83,8 +83,13 @@ def element_in(text: str, dialect: str | None) -> Element | None:
 
 def read_record(text: str) -> Record | None:
     """The record that a text names or writes out; None for any other text."""
-    named = lookup_record(text)
+    named = lookup_record(text) if ":" in text else None
     return named.record if named is not None else Record.parse(text) if text.startswith("record ") else None
+
+
+def as_record(x: Any) -> Record | None:
+    """The record that ``x`` is, names or writes out; None for anything else."""
+    return x if isinstance(x, Record) else read_record(x.strip()) if isinstance(x, str) else None
 
 
 def _form(reading: Any, bits: int | None) -> Layout | Format | Shapeless:

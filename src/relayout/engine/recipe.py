@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..dialects.resolve import resolve
 from ..elements.interface import Interface, Plain, as_interface
 from ..elements.memory import Memory, address_of, allocate_bytes, bytes_of, no_memory, own_element
-from ..elements.types import storage_dtype
+from ..elements.types import ELEMENTS, Element, storage_dtype
 from ..errors import ShapeError
 from ..format.factors import checked_axes
 from ..format.format import Format
@@ -247,6 +247,13 @@ def _data(x: Any, src: Any, shape: Any, element: Any) -> _Data:
     if shape is not None:
         resolve(found.logical, shape=shape)
     return found
+
+
+def packed_element(src: Any, x: NDArray[Any]) -> Element | None:
+    """The type of the elements that the words of an array are packed with: ``src`` is made for ones under a byte."""
+    fmt = resolve(src, element=own_element(x)).format
+    bits = fmt.element_bits if isinstance(fmt, Format) else None
+    return None if bits is None or bits >= 8 or own_element(x).bits == bits else ELEMENTS[f"uint{bits}"]
 
 
 def _of_memory(x: Any, src: Layout | Format | str, shape: Any, element: Any) -> _Data:

@@ -25,7 +25,7 @@ _UNITS = (64, 32, 16, 8, 7, 6, 5, 4, 3, 2, 1)
 
 def unpack(record: Record, data: Any, shape: Any) -> dict[str, NDArray[Any]]:
     """The stored elements of every field, over the whole tensor in logical order."""
-    memory = _contiguous(record, _memory(record, data, shape), shape)
+    memory = _contiguous(record, record_memory(record, data, shape), shape)
     plain = _in_one_piece(record)
     return {field.name: _read(field, plain, memory, shape) for field in record.fields}
 
@@ -58,7 +58,8 @@ def decode(record: Record, data: Any, shape: Any) -> NDArray[Any]:
     return evaluate(record, unpack(record, data, shape), record.grid(shape))
 
 
-def _memory(record: Record, data: Any, shape: Any) -> NDArray[Any]:
+def record_memory(record: Record, data: Any, shape: Any) -> NDArray[Any]:
+    """The bytes of a tensor of that shape; refused if they are more or less."""
     import numpy as np
 
     memory = data.reshape(-1).view(np.uint8) if isinstance(data, np.ndarray) else np.asarray(bytes_of(data))
@@ -193,14 +194,37 @@ def _logical_shape(record: Record, field: RecordField, shape: Any) -> tuple[int,
     return (*grid[:batch], *[g * n for g, n in zip(grid[batch:], field.shape)])
 
 
+def copy_planes(source: NDArray[Any], theirs: BitPlane, target: NDArray[Any], mine: BitPlane) -> None:
+    """The bits of a plane of one tensor to those of another, which has the same elements."""
+    unit = gcd(_width(theirs), _width(mine))
+    width = _unit(unit)
+    units = f"uint{width}"
+    repack(
+        source.data,
+        _in_unit_steps(mine, width),
+        src=_in_unit_steps(theirs, width),
+        element=units,
+        out=_in_units(target, units),
+    )
+
+
 def _units(plane: BitPlane) -> tuple[Layout, str]:
     """The plane counted in the widest type that its bits and steps are whole numbers of, and that type."""
-    whole = plane.whole
-    strides = [d for mode in range(whole.rank - 1) for d in whole._mode(mode).strides]
-    unit = _unit(plane.bits, whole.offset, *strides)
-    steps = [tuple([d // unit for d in s]) if isinstance(s, tuple) else s // unit for s in whole.stride[:-1]]
-    layout = Layout((*whole.shape[:-1], plane.bits // unit), (*steps, 1), offset=whole.offset // unit)
-    return layout, f"uint{unit}"
+    unit = _unit(_width(plane))
+    return _in_unit_steps(plane, unit), f"uint{unit}"
+
+
+def _width(plane: BitPlane) -> int:
+    """The largest number of bits that the elements and the steps of a plane are multiples of."""
+    layout = plane.layout
+    return gcd(plane.bits, layout.offset, *[d for mode in range(layout.rank) for d in layout._mode(mode).strides])
+
+
+def _in_unit_steps(plane: BitPlane, unit: int) -> Layout:
+    """The layout of a plane in units of so many bits, those of one element last."""
+    layout = plane.layout
+    steps = [tuple([d // unit for d in s]) if isinstance(s, tuple) else s // unit for s in layout.stride]
+    return Layout((*layout.shape, plane.bits // unit), (*steps, 1), offset=layout.offset // unit)
 
 
 def _unit(*bits: int) -> int:

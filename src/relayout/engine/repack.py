@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any
 
+from ..dialects.read import as_record
 from ..elements.interface import as_interface, saturate
 from ..elements.memory import Memory, as_array, bytes_of, exports_array, memory_of
 from ..errors import Overlap, ShapeError
@@ -15,7 +16,7 @@ from .cpu.flat import as_tensor, check_memory, fill_range, flat_memory, for_libr
 from .cpu.program import buffer_dtype
 from .gpu.device import on_device
 from .plan import Plan
-from .recipe import RAW, Recipe, recipe_of
+from .recipe import RAW, Recipe, packed_element, recipe_of
 from .ways import EncodedWay, Progress
 
 if TYPE_CHECKING:
@@ -45,10 +46,15 @@ def repack(
     it stores them. ``threads`` and ``progress`` are those of a plan. An array on a CUDA device is repacked there.
 
     A tensor gives a tensor. An array gives one of its library: of the stored shape for a format, one axis per factor;
-    with the strides of a plain layout; else flat.
+    with the strides of a plain layout; else flat. Where ``src`` is made for elements narrower than a byte, an array is
+    the words they are packed in, and so is the result. Bytes of one record become bytes of another.
     """
     import numpy as np
 
+    if src is not None and (record := as_record(src)) is not None:
+        from .record_pairs import repack_records
+
+        return repack_records(x, record, dst, shape, element, out)
     given = x
     if x.__class__ is not np.ndarray and not isinstance(x, Tensor | RAW if src is not None else Tensor):
         if on_device(x):
@@ -56,6 +62,9 @@ def repack(
 
             return repack_on_device(x, dst, src, shape, axes, out, fill, element, progress)
         x = as_array(x) if src is None or exports_array(x) else bytes_of(x).data
+    words = None
+    if src is not None and x.__class__ is np.ndarray and (packed := packed_element(src, x)) is not None:
+        words, x, element = x.dtype, bytes_of(x).data, packed if element is None else element
     if isinstance(out, Tensor):
         return _repack_into_tensor(x, dst, src, shape, axes, out, fill, element, threads, progress)
     recipe = recipe_of(x, dst, src, shape, axes, out is None, fill, element, threads)
@@ -78,6 +87,8 @@ def repack(
     if isinstance(x, Tensor):
         return recipe.tensor(target, out is None)
     array = recipe.array(target)
+    if words is not None and array.nbytes % words.itemsize == 0:
+        array = target = array.reshape(-1).view(words)
     return array if given is x else for_library_of(given, array, target)
 
 

@@ -38,4 +38,55 @@ ggml llama.cpp (2026), ggml/src/ggml-common.h: the blocks of GGUF files
   NVFP4   record nk 1,64 bytes 36: d uint8 @0 (1,4):(0,8); qs uint4 @4 (1,(8,2,4)):(0,(8,4,64));
           value half_ue4m3(d)*e2m1[qs]
   TQ2_0   record nk 1,256 bytes 66: qs uint2-1 @0 (1,(32,4,2)):(0,(8,2,256)); d float16 @64; value d*qs
+
+ggml llama.cpp (2026), ggml/src/ggml-cpu/repack.cpp: rows of blocks side by side, as its CPU kernels read them
+  q4_0_4x4   record nk 4,32 bytes 72: d float16 @0 (4,1):(16,0); qs int4 @8 (4,(4,4,2)):(32,(8,128,4)); value d*qs
+  q4_0_4x8   record nk 4,32 bytes 72: d float16 @0 (4,1):(16,0); qs int4 @8 (4,(8,2,2)):(64,(8,256,4)); value d*qs
+  q4_0_8x8   record nk 8,32 bytes 144: d float16 @0 (8,1):(16,0); qs int4 @16 (8,(8,2,2)):(64,(8,512,4)); value d*qs
+  iq4_nl_4x4 record nk 4,32 bytes 72: d float16 @0 (4,1):(16,0); qs uint4 @8 (4,(4,4,2)):(32,(8,128,4));
+             value d*iq4nl[qs]
+  iq4_nl_8x8 record nk 8,32 bytes 144: d float16 @0 (8,1):(16,0); qs uint4 @16 (8,(8,2,2)):(64,(8,512,4));
+             value d*iq4nl[qs]
+  mxfp4_4x4  record nk 4,32 bytes 68: e uint8 @0 (4,1):(8,0); qs uint4 @4 (4,(4,4,2)):(32,(8,128,4));
+             value half_e8m0(e)*e2m1[qs]
+  mxfp4_8x8  record nk 8,32 bytes 136: e uint8 @0 (8,1):(8,0); qs uint4 @8 (8,(8,2,2)):(64,(8,512,4));
+             value half_e8m0(e)*e2m1[qs]
+  q8_0_4x4   record nk 4,32 bytes 136: d float16 @0 (4,1):(16,0); qs int8 @8 (4,(4,8)):(32,(8,128)); value d*qs
+  q8_0_4x8   record nk 4,32 bytes 136: d float16 @0 (4,1):(16,0); qs int8 @8 (4,(8,4)):(64,(8,256)); value d*qs
+  q2_K_8x8   record nk 8,256 bytes 672: d float16 @0 (8,1):(16,0); dmin float16 @16 (8,1):(16,0);
+             scales uint4 @32 (8,(2,8)):(16,(8,128)); mins uint4 @32.4 (8,(2,8)):(16,(8,128));
+             qs uint2 @160 (8,(8,4,4,2)):(64,(8,512,2,2048)); value d*scales*qs-dmin*mins
+  q4_K_8x4   record nk 8,256 bytes 1152: d float16 @0 (8,1):(16,0); dmin float16 @16 (8,1):(16,0);
+             scales uint6 @32 ((4,2),8):((8,64),96) bits 0-3 | @32.4 ((4,2),8):((8,2),96) bits 4-5;
+             mins uint6 @36 ((4,2),8):((8,36),96) bits 0-3 | @36.4 ((4,2),8):((8,2),96) bits 4-5;
+             qs uint4 @128 (8,(4,8,2,4)):(32,(8,256,4,2048)); value d*scales*qs-dmin*mins
+  q4_K_8x8   record nk 8,256 bytes 1152: d float16 @0 (8,1):(16,0); dmin float16 @16 (8,1):(16,0);
+             scales uint6 @32 ((4,2),8):((8,64),96) bits 0-3 | @32.4 ((4,2),8):((8,2),96) bits 4-5;
+             mins uint6 @36 ((4,2),8):((8,36),96) bits 0-3 | @36.4 ((4,2),8):((8,2),96) bits 4-5;
+             qs uint4 @128 (8,(8,4,2,4)):(64,(8,512,4,2048)); value d*scales*qs-dmin*mins
+  q5_K_8x4   record nk 8,256 bytes 1408: d float16 @0 (8,1):(16,0); dmin float16 @16 (8,1):(16,0);
+             scales uint6 @32 ((4,2),8):((8,64),96) bits 0-3 | @32.4 ((4,2),8):((8,2),96) bits 4-5;
+             mins uint6 @36 ((4,2),8):((8,36),96) bits 0-3 | @36.4 ((4,2),8):((8,2),96) bits 4-5;
+             qs uint5 @384 (8,(4,8,2,4)):(32,(8,256,4,2048)) bits 0-3 |
+             @128 (8,(4,8,8)):(32,(8,256,1)) bits 4-4; value d*scales*qs-dmin*mins
+  q5_K_8x8   record nk 8,256 bytes 1408: d float16 @0 (8,1):(16,0); dmin float16 @16 (8,1):(16,0);
+             scales uint6 @32 ((4,2),8):((8,64),96) bits 0-3 | @32.4 ((4,2),8):((8,2),96) bits 4-5;
+             mins uint6 @36 ((4,2),8):((8,36),96) bits 0-3 | @36.4 ((4,2),8):((8,2),96) bits 4-5;
+             qs uint5 @384 (8,(8,4,2,4)):(64,(8,512,4,2048)) bits 0-3 |
+             @128 (8,(8,4,8)):(64,(8,512,1)) bits 4-4; value d*scales*qs-dmin*mins
+  q6_K_8x4   record nk 8,256 bytes 1680: d float16 @0 (8,1):(16,0); scales int8 @16 (8,16):(8,64);
+             qs uint6-32 @144 (8,(4,16,2,2)):(32,(8,256,4,4096)) bits 0-3 |
+             @1168 (8,(4,8,4,2)):(32,(8,256,2,2048)) bits 4-5; value d*scales*qs
+  q6_K_8x8   record nk 8,256 bytes 1680: d float16 @0 (8,1):(16,0); scales int8 @16 (8,16):(8,64);
+             qs uint6-32 @144 (8,(8,8,2,2)):(64,(8,512,4,4096)) bits 0-3 |
+             @1168 (8,(8,4,4,2)):(64,(8,512,2,2048)) bits 4-5; value d*scales*qs
+
+gptq GPTQModel (2026), gptqmodel/nn_modules/qlinear and utils/planar_packing.py: words of 32 codes of a column
+  w3      record kn 32,1 bytes 12 order 0 2 1 / 2,32: q uint3 @0 (32,1):(3,0)
+    > A stream of bits along k: codes 10 and 21 of each 32 have bits in two words, which lie n words apart.
+  planar3 record kn 32,1 bytes 12 order 0 2 1 / 2,32: q uint3 @0 (32,1):(2,0) bits 0-1 | @8 (32,1):(1,0) bits 2-2
+  planar5 record kn 32,1 bytes 20 order 0 2 1 / 2,32: q uint5 @0 (32,1):(4,0) bits 0-3 | @16 (32,1):(1,0) bits 4-4
+  planar6 record kn 32,1 bytes 24 order 0 2 1 / 2,32: q uint6 @0 (32,1):(4,0) bits 0-3 | @16 (32,1):(2,0) bits 4-5
+  planar7 record kn 32,1 bytes 28 order 0 2 1 / 2,32:
+          q uint7 @0 (32,1):(4,0) bits 0-3 | @16 (32,1):(2,0) bits 4-5 | @24 (32,1):(1,0) bits 6-6
 """

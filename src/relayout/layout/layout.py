@@ -11,6 +11,7 @@ from ..integers.inttuple import BadCoordinate, as_int, as_shape, coord_error, co
 from ..integers.nested import depth as nested_depth
 from ..integers.nested import flatten, is_plain_pair, product, running_products, unflatten
 from .basis import Basis, as_coordinate, drop_zero_terms
+from .candle_members import CandleMembers
 from .checks import checked_offset, checked_stride, checked_swizzle, checked_window, compact
 from .modes import Mode, digit_sum
 from .queries import Queries
@@ -26,13 +27,13 @@ class Coordinates(NamedTuple):
     natural: Any
 
 
-class Layout(Views, Queries, Immutable):
+class Layout(Views, Queries, CandleMembers, Immutable):
     """A function from logical coordinates to offsets, in elements.
 
     The *box* is ``shape``; the *window* is the range ``[origin, origin + extents)`` of it, one per top-level mode, that
     logical coordinates run over (all of it by default). The value at ``c`` is
     ``swizzle(offset + sum(mode_d(origin_d + c_d)))``. Without strides the layout is compact column-major, as in CuTe,
-    where a mode of size 1 has stride 0.
+    where a mode of size 1 has stride 0; the row-major one of numpy, torch and Candle is ``Layout.row_major(shape)``.
 
     >>> Layout((3, 4), (4, 1))(1, 1)
     5

@@ -65,7 +65,7 @@ class _Digit(NamedTuple):
 
 
 def regrouping(a: Layout, b: Layout) -> Regrouping | None:
-    """How ``b`` is a view of ``a`` with other dimensions, proven at every size; None where there is none of this kind."""
+    """How ``b`` is ``a`` under other dimensions, proven at every size; None where no such view is found."""
     from .comparison import compare
 
     pairs = _partners(_digits(a), _digits(b)) if a.size == b.size > 0 else None

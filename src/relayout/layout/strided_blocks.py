@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import product as cartesian
 from math import gcd
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -11,6 +10,7 @@ from ..errors import LimitExceeded, NotExpressible
 from ..integers.nested import flatten
 from .modes import simplify_mode
 from .ranges import effective_swizzle
+from .strided_index import strided_index
 
 if TYPE_CHECKING:
     from .layout import Layout
@@ -56,7 +56,7 @@ class MultipleBlocks(NamedTuple):
 
     def block_starts(self) -> Iterator[int]:
         """Where each block begins, in row-major order."""
-        return (self.starts(c) for c in cartesian(*[range(n) for n in self.starts.extents]))
+        return strided_index(self.starts)
 
 
 Blocks: TypeAlias = SingleBlock | UniformBlocks | MultipleBlocks

@@ -65,6 +65,13 @@ ENTRIES = [
         'rl.draw("((2,2,2),(2,3,2)):((2,12,48),(1,4,24))")',
     ),
     Entry(
+        "strides",
+        "Strides",
+        "A step along each mode, and what it adds: as on Mojo's page. Nested modes are groups, even if their strides"
+        " merge.",
+        'rl.draw("((4,2)):((1,4))", "((2,2),(2,2)):((1,4),(2,8))", strides=True)',
+    ),
+    Entry(
         "crouton",
         "Padding",
         "A tensor of 3 x 5 x 30 needs a whole crouton of 8 x 8 x 32: what is hatched is stored, and holds no element.",
@@ -97,7 +104,8 @@ ENTRIES = [
     Entry(
         "difference",
         "What differs",
-        "Two lines of an HLO dump: what they place differently is coloured, and the first such element is marked.",
+        "Two lines of an HLO dump: what they place differently has the colour of its block, and what they place alike"
+        " none; the first difference is marked. Of large layouts what is around it is drawn, or a `part`.",
         'rl.draw(rl.compare("bf16[8,8]{1,0:T(4,4)(2,1)}", "f32[8,8]{1,0:T(4,4)}"))',
     ),
     Entry(
@@ -111,6 +119,12 @@ ENTRIES = [
         "Swizzles",
         "Memory before and after: a column of the matrix (a colour) lies in one bank, then in all of them.",
         'rl.draw("(8,8):(8,1)", "Sw<3,0,3> o 0 o (8,8):(8,1)", view="memory", color="column", width=8)',
+    ),
+    Entry(
+        "units",
+        "",
+        "Where nothing else is asked for, a swizzle is coloured by units of 16 bytes: what it exchanges.",
+        'rl.draw("(8,32):(32,1)", "Sw<2,3,3> o 0 o (8,32):(32,1)", dtype="float16")',
     ),
     Entry(
         "divide",

@@ -451,7 +451,7 @@ def test_svg_escapes_what_users_write():
     rows = dataclasses.replace(pane.rows, name=words, labels=(words, words))
     grid = dataclasses.replace(pane.grids[0], texts=[words] * 4, caption=words)
     wild = dataclasses.replace(pane, title=words, rows=rows, grids=[grid], joint=words)
-    svg = Drawing(lambda limit: Scene([wild], [LegendEntry(0, words)], [words])).svg()
+    svg = Drawing(lambda limit: Scene([wild], [LegendEntry((0,), words)], [words])).svg()
     root = ElementTree.fromstring(svg)
     assert sorted({node.tag.partition("}")[2] for node in root.iter()}) == [
         *("defs", "g", "path", "pattern", "rect", "style", "svg", "text", "title")

@@ -311,7 +311,7 @@ def test_what_is_hatched_has_its_name() -> None:
         (rl.draw(owner[:, 1:]), "outside the window"),
         (rl.draw(Layout((2, 2), (3, 1)), view="memory"), "no element"),
     ]:
-        assert [meaning.words for meaning in drawn.scene().legend if meaning.tint == PADDING] == [words]
+        assert [meaning.words for meaning in drawn.scene().legend if PADDING in meaning.tints] == [words]
         assert {pane.outside for pane in drawn.scene().panes} == {words}
 
 

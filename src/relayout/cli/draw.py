@@ -77,7 +77,7 @@ Examples:
 @click.argument("others", nargs=-1, metavar="[OTHER]...")
 @click.option("-o", "--output", metavar="FILE", help="Write the picture to a file: .svg, .html, .tex, .txt or .ans.")
 @click.option("--html", "in_html", is_flag=True, help="Print a page with everything in it, which answers to the mouse.")
-@click.option("--part", help="What to draw of it, as in 0,:8,:8,0.")
+@click.option("--part", help="What to draw of it, as in 0,:8,:8,0; ... is all.")
 @click.option("--rows", callback=_dimension, metavar="DIM", help="The dimension that runs down, by number or name.")
 @click.option("--columns", callback=_dimension, metavar="DIM", help="The dimension that runs across.")
 @click.option(
@@ -92,10 +92,11 @@ Examples:
 @click.option("--view", type=click.Choice(VIEWS), default="logical", help="Elements by coordinate, address, or both.")
 @click.option("--width", type=click.IntRange(1, 4096), help="How many addresses there are in a line of memory.")
 @click.option("--path", is_flag=True, help="Draw the order of memory as arrows (in files).")
+@click.option("--strides", is_flag=True, help="Tell what a step along each mode adds (in files as arrows).")
 @click.option("--mark", multiple=True, metavar="COORDINATE", help="Outline an element, as in 1,2.")
 @click.option("--tile", callback=as_sizes, metavar="SIZES", help="TEXT is (thread, value): who holds what of a tile?")
 @click.option("--op", type=click.Choice(list(OPERATIONS)), metavar="OPERATION", help=f"{', '.join(OPERATIONS)}.")
-@click.option("--difference", is_flag=True, help="Colour what TEXT and OTHER place differently.")
+@click.option("--difference", is_flag=True, help="Colour what TEXT and OTHER place differently, near where it begins.")
 @click.option(
     "--style",
     type=click.Choice(["blocks", "mojo", "cute"]),

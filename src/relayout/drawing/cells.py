@@ -3,14 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..errors import ShapeError
 from .panes import Cell, LogicalGrids, Tint
 from .scene import CATEGORIES, PLAIN, STEPS, Scale
 
 CELLS = ("offset", "coordinate", "block", "value", "none")
-COLORS = ("block", "memory", "coordinate", "row", "column", "value", "none")
+COLORS = ("block", "unit", "memory", "coordinate", "row", "column", "value", "none")
+
+
+BLOCKS = 6
+"""How many tints tell blocks apart."""
+
+
+class Colouring(NamedTuple):
+    """The tint of every cell, its scale, and what the colours tell; no words where there are none."""
+
+    tint: Tint
+    scale: Scale
+    words: str
+    tints: range
+
+
+OF_BLOCKS = "a colour for each block"
+MEMORY = "memory, from the lowest address to the highest"
 
 
 def number(extents: Sequence[int], coordinate: Sequence[int]) -> int:
@@ -44,23 +61,31 @@ def text_of(what: str | None, drawn: LogicalGrids) -> Callable[[Cell], str]:
     return forms[what or ("value" if value is not None else "offset")]
 
 
-def tint_of(what: str | None, drawn: LogicalGrids, beside_memory: bool = False) -> tuple[Tint, Scale, str]:
-    """The tint of a cell, its scale, and what a ramp goes along."""
+def colouring_of(what: str | None, drawn: LogicalGrids, beside_memory: bool = False) -> Colouring:
+    """How the cells are coloured: by what was asked for, else by what tells most."""
     has_blocks = any(line.blocked for line in drawn.lines) and not any(line.mixed for line in drawn.lines)
     plain = "coordinate" if beside_memory else "memory"
-    chosen = what or ("block" if has_blocks else plain if _numeric(drawn) else "none")
-    if chosen == "none" or (chosen == "memory" and not _numeric(drawn)):
-        return (lambda cell: PLAIN), "categories", ""
+    unit = drawn.look.unit
+    numeric = _numeric(drawn)
+    chosen = what or ("unit" if unit and numeric else "block" if has_blocks else plain if numeric else "none")
+    if chosen == "none" or (chosen in ("memory", "unit") and not numeric):
+        return Colouring(lambda cell: PLAIN, "categories", "", range(0))
     if chosen == "block":
         across = drawn.across
-        return (lambda cell: _block_tint(cell.blocks, across)), "categories", ""
+        return Colouring(lambda cell: _block_tint(cell.blocks, across), "categories", OF_BLOCKS, range(BLOCKS))
     if chosen in ("row", "column"):
         dim = drawn.down if chosen == "row" else drawn.across
-        return (lambda cell: 0 if dim is None else cell.coordinate[dim] % CATEGORIES), "categories", ""
+        words = f"a colour for each {chosen}"
+        tint: Tint = lambda cell: 0 if dim is None else cell.coordinate[dim] % CATEGORIES  # noqa: E731
+        return Colouring(tint, "categories", words, range(CATEGORIES))
+    if chosen == "unit" and unit is not None:
+        size = unit.elements
+        tint = lambda cell: cell.offset // size % CATEGORIES  # noqa: E731
+        return Colouring(tint, "categories", unit.words, range(CATEGORIES))
     value = drawn.value
     extents = drawn.subject.layout.extents
     measures: dict[str, tuple[Callable[[Cell], Any], str]] = {
-        "memory": (lambda cell: cell.offset, "memory, from the lowest address to the highest"),
+        "memory": (lambda cell: cell.offset, MEMORY),
         "coordinate": (lambda cell: number(extents, cell.coordinate), "elements, from the first to the last"),
         "value": (lambda cell: _magnitude(value, cell), "values, from the lowest to the highest"),
     }
@@ -68,7 +93,7 @@ def tint_of(what: str | None, drawn: LogicalGrids, beside_memory: bool = False) 
     seen = [measure(cell) for cells in drawn.grids for cell in cells if cell.inside]
     finite = [x for x in seen if isinstance(x, int) or abs(x) < float("inf")]
     low, high = min(finite, default=0), max(finite, default=0)
-    return (lambda cell: step_of(measure(cell), low, high)), "ramp", words
+    return Colouring(lambda cell: step_of(measure(cell), low, high), "ramp", words, range(STEPS))
 
 
 def step_of(x: Any, low: Any, high: Any) -> int:
@@ -94,4 +119,4 @@ def _numeric(drawn: LogicalGrids) -> bool:
 
 def _block_tint(blocks: tuple[int, ...], across: int | None) -> int:
     """A tint that differs from those of the blocks on all sides."""
-    return sum([b if d == across else 3 * b for d, b in enumerate(blocks)]) % 6
+    return sum([b if d == across else 3 * b for d, b in enumerate(blocks)]) % BLOCKS

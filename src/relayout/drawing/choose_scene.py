@@ -39,6 +39,7 @@ def drawing_of(
     given = {
         **look,
         "path": look["path"] or None,
+        "strides": look["strides"] or None,
         "view": None if view == VIEWS[0] else view,
         "tile": tile,
         "others": others,

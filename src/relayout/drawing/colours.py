@@ -65,11 +65,11 @@ def css() -> str:
     shapes = f""".rl{{font:12px {_FONT}}}
 .rl text{{text-anchor:middle}}
 .rl .row{{text-anchor:end}}
-.rl .label,.rl .start{{font-size:10px}}
+.rl .label,.rl .start,.rl .stride{{font-size:10px}}
 .rl .title,.rl .start{{text-anchor:start}}
 .rl .title{{font-weight:600}}
 .rl .joint{{font-size:20px}}
-.rl .line,.rl .path,.rl .mark,.rl .hatch,.rl .rule1,.rl .rule2,.rl .rule3{{fill:none}}
+.rl .line,.rl .path,.rl .step,.rl .mark,.rl .hatch,.rl .rule1,.rl .rule2,.rl .rule3{{fill:none}}
 .rl .rule1{{stroke-width:1.25}}
 .rl .rule2{{stroke-width:2.25;stroke-linecap:square}}
 .rl .rule3{{stroke-width:3.5;stroke-linecap:square}}
@@ -92,12 +92,12 @@ def _paint(theme: Theme) -> list[tuple[str, str]]:
     """Selectors and rules: which part of a picture has which colour."""
     return [
         (".rl text", f"{{fill:{theme.ink}}}"),
-        *[(f".rl .{name}", f"{{fill:{theme.faint}}}") for name in ("label", "out", "row", "start")],
-        (".rl .bg", f"{{fill:{theme.paper}}}"),
+        *[(f".rl .{name}", f"{{fill:{theme.faint}}}") for name in ("label", "out", "start")],
+        *[(f".rl .{name}", f"{{fill:{theme.paper}}}") for name in ("bg", "none")],
         (".rl .line", f"{{stroke:{theme.line}}}"),
-        (".rl .hatch", f"{{stroke:{theme.hatch}}}"),
+        *[(f".rl .{name}", f"{{stroke:{theme.hatch}}}") for name in ("hatch", "none")],
         *[(f".rl .rule{k}", f"{{stroke:{theme.rule}}}") for k in (1, 2, 3)],
-        (".rl .path", f"{{stroke:{theme.ink}}}"),
+        *[(f".rl .{name}", f"{{stroke:{theme.ink}}}") for name in ("path", "step")],
         (".rl .mark", f"{{stroke:{theme.mark}}}"),
         *[(f".rl .c{k}", f"{{fill:{colour}}}") for k, colour in enumerate(theme.categories)],
         *[(f".rl .r{k}", f"{{fill:{colour}}}") for k, colour in enumerate(theme.ramp)],

@@ -23,6 +23,7 @@ def draw(
     color: str | None = None,
     view: str = "logical",
     path: bool = False,
+    strides: bool = False,
     mark: Any = None,
     tile: Any = None,
     width: int | None = None,
@@ -35,11 +36,14 @@ def draw(
 
     Two dimensions run, ``rows`` down and ``columns`` across (by number or name; by default those with several blocks,
     else the last two); there is one grid for each coordinate of the others, or for those that ``at`` says; ``part`` is
-    a key as numpy reads it, as in ``(0, ..., slice(8))``, of what is drawn. ``cells`` is what is written into a cell:
-    ``offset``, ``coordinate``, ``block``, ``value`` or ``none``. ``color`` is what its colour tells: ``block``,
-    ``memory`` (the order of addresses), ``coordinate`` (the order of elements), ``row``, ``column``, ``value`` or
-    ``none``. ``view`` is ``logical``, ``memory`` (the addresses in order, ``width`` in a line) or ``both``. ``path``
-    draws the order of memory as arrows from cell to cell, and ``mark`` outlines a coordinate, or each of a list.
+    a key as numpy reads it, as in ``(0, ..., slice(8))``, of what is drawn; of a large comparison that is the
+    surroundings of the first difference, unless ``part`` says otherwise (``part=...`` is all). ``cells`` is what is
+    written into a cell: ``offset``, ``coordinate``, ``block``, ``value`` or ``none``. ``color`` is what its colour
+    tells: ``block``, ``unit`` (16 bytes that lie together; the default for swizzles), ``memory`` (the order of
+    addresses), ``coordinate`` (the order of elements), ``row``, ``column``, ``value`` or ``none``. ``view`` is
+    ``logical``, ``memory`` (the addresses in order, ``width`` in a line) or ``both``. ``path`` draws the order of
+    memory as arrows from cell to cell, ``strides`` what a step along each mode adds, and ``mark`` outlines a
+    coordinate, or each of a list.
 
     >>> print(draw("((2,2),(2,2)):((1,4),(2,8))"))
     ((2,2),(2,2)):((1,4),(2,8))
@@ -54,5 +58,5 @@ def draw(
     from .choose_scene import drawing_of
 
     look = {"rows": rows, "columns": columns, "at": at, "part": part, "mark": mark}
-    look |= {"cells": cells, "color": color, "path": path, "width": width}
+    look |= {"cells": cells, "color": color, "path": path, "width": width, "strides": strides}
     return drawing_of(x, others, shape=shape, axes=axes, dtype=dtype, look=look, view=view, tile=tile)

@@ -12,13 +12,12 @@ from html import escape
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-from ..integers.nested import product
 from ..layout.layout import Layout
-from ..layout.modes import coalesced
 from .colours import css
-from .places import Geometry, geometry
-from .scene import PADDING, STEPS, SVG_CELLS, Grid, LegendEntry, Pane, PaneAxis, Scene
-from .svg import grid_svg, hatch_svg
+from .lines import block_sizes
+from .places import Geometry, Swatch, geometry
+from .scene import SVG_CELLS, Grid, LegendEntry, Pane, PaneAxis, Scene
+from .svg import grid_svg, hatch_svg, swatch_svg
 
 MODULES = (
     "digits.js",
@@ -141,15 +140,9 @@ def _on_canvas(pane: Pane) -> bool:
 
 
 def _legend_entry(entry: LegendEntry) -> str:
-    if entry.tint is None:
-        steps = [f'<rect class="r{k}" x="{7 * k}" width="7" height="11"/>' for k in range(STEPS)]
-        swatch = f'<svg class="rl" width="{7 * STEPS}" height="11" aria-hidden="true">{"".join(steps)}</svg>'
-    else:
-        look = 'fill="url(#rl-hatch)"' if entry.tint == PADDING else f'class="c{entry.tint}"'
-        swatch = (
-            f'<svg class="rl" width="18" height="11" aria-hidden="true"><rect {look} width="18" height="11"/></svg>'
-        )
-    return f"<li>{swatch}{escape(entry.words)}</li>"
+    swatch = Swatch(entry, 0, 0)
+    size = f'width="{swatch.width}" height="{swatch.height}"'
+    return f'<li><svg class="rl" {size} aria-hidden="true">{swatch_svg(swatch)}</svg>{escape(entry.words)}</li>'
 
 
 # ---- what the scripts know -------------------------------------------------------------------------------
@@ -183,7 +176,7 @@ def _pane(pane: Pane, numbers: dict[int, int] | None) -> dict[str, Any]:
 
 def _axis(axis: PaneAxis) -> dict[str, Any]:
     found = {"dim": axis.dim, "name": axis.name, "count": axis.count, "labels": axis.labels, "rules": axis.rules}
-    return {**found, "first": str(axis.first), "step": str(axis.step)}
+    return {**found, "first": str(axis.first), "step": str(axis.step), "strides": axis.strides}
 
 
 def _cells(grid: Grid, numbers: dict[int, int] | None, painted: bool) -> dict[str, Any]:
@@ -199,8 +192,7 @@ def _layout(layout: Layout) -> dict[str, Any]:
     modes = []
     for d in range(layout.rank):
         mode = layout._mode(d)
-        sizes, _ = coalesced(mode.sizes, mode.strides)
-        block = product(tuple(sizes[:-1])) if len(sizes) > 1 else 0
+        block = max(block_sizes(mode), default=0)
         digits = {"sizes": list(map(str, mode.sizes)), "strides": list(map(str, mode.strides))}
         modes.append({**digits, "origin": str(mode.origin), "block": str(block)})
     swizzle = None if layout.swizzle is None else layout.swizzle.parameters

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from ..algebra.composed import ComposedLayout
 from ..integers.nested import product
 from ..layout.layout import Layout
-from ..layout.modes import Mode, coalesced, digit_sum
-from .scene import PaneAxis
+from ..layout.modes import Mode, digit_sum
+from .scene import PaneAxis, StrideArrow
 
 
 class Lines(NamedTuple):
@@ -83,11 +84,25 @@ class Lines(NamedTuple):
         origin = self.mode.origin
         return self._replace(start=origin + part.start, stop=origin + part.stop, every=part.step)
 
-    def axis(self, name: str) -> PaneAxis:
+    def axis(self, name: str, with_strides: bool = False) -> PaneAxis:
         places = self.positions
         labels = [str(p - self.mode.origin) if p >= self.mode.origin else "" for p in places]
         rules = [self._weight(p) for p in (*places, self.stop)]
-        return PaneAxis(self.dim, name, tuple(labels), tuple(rules), self.start - self.mode.origin, self.step)
+        first = self.start - self.mode.origin
+        strides = tuple(self._stride_arrows()) if with_strides else ()
+        return PaneAxis(self.dim, name, tuple(labels), tuple(rules), first, self.step, strides)
+
+    def _stride_arrows(self) -> Iterator[StrideArrow]:
+        """For each nested mode the first drawn step along it; a mode without two drawn elements has none."""
+        places, below = self.positions, 1
+        for size, stride in zip(self.mode.sizes, self.mode.strides):
+            for k, p in enumerate(places):
+                after = p + below
+                if p // below % size < size - 1 and after in places and self.holds(p) and self.holds(after):
+                    sign = "" if isinstance(stride, int) and stride < 0 else "+"
+                    yield StrideArrow(k, places.index(after), f"{sign}{stride}")
+                    break
+            below *= size
 
     def _weight(self, position: int) -> int:
         """How many kinds of blocks begin here, or after the line before."""
@@ -101,14 +116,19 @@ def lines_along(layout: Layout | ComposedLayout, dim: int, padded: bool) -> Line
     while isinstance(base, ComposedLayout):
         base = base.inner
     mode = base._mode(dim)
-    sizes, _ = coalesced(mode.sizes, mode.strides)
-    levels = [product(tuple(sizes[: k + 1])) for k in range(len(sizes) - 1)]
+    levels = block_sizes(mode)
     start, stop = mode.origin, mode.origin + mode.extent
     if padded and mode.extent:
         block = levels[-1] if levels else product(mode.sizes)
         start -= start % block
         stop += -stop % block
-    return Lines(dim, mode, tuple(levels), start, stop)
+    return Lines(dim, mode, levels, start, stop)
+
+
+def block_sizes(mode: Mode) -> tuple[int, ...]:
+    """The sizes of the blocks of a dimension, smallest first: nested modes are blocks, even if their strides merge."""
+    sizes = [n for n in mode.sizes if n != 1]
+    return tuple([product(tuple(sizes[: k + 1])) for k in range(len(sizes) - 1)])
 
 
 NOTHING = PaneAxis(None, "", ("",), (0, 0))

@@ -11,9 +11,9 @@ from ..algebra.composition import composition
 from ..errors import LimitExceeded, NotExpressible, ShapeError, shown
 from ..integers.nested import product
 from ..layout.layout import Layout
-from .cells import step_of, text_of
+from .cells import BLOCKS, MEMORY, step_of, text_of
 from .panes import Cell, LogicalGrids, Look, Subject, Tint
-from .scene import CATEGORIES, HTML_CELLS, PLAIN, LegendEntry, Pane, Scale, Scene
+from .scene import CATEGORIES, HTML_CELLS, PLAIN, STEPS, LegendEntry, Pane, Scale, Scene
 from .words import title_line
 
 DIVIDES = (tiling.logical_divide, tiling.zipped_divide, tiling.tiled_divide, tiling.flat_divide)
@@ -99,7 +99,7 @@ def _compose(operation: Callable[..., Any], a: Layout, b: Any, limit: int) -> Sc
         pane(f"B = {b}", b, lambda cell: result(b.coordinates(cell.coordinate).integer), "\u2218"),
         pane(f"{word} = {result}", result, lambda cell: cell.offset, "="),
     ]
-    legend = [] if a.has_basis else [LegendEntry(None, "memory, from the lowest address to the highest")]
+    legend = [] if a.has_basis else [LegendEntry(tuple(range(STEPS)), MEMORY, "ramp")]
     return Scene(panes, legend, [])
 
 
@@ -156,7 +156,7 @@ class _Parts:
         for size in self._sizes[:-1]:
             number, place = divmod(number, size)
             total += 3 * place
-        return (total + number) % 6
+        return (total + number) % BLOCKS
 
 
 def _plain_pane(title: str, layout: Layout, limit: int, joint: str) -> Pane:

@@ -31,7 +31,7 @@ WINDOW = "outside the window"
 class Subject(NamedTuple):
     """Something to draw: a layout, its title, the names of its dimensions, and the tensor whose values it places.
 
-    ``outside`` says what the places of the box are that hold no element.
+    ``outside`` says what the places of the box are that hold no element, ``bits`` how wide an element is, if known.
     """
 
     layout: Layout | ComposedLayout
@@ -39,6 +39,14 @@ class Subject(NamedTuple):
     names: str = ""
     tensor: Tensor | None = None
     outside: str = WINDOW
+    bits: int | None = None
+
+
+class Unit(NamedTuple):
+    """So many elements that lie together in memory and have one colour."""
+
+    elements: int
+    words: str
 
 
 class Cell(NamedTuple):
@@ -55,7 +63,7 @@ Tint = Callable[[Cell], int]
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How layouts are drawn; None lets the picture choose."""
+    """How layouts are drawn; None lets the picture choose, and ``zoom`` which part of a comparison is drawn."""
 
     rows: int | None = None
     columns: int | None = None
@@ -66,6 +74,9 @@ class Look:
     path: bool = False
     mark: tuple[Any, ...] = ()
     width: int | None = None
+    strides: bool = False
+    unit: Unit | None = None
+    zoom: bool = False
 
     def shows(self, coordinate: Sequence[int]) -> bool:
         """Whether a coordinate is in what was asked for."""
@@ -86,8 +97,10 @@ class LogicalGrids:
         self.lines = [lines_along(layout, d, plain) for d in range(layout.rank)]
         for d, part in look.part.items():
             self.lines[d] = self.lines[d].crop(part)
-        self.down, self.across = self._running_dims()
+        self.down, self.across = running_dims(look, [line.length for line in self.lines])
         self.running = [d for d in (self.down, self.across) if d is not None]
+        if look.strides and getattr(layout, "swizzle", None) is not None:
+            self.notes.append("The strides are those before the swizzle.")
         empty = any(line.length == 0 for line in self.lines)
         if empty:
             self.notes.append("There are no elements.")
@@ -105,15 +118,6 @@ class LogicalGrids:
     @property
     def chunked(self) -> bool:
         return any(line.chunk > 1 for line in self.lines)
-
-    def _running_dims(self) -> tuple[int | None, int | None]:
-        """The dimensions that run down and across: by default the last two that have more than one coordinate."""
-        chosen = [self.look.rows, self.look.columns]
-        free = [d for d in range(len(self.lines)) if d not in self.look.at and d not in chosen]
-        best = sorted(free, key=lambda d: (self.lines[d].length > 1, d), reverse=True)
-        for d in sorted(best[: chosen.count(None)], reverse=True):
-            chosen[1 if chosen[1] is None else 0] = d
-        return chosen[0], chosen[1]
 
     def _fit(self, limit: int) -> None:
         """Draw chunks where elements are too many: whole blocks first, then twice as much of the longer side."""
@@ -210,7 +214,7 @@ class LogicalGrids:
     def _axis(self, d: int | None) -> PaneAxis:
         if d is None or not self.grids:
             return NOTHING
-        return self.lines[d].axis(self.subject.names[d] if self.subject.names else "")
+        return self.lines[d].axis(self.subject.names[d] if self.subject.names else "", self.look.strides)
 
     def _marks(self) -> set[tuple[int | None, ...]]:
         """The coordinates of the cells that show what is marked."""
@@ -230,6 +234,16 @@ class LogicalGrids:
             return ()
         inside = [k for k, cell in enumerate(cells) if cell.inside and isinstance(cell.offset, int)]
         return tuple(sorted(inside, key=lambda k: cells[k].offset))
+
+
+def running_dims(look: Look, lengths: Sequence[int]) -> tuple[int | None, int | None]:
+    """The dimensions that run down and across: by default the last two that have more than one coordinate."""
+    chosen = [look.rows, look.columns]
+    free = [d for d in range(len(lengths)) if d not in look.at and d not in chosen]
+    best = sorted(free, key=lambda d: (lengths[d] > 1, d), reverse=True)
+    for d in sorted(best[: chosen.count(None)], reverse=True):
+        chosen[1 if chosen[1] is None else 0] = d
+    return chosen[0], chosen[1]
 
 
 def _reader(tensor: Tensor) -> Callable[[tuple[int, ...]], Any]:

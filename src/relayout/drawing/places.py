@@ -8,7 +8,7 @@ from itertools import pairwise
 from math import sqrt
 from typing import Literal, NamedTuple
 
-from .scene import STEPS, Grid, Pane, PaneAxis, Scene
+from .scene import Grid, LegendEntry, Pane, PaneAxis, Scene
 from .words import fold
 
 PAGE = 1120
@@ -22,6 +22,11 @@ _MARGIN = 14
 _LINE = 17
 _CHARACTER = 7.3
 _SMALL = 6.1
+_LABELS = 16
+"""How high the labels of columns are."""
+
+_LEVEL = 20
+"""How high a step along the columns is with its text."""
 
 
 class Geometry(NamedTuple):
@@ -68,8 +73,8 @@ def geometry(pane: Pane) -> Geometry:
     height = (36 if tall else 24 if longest else 16) + room
     axis = len(pane.rows.name) + 2 if pane.rows.name else 0
     names = max([axis, *map(len, pane.rows.labels)])
-    left = round(names * _SMALL) + 8 if names else 3
-    top = 18 if any(pane.columns.labels) or axis else 3
+    left = (round(names * _SMALL) + 8 if names else 3) + sum([_stride_room(text) for _, _, text in pane.rows.strides])
+    top = (18 if any(pane.columns.labels) or axis else 3) + _LEVEL * len(pane.columns.strides)
     return Geometry(left, top, width, height, pane.rows.count, pane.columns.count)
 
 
@@ -93,6 +98,39 @@ def labels(pane: Pane, place: Geometry) -> Iterator[Label]:
     names = "".join([axis.name and f"{axis.name}{arrow}" for axis, arrow in ((pane.rows, "↓"), (pane.columns, "→"))])
     if names and place.top > 3:
         yield Label("row", max(place.left - 5, round(len(names) * _SMALL)), head, names)
+
+
+class PlacedStride(NamedTuple):
+    """A step along an axis: an arrow in three straight pieces, and its text, half above ``y``.
+
+    The text has its middle at ``x``, or for an axis that runs down its end.
+    """
+
+    of: Literal["column", "row"]
+    points: tuple[tuple[float, float], ...]
+    x: float
+    y: float
+    text: str
+
+
+def placed_strides(pane: Pane, place: Geometry) -> Iterator[PlacedStride]:
+    """The steps beside the labels, the innermost nearest to the cells."""
+    y = place.top - _LABELS
+    for start, end, text in pane.columns.strides:
+        a, b = [place.left + place.width * (k + 0.5) for k in (start, end)]
+        points = ((a, y), (a, y - 5), (b, y - 5), (b, y))
+        yield PlacedStride("column", points, max((a + b) / 2, len(text) * _SMALL / 2), y - 12, text)
+        y -= _LEVEL
+    x = sum([_stride_room(text) for _, _, text in pane.rows.strides])
+    for start, end, text in pane.rows.strides:
+        a, b = [place.top + place.height * (k + 0.5) for k in (start, end)]
+        yield PlacedStride("row", ((x, a), (x - 5, a), (x - 5, b), (x, b)), x - 8, (a + b) / 2, text)
+        x -= _stride_room(text)
+
+
+def _stride_room(text: str) -> int:
+    """How wide a step along the rows is with its text."""
+    return round(len(text) * _SMALL) + 12
 
 
 def _labels_with_room(axis: PaneAxis, room: int) -> Iterator[tuple[int, str]]:
@@ -159,13 +197,21 @@ class PlacedGrid(NamedTuple):
 
 
 class Swatch(NamedTuple):
-    """A piece of the legend: a box in a tint, or the whole ramp where that is None."""
+    """The boxes of a line of the legend, one for each of its tints."""
 
-    tint: int | None
+    entry: LegendEntry
     x: int
     y: int
-    width: int
     height: int = 11
+
+    @property
+    def step(self) -> int:
+        """How wide a box is."""
+        return 7 if len(self.entry.tints) > 1 else 18
+
+    @property
+    def width(self) -> int:
+        return self.step * len(self.entry.tints)
 
 
 class Arrangement(NamedTuple):
@@ -207,13 +253,14 @@ def arrange(scene: Scene) -> Arrangement:
         right, deepest = max(right, x), max(deepest, y + block.height)
     swatches: list[Swatch] = []
     y = deepest + 14
-    for tint, meaning in [*scene.legend, *[(None, note) for note in scene.notes]]:
+    lines: list[tuple[LegendEntry | None, str]] = [(entry, entry.words) for entry in scene.legend]
+    for entry, text in [*lines, *[(None, note) for note in scene.notes]]:
         x = _MARGIN
-        if len(swatches) < len(scene.legend):
-            swatches.append(Swatch(tint, x, y, 7 * STEPS if tint is None else 18))
+        if entry is not None:
+            swatches.append(Swatch(entry, x, y))
             x += swatches[-1].width + 7
-        words.append(TextLine("note", x, y + 9, meaning))
-        right = max(right, x + round(len(meaning) * _SMALL))
+        words.append(TextLine("note", x, y + 9, text))
+        right = max(right, x + round(len(text) * _SMALL))
         y += _LINE
     height = deepest + _MARGIN + (y - deepest - 10 if y > deepest + 14 else 0)
     return Arrangement(grids, words, swatches, right + _MARGIN, height)

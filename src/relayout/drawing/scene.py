@@ -36,13 +36,22 @@ Scale = Literal["categories", "ramp"]
 Kind = Literal["logical", "memory", "threads"]
 
 
+class StrideArrow(NamedTuple):
+    """A step from one line of an axis to another, and what it adds to the offset."""
+
+    start: int
+    end: int
+    text: str
+
+
 @dataclass(frozen=True, slots=True)
 class PaneAxis:
     """What runs down or across a pane.
 
     Line ``k`` is the logical coordinate ``first + k * step`` of dimension ``dim``, which is None where there is nothing
     to run along. ``rules[k]`` is the weight of the line before line ``k``: 0 between elements, 1 between blocks, 2
-    between blocks of blocks, and so on; it has one entry more than there are labels.
+    between blocks of blocks, and so on; it has one entry more than there are labels. ``strides`` are the steps that
+    are drawn beside it, from the innermost mode to the outermost.
     """
 
     dim: int | None
@@ -51,6 +60,7 @@ class PaneAxis:
     rules: tuple[int, ...]
     first: int = 0
     step: int = 1
+    strides: tuple[StrideArrow, ...] = ()
 
     @property
     def count(self) -> int:
@@ -100,10 +110,11 @@ class Pane:
 
 
 class LegendEntry(NamedTuple):
-    """A line of the legend: what a tint means; None is the whole ramp, from low to high."""
+    """A line of the legend: what these tints mean, which stand side by side."""
 
-    tint: int | None
+    tints: tuple[int, ...]
     words: str
+    scale: Scale = "categories"
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from ..tensors.data import is_tensor
 from .cells import CELLS, COLORS
 from .lines import lines_along
 from .panes import WINDOW, Look, Subject, mode_coordinate
+from .units import exchanged_elements, unit_of
 from .words import title_line
 
 
@@ -45,24 +46,36 @@ def _subject(x: Any, operand: Any, shape: Any, axes: str | None, order: str | No
     if is_tensor(operand):
         names = _names(axes or operand.axes, operand.layout.rank)
         outside = "padding" if operand.owns_padding else WINDOW
-        return Subject(operand.layout, title_line(repr(operand)[1:-1]), names, operand, outside)
-    found = operand if isinstance(operand, ComposedLayout) else operand.subject
+        return Subject(
+            operand.layout, title_line(repr(operand)[1:-1]), names, operand, outside, operand.interface.element.bits
+        )
+    if isinstance(operand, ComposedLayout):
+        return Subject(operand, title_line(x if isinstance(x, str) else str(operand)), _names(axes, operand.rank))
+    found = operand.subject
+    bits = _bits(operand)
     title = title_line(x if isinstance(x, str) else str(found))
-    if isinstance(found, Layout | ComposedLayout):
+    if isinstance(found, Layout):
         # Our own notation names the window; in those of others a window is what padding leaves.
         outside = "padding" if isinstance(x, str) and " extents " not in x else WINDOW
-        return Subject(found, title, _names(axes, found.rank), outside=outside)
+        return Subject(found, title, _names(axes, found.rank), outside=outside, bits=bits)
     if isinstance(found, Format):
         if order is not None and found.axes is not None:
             operand = operand.aligned(order)
         if shape is None and found.blocks:
             operand = operand.at(operand.format.block_shape)
-            return Subject(operand.placed, f"one block of {title}", operand.axes or "")
+            return Subject(operand.placed, f"one block of {title}", operand.axes or "", bits=bits)
     if shape is None:
         raise ShapeError(f"{title} is drawn for a shape, and none is given.", hint="pass shape=(...)", got=x)
     layout = operand.at(shape).placed
     names = _names(operand.axes or axes, layout.rank)
-    return Subject(layout, f"{title}, {' x '.join(map(str, layout.extents))}", names, outside="padding")
+    return Subject(layout, f"{title}, {' x '.join(map(str, layout.extents))}", names, None, "padding", bits)
+
+
+def _bits(operand: Resolved) -> int | None:
+    """How wide an element is: by its type, or by the format that is made for a width."""
+    if operand.element is not None:
+        return operand.element.bits
+    return operand.format.element_bits if isinstance(operand.format, Format) else None
 
 
 def _names(axes: str | None, rank: int) -> str:
@@ -84,6 +97,7 @@ def look_at(
     color: str | None,
     path: bool,
     width: int | None,
+    strides: bool,
 ) -> Look:
     """How the subjects are drawn, with every dimension by number, every coordinate and every word checked."""
     first = subjects[0]
@@ -105,7 +119,15 @@ def look_at(
     _check_word(color, COLORS, "cells cannot be coloured by")
     if width is not None and as_int(width, "a width") < 1:
         raise ShapeError(f"a line of memory has no {width} addresses.", hint="give a width of 1 or more", width=width)
-    return Look(down, across, fixed, ranges, cells, color, bool(path), marks, width)
+    for x in subjects:
+        if strides and isinstance(x.layout, ComposedLayout):
+            raise ShapeError(
+                f"{x.title} is a composition and has no strides.", hint="draw its inner layout", got=x.title
+            )
+    swizzled = any(map(exchanged_elements, subjects))
+    unit = unit_of(subjects) if color == "unit" or (color is None and swizzled) else None
+    zoom = part is None and not marks
+    return Look(down, across, fixed, ranges, cells, color, bool(path), marks, width, bool(strides), unit, zoom)
 
 
 def _informative_dims(subjects: Sequence[Subject], fixed: Mapping[int, int]) -> tuple[int | None, int | None]:

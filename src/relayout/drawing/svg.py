@@ -9,8 +9,8 @@ from math import hypot
 from zlib import crc32
 
 from .colours import css
-from .places import Geometry, Swatch, arrange, labels, outline, steps, text_box
-from .scene import PADDING, PLAIN, STEPS, Grid, Pane, Scene
+from .places import Geometry, Swatch, arrange, labels, outline, placed_strides, steps, text_box
+from .scene import PADDING, PLAIN, Grid, Pane, Scale, Scene
 
 
 def grid_svg(pane: Pane, grid: Grid, place: Geometry, hatch: str = "rl-hatch") -> str:
@@ -39,7 +39,7 @@ def render_svg(scene: Scene) -> str:
     body = [
         f'<g transform="translate({g.x} {g.y})">{"".join(_grid(g.pane, g.grid, g.place, hatch))}</g>' for g in grids
     ]
-    body += [_swatch(swatch, hatch) for swatch in swatches]
+    body += [swatch_svg(swatch, hatch) for swatch in swatches]
     body += [f'<text class="{_ROLES[w.role]}" x="{w.x}" y="{w.y}">{escape(w.text)}</text>' for w in words]
     title = escape("; ".join([pane.title for pane in scene.panes]))
     return (
@@ -58,16 +58,20 @@ def _pattern_name(scene: Scene) -> str:
 _ROLES = {"title": "title", "caption": "start", "joint": "joint", "note": "start"}
 
 
-def _swatch(swatch: Swatch, hatch: str) -> str:
-    tint, x, y, width, height = swatch
-    size = f'height="{height}"'
-    if tint is None:
-        step = width // STEPS
-        boxes = [f'<rect class="r{k}" x="{x + step * k}" y="{y}" width="{step}" {size}/>' for k in range(STEPS)]
-        return "".join(boxes)
-    look = f'fill="url(#{hatch})"' if tint == PADDING else f'class="c{tint}"'
-    box = f'x="{x}" y="{y}" width="{width}" {size}/>'
-    return f'<rect {look} {box}<rect class="line" {box}'
+def swatch_svg(swatch: Swatch, hatch: str = "rl-hatch") -> str:
+    """The tints of a line of the legend, side by side; a cell without a tint is framed."""
+    entry, x, y = swatch.entry, swatch.x, swatch.y
+    boxes = []
+    for k, tint in enumerate(entry.tints):
+        box = f'x="{x + swatch.step * k}" y="{y}" width="{swatch.step}" height="{swatch.height}"'
+        boxes.append(f"<rect {_look(entry.scale, tint, hatch)} {box}/>")
+    return "".join(boxes)
+
+
+def _look(scale: Scale, tint: int, hatch: str) -> str:
+    if tint < 0:
+        return f'fill="url(#{hatch})"' if tint == PADDING else 'class="none"'
+    return f'class="{"c" if scale == "categories" else "r"}{tint}"'
 
 
 # ---- one grid --------------------------------------------------------------------------------------------
@@ -84,6 +88,7 @@ def _grid(pane: Pane, grid: Grid, place: Geometry, hatch: str) -> Iterator[str]:
         yield f'<path class="mark" d="{"".join(edges)}"/>'
     yield from _texts(grid, place)
     yield from _labels(pane, place)
+    yield from _strides(pane, place)
 
 
 def _tints(pane: Pane, grid: Grid, place: Geometry, hatch: str) -> Iterator[str]:
@@ -96,10 +101,8 @@ def _tints(pane: Pane, grid: Grid, place: Geometry, hatch: str) -> Iterator[str]
             if tint != PLAIN:
                 boxes.setdefault(tint, []).append(f"M{x} {y}h{wide}v{place.height}h{-wide}z")
             x += wide
-    letter = "c" if pane.scale == "categories" else "r"
     for tint, paths in sorted(boxes.items()):
-        look = f'fill="url(#{hatch})"' if tint == PADDING else f'class="{letter}{tint}"'
-        yield f'<path {look} d="{"".join(paths)}"/>'
+        yield f'<path {_look(pane.scale, tint, hatch)} d="{"".join(paths)}"/>'
 
 
 def _lines(place: Geometry) -> str:
@@ -164,4 +167,15 @@ def _texts(grid: Grid, place: Geometry) -> Iterator[str]:
 def _labels(pane: Pane, place: Geometry) -> Iterator[str]:
     for of, x, y, text in labels(pane, place):
         look = "label" if of == "column" else "label row"
+        yield f'<text class="{look}" x="{x:g}" y="{y + 3.5:g}">{escape(text)}</text>'
+
+
+def _strides(pane: Pane, place: Geometry) -> Iterator[str]:
+    """Arrows beside the labels, each with what its step adds to the offset."""
+    for of, points, x, y, text in placed_strides(pane, place):
+        (u, v), down = points[-1], of == "column"
+        left, right = ((-3, -4), (3, -4)) if down else ((-4, -3), (-4, 3))
+        head = "".join([f"M{_pair(u + a, v + b)}L{_pair(u, v)}" for a, b in (left, right)])
+        yield f'<path class="step" d="M{"L".join([_pair(*point) for point in points])}{head}"/>'
+        look = "stride" if down else "stride row"
         yield f'<text class="{look}" x="{x:g}" y="{y + 3.5:g}">{escape(text)}</text>'

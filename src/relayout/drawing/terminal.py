@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from .colours import LIGHT
-from .scene import PADDING, PLAIN, STEPS, Grid, LegendEntry, Pane, PaneAxis, Scale, Scene
+from .scene import PADDING, PLAIN, Grid, LegendEntry, Pane, PaneAxis, Scale, Scene
 from .words import fold
 
 PAGE = 100
@@ -109,7 +109,18 @@ def _pane(pane: Pane, pen: _Pen, width: int | None, alone: bool) -> Block:
     inside = _side_by_side(blocks, [""] * len(blocks), width or PAGE)
     page = width or PAGE
     room = page if alone else min(page, max(_NARROWEST, _width(inside)))
-    return [*[[StyledText(line, pen.strong)] for line in fold(pane.title, room)], *inside]
+    title = [[StyledText(line, pen.strong)] for line in fold(pane.title, room)]
+    return [*title, *[[StyledText(line)] for line in fold(_strides(pane), room, "  ")], *inside]
+
+
+def _strides(pane: Pane) -> str:
+    """What a step along each axis adds to the offset, from its innermost mode to its outermost."""
+    found = []
+    for axis, way in ((pane.rows, "down"), (pane.columns, "across")):
+        steps = [(text, (end - start) * axis.step) for start, end, text in axis.strides]
+        words = [text if wide == 1 else f"{text} every {wide}" for text, wide in steps]
+        found += [f"{way} {', '.join(words)}"] if words else []
+    return f"strides: {'; '.join(found)}" if found else ""
 
 
 def _side_by_side(blocks: Sequence[Block], joints: Sequence[str], width: int) -> Block:
@@ -248,15 +259,13 @@ def _arrows(pane: Pane) -> Iterator[tuple[PaneAxis, str]]:
 
 def _legend(legend: Sequence[LegendEntry], pen: _Pen, width: int) -> Iterator[Line]:
     """What the tints mean that can be seen."""
-    for tint, words in legend:
-        if tint == PADDING:
+    for tints, words, scale in legend:
+        if tints == (PADDING,):
             swatch = [StyledText("···", pen.faint)]
         elif not pen.colours:
             continue
-        elif tint is None:
-            swatch = [StyledText(" ", pen.cell("ramp", step)) for step in range(STEPS)]
         else:
-            swatch = [StyledText("   ", pen.cell("categories", tint))]
+            swatch = [StyledText(" " if len(tints) > 1 else "   ", pen.cell(scale, tint)) for tint in tints]
         for line in fold(words, max(width - _length(swatch) - 1, 1)):
             yield [*swatch, StyledText(f" {line}")]
             swatch = [StyledText(" " * _length(swatch))]

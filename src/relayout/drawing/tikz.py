@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from itertools import groupby, pairwise
 
 from .colours import LIGHT
-from .places import Geometry, arrange, labels, outline
-from .scene import PADDING, PLAIN, STEPS, Grid, Pane, Scale, Scene
+from .places import Geometry, arrange, labels, outline, placed_strides
+from .scene import PADDING, PLAIN, Grid, Pane, Scale, Scene
 
 _HEAD = r"""\documentclass[tikz,border=4pt]{standalone}
 \usetikzlibrary{arrows.meta,patterns}
@@ -17,6 +17,8 @@ _STYLES = r"""\begin{document}
 \begin{tikzpicture}[x=0.75pt, y=-0.75pt,
   every node/.style={inner sep=0pt, text=ink, font=\ttfamily\footnotesize}, outside/.style={text=faint},
   tick/.style={text=faint, font=\ttfamily\scriptsize}, row tick/.style={tick, anchor=east},
+  stride tick/.style={tick, text=ink}, stride row tick/.style={row tick, text=ink},
+  step arrow/.style={draw=ink, line width=0.6pt, -{Stealth[length=3.5pt]}},
   words/.style={tick, anchor=base west}, heading/.style={anchor=base west, font=\ttfamily\small},
   sign/.style={anchor=base, font=\large}, padding/.style={pattern=north east lines, pattern color=hatch},
   hairline/.style={draw=line, line width=0.4pt}, rule1/.style={draw=rule, line width=0.9pt},
@@ -36,8 +38,7 @@ def render_tikz(scene: Scene) -> str:
     used: set[tuple[Scale, int]] = {
         (pane.scale, tint) for pane in scene.panes for grid in pane.grids for tint in grid.tints if tint >= 0
     }
-    for meaning in scene.legend:
-        used |= {("ramp", k) for k in range(STEPS)} if meaning.tint is None else {("categories", meaning.tint)}
+    used |= {(entry.scale, tint) for entry in scene.legend for tint in entry.tints}
     named = [(name, getattr(LIGHT, name)) for name in ("ink", "faint", "line", "rule", "hatch", "mark")]
     named += [(_name(scale, tint), LIGHT.tint(scale, tint)) for scale, tint in sorted(used) if tint >= 0]
     colours = [rf"\definecolor{{{name}}}{{HTML}}{{{colour[1:].upper()}}}" for name, colour in named]
@@ -49,18 +50,21 @@ def _name(scale: Scale, tint: int) -> str:
     return f"{scale}{tint}"
 
 
+def _look(scale: Scale, tint: int) -> str:
+    return "padding" if tint == PADDING else _name(scale, tint)
+
+
 def _body(scene: Scene) -> Iterator[str]:
     arrangement = arrange(scene)
     for pane, grid, place, x, y in arrangement.grids:
         yield rf"\begin{{scope}}[shift={{({x},{y})}}]"
         yield from _grid(pane, grid, place)
         yield r"\end{scope}"
-    for tint, x, y, width, height in arrangement.swatches:
-        ramp = [_name("ramp", k) for k in range(STEPS)]
-        looks = ramp if tint is None else ["padding" if tint == PADDING else _name("categories", tint)]
-        step = width // len(looks)
-        for k, look in enumerate(looks):
-            yield rf"\fill[{look}] ({x + step * k},{y}) rectangle +({step},{height});"
+    for swatch in arrangement.swatches:
+        for k, tint in enumerate(swatch.entry.tints):
+            box = f"({swatch.x + swatch.step * k},{swatch.y}) rectangle +({swatch.step},{swatch.height})"
+            look = _look(swatch.entry.scale, tint)
+            yield rf"\fill[{look}] {box};" if tint != PLAIN else rf"\draw[draw=hatch] {box};"
     for role, left, base, text in arrangement.words:
         yield _node(_ROLES[role], left, base, text)
 
@@ -86,6 +90,7 @@ def _grid(pane: Pane, grid: Grid, place: Geometry) -> Iterator[str]:
         yield rf"\draw[chosen] {' '.join([_line(*edge) for edge in outline(place, grid.marked)])};"
     yield from _texts(grid, place)
     yield from _labels(pane, place)
+    yield from _strides(pane, place)
     for start, end in pairwise(grid.path):
         yield rf"\draw[order] (c{start}) -- (c{end});"
 
@@ -99,8 +104,7 @@ def _tints(pane: Pane, grid: Grid, place: Geometry) -> Iterator[str]:
             x, y = place.corner(column)
             column += length
             if tint != PLAIN:
-                look = "padding" if tint == PADDING else _name(pane.scale, tint)
-                yield rf"\fill[{look}] ({x},{y}) rectangle +({length * place.width},{place.height});"
+                yield rf"\fill[{_look(pane.scale, tint)}] ({x},{y}) rectangle +({length * place.width},{place.height});"
 
 
 def _texts(grid: Grid, place: Geometry) -> Iterator[str]:
@@ -116,6 +120,12 @@ def _texts(grid: Grid, place: Geometry) -> Iterator[str]:
 def _labels(pane: Pane, place: Geometry) -> Iterator[str]:
     for of, x, y, text in labels(pane, place):
         yield _node("tick" if of == "column" else "row tick", x, y, text)
+
+
+def _strides(pane: Pane, place: Geometry) -> Iterator[str]:
+    for of, points, x, y, text in placed_strides(pane, place):
+        yield rf"\draw[step arrow] {' -- '.join([_point(*point) for point in points])};"
+        yield _node("stride tick" if of == "column" else "stride row tick", x, y, text)
 
 
 def _point(x: float, y: float) -> str:

@@ -16,6 +16,9 @@ const LEAST_FONT = 6;
 const HALF_CHARACTER = 3.65;
 const HALF_LINE = 5.5;
 const HEAD = 4;
+const LABELS = 16;
+const LEVEL = 20;
+const strideRoom = (/** @type {string} */ text) => Math.round(text.length * 6.1) + 12;
 const PADDING = -2;
 const NEAR = 0.65;
 const FAR = 0.35;
@@ -255,6 +258,34 @@ export class Painter {
     }
     const corner = [rows.name && `${rows.name}\u2193`, columns.name && `${columns.name}\u2192`].join("");
     if (band.height > font) pen.fillText(corner, Math.max(band.width - 5, pen.measureText(corner).width), band.height - font * 0.75);
+    this.#strides({ x: (k) => x(k) + wide / 2, y: (k) => y(k) + high / 2 }, pen);
+  }
+
+  /**
+   * Arrows beside the labels, each with what its step adds to the offset; the innermost is nearest to the cells.
+   * @param {{x: (column: number) => number, y: (row: number) => number}} middle of a line
+   * @param {CanvasRenderingContext2D} pen
+   */
+  #strides({ x, y }, pen) {
+    const { geometry, rows, columns } = this.pane;
+    pen.strokeStyle = pen.fillStyle = this.colours.text;
+    pen.lineWidth = 1;
+    pen.textAlign = "center";
+    let edge = geometry.top - LABELS;
+    for (const [start, end, text] of columns.strides) {
+      const [a, b] = [x(start), x(end)];
+      if (a > geometry.left) bracket(pen, [[a, edge], [a, edge - 5], [b, edge - 5], [b, edge]], [0, 1]);
+      if (a > geometry.left) pen.fillText(text, (a + b) / 2, edge - 12);
+      edge -= LEVEL;
+    }
+    pen.textAlign = "right";
+    edge = rows.strides.reduce((sum, [, , text]) => sum + strideRoom(text), 0);
+    for (const [start, end, text] of rows.strides) {
+      const [a, b] = [y(start), y(end)];
+      if (a > geometry.top) bracket(pen, [[edge, a], [edge - 5, a], [edge - 5, b], [edge, b]], [1, 0]);
+      if (a > geometry.top) pen.fillText(text, edge - 8, (a + b) / 2);
+      edge -= strideRoom(text);
+    }
   }
 }
 
@@ -286,6 +317,19 @@ function head(line, x, y, right, down, size) {
   line.moveTo(x - ahead - below / 2, y - below + ahead / 2);
   line.lineTo(x, y);
   line.lineTo(x - ahead + below / 2, y - below - ahead / 2);
+}
+
+/**
+ * An arrow through some points, which ends in a direction.
+ * @param {CanvasRenderingContext2D} pen
+ * @param {[number, number][]} points
+ * @param {[number, number]} direction
+ */
+function bracket(pen, points, [right, down]) {
+  const line = new Path2D();
+  points.forEach(([x, y], k) => (k ? line.lineTo(x, y) : line.moveTo(x, y)));
+  head(line, ...points[points.length - 1], right, down, HEAD);
+  pen.stroke(line);
 }
 
 /**

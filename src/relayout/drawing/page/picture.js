@@ -7,7 +7,8 @@ import { Stage } from "./stage.js";
 
 /**
  * Numbers that may be larger than a double holds are texts.
- * @typedef {{dim: number | null, name: string, count: number, labels: string[], rules: number[], first: string, step: string}} Axis
+ * @typedef {{dim: number | null, name: string, count: number, labels: string[], rules: number[], first: string, step: string,
+ *   strides: [number, number, string][]}} Axis
  * @typedef {{fixed: (string | null)[], texts: string[], tints: number[], keys: number[], marked: number[], path: number[]}} Grid
  * @typedef {{left: number, top: number, width: number, height: number}} Geometry
  * @typedef {{title: string, kind: "logical" | "memory" | "threads", rows: Axis, columns: Axis, grids: Grid[],

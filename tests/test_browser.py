@@ -453,6 +453,41 @@ def test_a_verdict_and_the_way_to_where_it_differs(explored: Open) -> None:
     expect(page.locator("#verdict")).to_have_text("the same function")
 
 
+def test_a_large_comparison_shows_where_it_differs_or_all(explored: Open) -> None:
+    page = explored({"a": "(64,64):(64,1)", "b": "(64,64):(1,64)", "do": "compare"})
+    expect(page.locator("#picture .legend")).to_contain_text("placed alike")
+    expect(cell(page, "64")).to_be_visible()
+    expect(page.locator(".label").get_by_text("63", exact=True)).to_have_count(0)
+    page.get_by_role("button", name="show all").click()
+    expect(page.locator(".label").get_by_text("63", exact=True)).to_have_count(4)
+    page.get_by_role("button", name="show less").click()
+    expect(page.locator(".label").get_by_text("63", exact=True)).to_have_count(0)
+
+
+def test_on_a_phone_both_fields_are_above_the_picture(explored: Open) -> None:
+    page = explored({"a": "(4,4):(4,1)", "b": "(4,4):(1,4)", "do": "compare"}, width=400, height=800)
+    tops = []
+    for where in ("#a", "#b", "figure.pane >> nth=0", "figure.pane >> nth=1", "#doing"):
+        box = page.locator(where).bounding_box()
+        assert box is not None
+        tops.append(box["y"])
+    assert tops == sorted(tops)
+
+
+def test_on_a_phone_a_field_that_is_to_be_filled_in_comes_into_sight(explored: Open) -> None:
+    page = explored({"a": "(16,4):(4,1)"}, width=400, height=600)
+    page.get_by_role("radio", name="Compare").check()
+    expect(page.locator("#b")).to_be_in_viewport()
+
+
+def test_strides_are_drawn_beside_the_labels(explored: Open) -> None:
+    page = explored({"a": "((4,2),2):((1,4),8)"})
+    page.get_by_label("draw the strides").check()
+    expect(page.locator("figure.pane .stride")).to_have_text(["+8", "+1", "+4"])
+    page.get_by_label("draw the strides").uncheck()
+    expect(page.locator("figure.pane .stride")).to_have_count(0)
+
+
 def test_slices_without_room_are_fetched(explored: Open) -> None:
     page = explored({"a": "(300,64,64):(4096,64,1)", "rows": "1", "columns": "2"})
     slider = page.locator("#at input")
@@ -492,6 +527,37 @@ def test_a_name_is_picked_from_the_catalog(explored: Open) -> None:
     expect(page.locator("#a")).to_have_value("tensorrt:kCHW32")
     expect(page.locator("#a-notation")).to_have_text("catalog")
     expect(page.locator("figure.pane .title").first).to_contain_text("tensorrt:kCHW32")
+
+
+def test_a_shape_keeps_its_meaning_when_another_format_is_picked(explored: Open) -> None:
+    """By the names of the axes where both have the same; a format with other axes comes with a shape of its own."""
+    page = explored({"a": "htp:R4Crouton", "shape": "1,10,13,32"})
+    page.locator("#catalog summary").click()
+    for search, name, shape in (
+        ("tensorrt kchw32", "tensorrt:kCHW32", "1,32,10,13"),
+        ("htp r4flat", "htp:R4Flat", "1,10,13,32"),
+        ("htp weights", "htp:weights", None),
+    ):
+        page.locator("#search").fill(search)
+        page.locator("#names button:visible", has_text=name).first.click()
+        expect(page.locator("#a")).to_have_value(re.compile(f"^{name}"))
+        expect(page.locator("figure.pane .title").first).to_contain_text(name)
+        found = page.locator("#shape").input_value()
+        assert found == (shape or found)
+    assert sorted(found.split(",")) != ["1", "10", "13", "32"], "1 x 10 x 13 x 32 was no kernel"
+
+
+def test_dimensions_taken_by_position_are_told(explored: Open) -> None:
+    page = explored({"a": "(1,16,4,4):(256,16,4,1)", "b": "(1,16,4,4):(1,1,1,1)", "do": "beside"})
+    expect(page.locator(".notes")).to_have_count(0)
+    page.locator("#b").focus()
+    page.locator("#catalog summary").click()
+    page.locator("#search").fill("tensorrt kchw32")
+    page.keyboard.press("Enter")
+    expect(page.locator("#b")).to_have_value("tensorrt:kCHW32")
+    expect(page.locator(".notes")).to_contain_text(
+        "A names no axes: its dimensions are taken for n, c, h, w, by position."
+    )
 
 
 def test_the_picture_is_copied_in_every_form(explored: Open) -> None:

@@ -29,7 +29,7 @@ def python_lines(state: State) -> str:
     if state.do == "compare":
         lines += [f"verdict = rl.compare({', '.join([*texts, *words])})", "print(verdict)"]
         if not shown_by_colour(state):
-            texts, words = ["verdict"], []
+            texts, words = ["verdict"], [word for word in words if word.startswith("dtype=")]
     extents = subjects[0].layout.extents
     shown = {"tile": state.tile_sizes} if state.do == "threads" else look_words(state, extents)
     words += [f"{name}={value!r}" for name, value in shown.items()]

@@ -59,6 +59,8 @@ class State:
     color: str = ""
     view: str = ""
     path: str = ""
+    strides: str = ""
+    whole: str = ""
     width: str = ""
     tile: str = ""
 

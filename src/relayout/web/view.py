@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ from ..dialects.tilers import parse_layout, parse_tiler
 from ..drawing.draw import draw
 from ..drawing.drawing import Drawing
 from ..drawing.html import data, figures
-from ..drawing.scene import Scene
+from ..drawing.scene import Pane, Scene
 from ..drawing.words import title_line
 from ..errors import LimitExceeded, NotExpressible, ShapeError, shown
 from ..format.factors import checked_axes
@@ -147,6 +147,8 @@ def look_words(state: State, extents: tuple[int, ...]) -> dict[str, Any]:
         "color": state.color or None,
         "view": state.view if state.view != "logical" else None,
         "path": state.path == "1" or None,
+        "strides": state.strides == "1" or None,
+        "part": ... if state.whole == "1" and state.do == "compare" else None,
         "width": state.line,
     }
     return {name: value for name, value in found.items() if value is not None and value != ""}
@@ -158,7 +160,7 @@ def _comparison(state: State) -> Picture:
     if shown_by_colour(state):
         return Picture(_draw_subjects(state, subjects), subjects, verdict)
     names = subjects[0].names or subjects[1].names or None
-    drawing = draw(verdict, axes=names, **look_words(state, subjects[0].layout.extents))
+    drawing = draw(verdict, axes=names, dtype=state.dtype or None, **look_words(state, subjects[0].layout.extents))
     return Picture(_with_titles(drawing, subjects), subjects, verdict)
 
 
@@ -232,7 +234,8 @@ def view(state: State) -> dict[str, Any]:
     places = ",".join([f"{slider['dim']}:{slider['value']}" for slider in sliders])
     if sliders and places != state.at:
         return view(replace(state, at=places))
-    scene = replace(scene, notes=[note for note in scene.notes if note != str(picture.verdict)])
+    notes = [note for note in scene.notes if note != str(picture.verdict)]
+    scene = replace(scene, notes=[*notes, *_taken_by_position(picture.subjects if state.do in LOOKS else [])])
     return {
         "figures": figures(scene),
         "data": data(scene),
@@ -241,7 +244,24 @@ def view(state: State) -> dict[str, Any]:
         "verdict": None if picture.verdict is None else _verdict_json(picture.verdict),
         "refusal": picture.refusal,
         "sliders": sliders,
+        "part": any(_in_part(pane) for pane in scene.panes),
     }
+
+
+def _taken_by_position(subjects: list[PageSubject]) -> Iterator[str]:
+    """Which layouts have no names for their dimensions, though another one beside them has."""
+    names = next((subject.names for subject in subjects if subject.names), "")
+    for subject in subjects:
+        if names and not subject.names:
+            yield f"{subject.label} names no axes: its dimensions are taken for {', '.join(names)}, by position."
+
+
+def _in_part(pane: Pane) -> bool:
+    """Whether a pane runs over less than there is along its dimensions."""
+    if pane.layout is None or pane.kind != "logical" or not pane.grids:
+        return False
+    axes = [axis for axis in (pane.rows, pane.columns) if axis.dim is not None]
+    return any(axis.count * axis.step < pane.layout.extents[axis.dim or 0] for axis in axes)
 
 
 def _subject_json(subject: PageSubject) -> dict[str, Any]:
@@ -267,9 +287,11 @@ def _sliders(scene: Scene, fixed: dict[int, int]) -> list[dict[str, Any]]:
         extents = pane.layout.extents
         still = [d for d, n in enumerate(extents) if n > 1 and d not in (pane.rows.dim, pane.columns.dim)]
         if any(len({grid.fixed[d] for grid in pane.grids}) < extents[d] for d in still):
-            return [_slider_json(d, pane.names[d], extents[d], fixed.get(d, 0)) for d in still]
+            drawn = pane.grids[0].fixed
+            return [_slider_json(d, pane.names[d], extents[d], fixed.get(d, drawn[d])) for d in still]
     return []
 
 
-def _slider_json(dim: int, name: str, extent: int, place: int) -> dict[str, Any]:
-    return {"dim": dim, "name": name, "extent": str(extent), "value": str(place if place < extent else 0)}
+def _slider_json(dim: int, name: str, extent: int, place: int | None) -> dict[str, Any]:
+    value = place if place is not None and place < extent else 0
+    return {"dim": dim, "name": name, "extent": str(extent), "value": str(value)}

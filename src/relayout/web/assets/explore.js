@@ -20,9 +20,10 @@ const NAMES = { text: "text", svg: "SVG", html: "HTML", tikz: "TikZ", python: "P
 
 /** @type {State} */ let state = {};
 /** @type {Picture | null} */ let picture = null;
+/** @type {import("./fields.js").Subject | undefined} */ let shown;
 let timer = 0;
 
-const OTHER = { at: "", pin: "", slice: "" };
+const OTHER = { at: "", pin: "", slice: "", whole: "" };
 /** What a field's change makes meaningless; whatever it does not, stays. */
 const FORGOTTEN = /** @type {Partial<Record<keyof State, State>>} */ ({
   a: OTHER,
@@ -36,6 +37,10 @@ const FORGOTTEN = /** @type {Partial<Record<keyof State, State>>} */ ({
 const offers = JSON.parse(element("start").textContent ?? "");
 const fields = new Fields(offers, (name, value) => {
   change({ ...FORGOTTEN[name], [name]: value }, PAUSE, name === "do");
+  const missing = { b: "second", tile: "tiles" };
+  for (const [text, where] of name === "do" ? Object.entries(missing) : []) {
+    if (!state[/** @type {"b" | "tile"} */ (text)]) element(where).scrollIntoView({ block: "nearest" });
+  }
 });
 
 /**
@@ -91,11 +96,12 @@ function show(answer) {
       remember();
     },
   });
-  const [first] = answer.subjects.filter((/** @type {any} */ subject) => subject.label === "A");
-  fields.offerDimensions(first, state);
+  [shown] = answer.subjects.filter((/** @type {any} */ subject) => subject.label === "A");
+  fields.offerDimensions(shown, state);
   fields.nameNotations(answer.notations);
   showSliders(element("at"), answer.sliders, (at) => change({ at }, 0));
-  showVerdict(element("verdict"), answer, jump);
+  const other = state.whole ? "less" : answer.part ? "all" : "";
+  showVerdict(element("verdict"), answer, { jump, other, turn: () => change({ whole: state.whole ? "" : "1" }, 0, true) });
   const slice = Number(state.slice ?? 0);
   if (picture.panes[0]?.grids[slice]) picture.slices[0].show(slice);
   if (state.pin) pin(state.pin);
@@ -152,6 +158,16 @@ function offerCopies() {
 }
 
 /**
+ * The shape that is filled in, in the order of a format's axes; the format's own example where it has other axes.
+ * @param {import("./catalog.js").Entry} entry
+ */
+function shapeFor({ axes, shape }) {
+  const names = shown?.names ?? [];
+  const same = names.length > 0 && [...names].sort().join() === [...axes].sort().join();
+  return state.shape && shape && same ? [...axes].map((name) => shown?.shape[names.indexOf(name)]).join(",") : shape;
+}
+
+/**
  * Show another state; light stays light and dark dark unless it says something else.
  * @param {State} next
  */
@@ -165,9 +181,8 @@ let field = "a";
 for (const name of ["a", "b"]) element(name).addEventListener("focus", () => (field = name));
 offerCatalog(offers.catalog, (entry) => {
   const into = field === "b" && !element("second").hidden ? "b" : "a";
-  const words = { ...OTHER, rows: "", columns: "", axes: "" };
-  const part = into === "b" ? { b: entry.name } : { ...words, a: entry.name, shape: entry.shape, dtype: entry.dtype };
-  change(part, 0, true);
+  const words = { ...OTHER, rows: "", columns: "", axes: "", dtype: entry.dtype, shape: shapeFor(entry) };
+  change(into === "b" ? { b: entry.name } : { ...words, a: entry.name }, 0, true);
 });
 offerPresets();
 offerCopies();

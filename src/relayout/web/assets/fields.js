@@ -16,10 +16,13 @@ export const LOOKS = /** @type {const} */ ([
 ]);
 
 const OPTIONS = {
-  color: ["block", "memory", "coordinate", "row", "column", "none"],
+  color: ["block", "unit", "memory", "coordinate", "row", "column", "none"],
   cells: ["offset", "coordinate", "block", "none"],
   view: ["logical", "memory", "both"],
 };
+
+/** What buttons and sliders beside the picture say. */
+const OUTSIDE = new Set(["at", "whole"]);
 
 const SIGNS = /** @type {Record<string, string>} */ ({
   composition: "A ∘ B",
@@ -49,7 +52,7 @@ export class Fields {
     element("looks").append(...looks);
     element("operations").append(...operations);
     for (const name of FIELDS) {
-      if (name === "do" || name === "at") continue;
+      if (name === "do" || OUTSIDE.has(name)) continue;
       control(name).addEventListener("input", () => changed(name, this.#value(name)));
     }
     element("do").addEventListener("change", (event) => changed("do", /** @type {HTMLInputElement} */ (event.target).value));
@@ -78,7 +81,7 @@ export class Fields {
    */
   fill(state) {
     for (const name of FIELDS) {
-      if (name === "at") continue;
+      if (OUTSIDE.has(name)) continue;
       const wanted = state[name] ?? "";
       if (name === "do") {
         const radio = document.querySelector(`input[name="do"][value="${CSS.escape(wanted || "look")}"]`);

@@ -4,7 +4,8 @@
  * The fields that the server knows.
  */
 export const FIELDS = /** @type {const} */ ([
-  "a", "b", "do", "shape", "axes", "dtype", "rows", "columns", "at", "cells", "color", "view", "path", "width", "tile",
+  "a", "b", "do", "shape", "axes", "dtype", "rows", "columns", "at", "cells", "color", "view", "path", "strides",
+  "whole", "width", "tile",
 ]);
 
 /**

@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from . import catalog, coreai
+from . import catalog
 from ._version import __version__ as __version__
 from .algebra.building import (
     append,
@@ -93,6 +93,8 @@ from .tensors.make import empty, full, tensor
 from .tensors.tensor import Tensor
 
 if TYPE_CHECKING:
+    from . import candle as candle
+    from . import coreai as coreai
     from .algebra.linear import LinearLayout
     from .ask.guards import check, expects
     from .ask.infer import infer
@@ -129,8 +131,13 @@ _LAZY = {
 }
 """Names whose modules are imported when they are first asked for: most programs need few of them."""
 
+_VOCABULARIES = ("candle", "coreai")
+"""Modules with the words of one document each, imported when they are first asked for."""
+
 
 def __getattr__(name: str) -> Any:
+    if name in _VOCABULARIES:
+        return import_module(f".{name}", __name__)
     if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(_LAZY[name], __name__), name)
@@ -139,7 +146,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *_LAZY})
+    return sorted({*globals(), *__all__, *_LAZY, *_VOCABULARIES})
 
 
 __all__ = [

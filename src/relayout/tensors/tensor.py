@@ -212,7 +212,7 @@ class Tensor(TensorData, TensorViews, Immutable):
             room = self._table.count * self._table.elements
         if self._padding is not None and room > self.size:
             words.append(f"{1 - self.size / room:.0%} padding")
-        return f"<Tensor {', '.join(words)}>"
+        return f"<{type(self).__name__} {', '.join(words)}>"
 
     def _layout_name(self) -> str:
         layout = self.layout

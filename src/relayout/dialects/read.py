@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, cast
 from ..elements.types import Element
 from ..errors import LayoutError, ParseError, ShapeError
 from ..format import catalog
-from ..format.entries import Entry
+from ..format.entries import Entry, clear_on_change
 from ..format.format import Format
 from ..format.record import Record
 from ..format.records import lookup_record
@@ -188,3 +188,7 @@ def dialects_reading(text: str) -> list[str]:
     if fitting:
         return fitting
     return ["catalog"] if catalog.is_name(written) or written in ORDERS else []
+
+
+clear_on_change(read.cache_clear)
+clear_on_change(element_in.cache_clear)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..elements.types import ELEMENTS, Element, storage_dtype
 from ..errors import LayoutError, ShapeError, shown
+from ..format.entries import clear_on_change
 
 if TYPE_CHECKING:
     from ..elements.interface import Interface
@@ -162,6 +163,9 @@ def _resolve(text: str, shape: tuple[int, ...], element: Element | None) -> Layo
     from ..dialects.resolve import resolve
 
     return resolve(text, shape=shape, element=element).placed
+
+
+clear_on_change(_resolve.cache_clear)
 
 
 def interface_json(interface: Interface) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from ..errors import LimitExceeded, ShapeError, shown
 from ..integers.inttuple import as_int
 from ..integers.nested import product
 from ..layout.layout import Layout, as_layout
-from .entries import Entry, known_entries
+from .entries import Entry, clear_on_change, known_entries
 from .format import Format
 
 # What a vendor writes before or after the names of the table.
@@ -90,6 +90,17 @@ def lookup(name: str) -> Entry | None:
     return None
 
 
+def other_names(name: str) -> list[str]:
+    """The other names of an entry, those included that stand for it at one width of elements.
+
+    >>> other_names("htp:R4Crouton")
+    ['htp:Crouton', 'htp:crouton', 'htp:ChannelMajorCrouton']
+    """
+    entries, others = known_entries()
+    own = {id(form) for form in entries[name].forms.values()}
+    return [other for other, entry in others.items() if own & {id(form) for form in entry.forms.values()}]
+
+
 def entries_called(short: str) -> list[Entry]:
     """The formats of that name without the system before it, of every system that has one, in the order of the table.
 
@@ -126,6 +137,20 @@ def find(layout: Layout | Format, element_bits: int | None = None) -> list[str]:
     groups = [] if layout.has_basis else list(_fits(layout))
     found = list(dict.fromkeys([name for group in groups for name in group]))
     return [name for name in found if _has_width(name, element_bits, layout)]
+
+
+def names_of(fmt: Format, element_bits: int | None = None) -> list[str]:
+    """The names that are this format: of those that :func:`find` gives, the ones with the same fill and table.
+
+    No fill is a fill of 0. What a name does not say, and the width of elements, is as ``find`` takes it.
+    """
+    found = find(fmt, element_bits)
+    return [name for name in found if any(_keeps(fmt, form) for form in ENTRIES[name].forms.values())]
+
+
+def _keeps(fmt: Format, form: Format | Layout) -> bool:
+    """Whether a form has the padding and the table of ``fmt``."""
+    return isinstance(form, Format) and (form.fill or 0, form.indirect) == (fmt.fill or 0, fmt.indirect)
 
 
 def _has_width(name: str, bits: int | None, x: Layout | Format) -> bool:
@@ -237,3 +262,7 @@ def _form(fmt: Format) -> _Form:
     if fmt.block_shape[fmt.order[-1]] == 1:
         steps.append((fmt.order[-1], product(fmt.block_shape)))
     return _Form(fmt, [], fmt.block_shape, tuple(steps))
+
+
+clear_on_change(_formats.cache_clear)
+clear_on_change(_distinct.cache_clear)

@@ -1,14 +1,14 @@
-"""The entries of the catalog: those of our table, read when first asked for, and those of other packages.
+"""The entries of the catalog: those of our table, read when first asked for, and those of other packages and programs.
 
 Another package adds named formats by an entry point in the group ``relayout.formats`` that names an ``Entry``, or
-several. They are recognised, found and listed as ours are.
+several; a program adds its own while it runs. They are recognised, found and listed as ours are.
 """
 
 from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from types import MappingProxyType
 from typing import NamedTuple
@@ -81,6 +81,42 @@ def _from_packages() -> Iterator[Entry]:
             warnings.warn(f"the formats {point.name!r} of another package cannot be used: {error}", stacklevel=2)
         else:
             yield from several
+
+
+_added: set[str] = set()
+_caches: list[Callable[[], None]] = []
+
+
+def add_entry(entry: Entry) -> None:
+    """Add an entry of a program's own, under a name that there is not."""
+    check_entry(entry)
+    known_entries()[0][entry.name] = entry
+    _added.add(entry.name)
+    _forget()
+
+
+def remove_entry(name: str) -> None:
+    """Take back an entry that the program added; every other one is refused."""
+    if name not in _added:
+        raise ShapeError(f"{shown(name)} was not registered.", hint="only what a program registered can go", name=name)
+    del known_entries()[0][name]
+    _added.remove(name)
+    _forget()
+
+
+def was_added(name: str) -> bool:
+    """Whether a program added the entry of that name."""
+    return name in _added
+
+
+def clear_on_change(clear: Callable[[], None]) -> None:
+    """Call ``clear`` whenever a name comes or goes: for whoever remembers what a name means."""
+    _caches.append(clear)
+
+
+def _forget() -> None:
+    for clear in _caches:
+        clear()
 
 
 def check_entry(entry: Entry) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ...elements.memory import memory_of
 from ...elements.types import Element, storage_dtype
 from ...errors import DeviceError, NotExpressible, OutOfBounds, Overlap, ShapeError, shown
+from ...format.entries import clear_on_change
 from ...integers.nested import product
 from ...layout.layout import Layout
 from .. import tuning
@@ -58,6 +59,7 @@ class DeviceRepack(NamedTuple):
 
 
 _repacks: Cache[DeviceRepack] = Cache(tuning.ACTIVE.cached_launches)
+clear_on_change(_repacks.clear)
 _plans: Cache[tuple[Plan, CompiledCopy]] = Cache(tuning.ACTIVE.cached_launches)
 """By the plan's ``id``, which stays its own since the plan is kept too."""
 

@@ -32,7 +32,11 @@ def explain(x: Layout | Format | str, shape: Any = None, *, axes: str | None = N
     lines: list[str] = []
     bits = None if dtype is None else element(dtype).bits
     names = catalog.find(found, bits)
+    beside = ""
     if isinstance(found, Format):
+        same = catalog.names_of(found, bits)
+        beside = _more_than_places(found, names[0]) if names and not same else ""
+        names = same
         lines += _axes_lines(found, axes, shape)
         found = found if axes is None else found.aligned(axes)
         axes = found.axes
@@ -44,14 +48,26 @@ def explain(x: Layout | Format | str, shape: Any = None, *, axes: str | None = N
     if isinstance(found, Layout):
         lines += _layout_lines(found, axes, dtype)
         names = names if found.size else []
+    if beside:
+        lines.append(beside)
     if names:
         lines.append(f"Known as {', '.join(names[:_MOST_NAMES])}{', ...' if len(names) > _MOST_NAMES else ''}.")
+        others = catalog.other_names(names[0])
+        lines += [f"Other names of {names[0]}: {', '.join(others)}."] if others else []
     if len(names) <= _MOST_NAMES:
         lines += [f"{name}: {note}" for name in names if (note := catalog.ENTRIES[name].note)]
     return "\n".join(lines)
 
 
 _MOST_NAMES = 6
+
+
+def _more_than_places(fmt: Format, name: str) -> str:
+    """What a name that places elements as ``fmt`` does has beside."""
+    form = next(form for form in catalog.ENTRIES[name].forms.values() if isinstance(form, Format))
+    words = [f"fill {form.fill or 0}"] if (form.fill or 0) != (fmt.fill or 0) else []
+    words += [f"{'a' if form.indirect else 'no'} table"] if form.indirect != fmt.indirect else []
+    return f"Elements lie as in {name}, which it is not: that has {' and '.join(words)}."
 
 
 def _elements(n: int) -> str:

@@ -176,6 +176,15 @@ class Format(Immutable):
         """This format with other names for its dimensions, by position."""
         return Format(self.rank, self.pairs, **{**self._options(), "axes": axes})
 
+    def plain(self) -> Format:
+        """Only where elements lie: this format without fill, table and width, as no name of the catalog means it.
+
+        >>> print(Format(2, [(0, 0), (1, 0), (1, 8)], fill=31, indirect=2, element_bits=8).plain())
+        0 1 / 1,8
+        """
+        kept = {name: value for name, value in self._options().items() if name in ("axes", "align")}
+        return Format(self.rank, self.pairs, **kept)
+
     @property
     def _unaligned(self) -> bool:
         return self.align is None or set(self.align) == {1}

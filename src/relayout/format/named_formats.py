@@ -36,7 +36,10 @@ htp Qualcomm HTP Core documentation, "Tensors and Memory Layout"
     > The table picks 8 columns of the whole padded depth: only three dimensions are indirect.
   weights           hwio   8  3 2 0 1 / 2,8 3,32 2,4
     > The page's layout for convolution weights. The output channels are the slowest.
+  flat                = R4Flat
+  d32                 = R4Depth32
   Crouton             = 8:R4Crouton 16:R4Crouton2 32:R4Crouton4
+  crouton             = 8:R4Crouton 16:R4Crouton2 32:R4Crouton4
   ChannelMajorCrouton = R4Crouton
   SpatialXYMajor      = R4Crouton2x2
   SpatialXMajor       = R4Crouton4x1

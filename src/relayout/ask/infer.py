@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..errors import ShapeError
+from ..tensors.tensor import Tensor
 from .inference.result import Inference
 
 
@@ -18,8 +19,8 @@ def infer(
     where nothing that is tried fits, ``NotExpressible`` where the data contradict every layout.
 
     * ``infer(array)``: a live array of numpy, torch, or any library with DLPack, an array interface or the buffer
-      protocol. Offsets count from the start of the storage for torch, and otherwise from the lowest element, so an
-      array with negative strides starts at a positive offset.
+      protocol, or a ``Tensor``, which tells its own layout. Offsets count from the start of the storage for torch,
+      and otherwise from the lowest element, so an array with negative strides starts at a positive offset.
     * ``infer(offsets=table)``: one offset per logical coordinate, as nested lists or an integer array. None, masked
       entries and -1 are unknown; a table with entries below -1 is taken as it is.
     * ``infer(reference, dump)``: a tensor, and the memory that a converter made of it, read flat. Elements are found by
@@ -50,5 +51,7 @@ def infer(
     from .inference.boxes import inference_of
     from .inference.live import array_layout, array_type
 
+    if isinstance(x, Tensor):
+        return inference_of(x.layout, x.interface.element.bits, dtype=x.dtype)
     kind = array_type(x)
     return inference_of(array_layout(x), None if kind is None else kind.bits, dtype=None if kind is None else kind.name)

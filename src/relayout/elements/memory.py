@@ -81,25 +81,26 @@ class Memory:
             self.bytes[:] = np.resize(subbyte.pack([value] * 8, self.element), self.bytes.size)
 
 
-def allocate(element_type: Element, count: int) -> Memory:
-    """Zeroed memory for ``count`` elements that starts at a multiple of 64 bytes."""
-    return Memory(allocate_bytes(-(-count * element_type.bits // 8)), element_type)
+def allocate(element_type: Element, count: int, *, boundary: int = ALIGNMENT) -> Memory:
+    """Zeroed memory for ``count`` elements that starts at a multiple of ``boundary`` bytes."""
+    return Memory(allocate_bytes(-(-count * element_type.bits // 8), boundary=boundary), element_type)
 
 
-def allocate_bytes(size: int, *, zeroed: bool = True) -> NDArray[np.uint8]:
-    """Bytes from a multiple of 64 on, on huge pages if they are many: zeros, or without ``zeroed`` anything."""
+def allocate_bytes(size: int, *, zeroed: bool = True, boundary: int = ALIGNMENT) -> NDArray[np.uint8]:
+    """Bytes from a multiple of ``boundary`` on, on huge pages if they are many: zeros, or anything."""
     import numpy as np
 
+    boundary = max(boundary, ALIGNMENT)
     try:
         room: NDArray[np.uint8] | None = None
         if native is not None and size >= LARGE:
             room = native.allocate(size)
-        if room is not None:
+        if room is not None and address_of(room) % boundary == 0:
             return room
-        room = (np.zeros if zeroed else np.empty)(size + ALIGNMENT, np.uint8)
+        room = (np.zeros if zeroed else np.empty)(size + boundary, np.uint8)
     except (MemoryError, OverflowError, ValueError, TypeError):
         raise no_memory(size) from None
-    start = -address_of(room) % ALIGNMENT
+    start = -address_of(room) % boundary
     return room[start : start + size]
 
 

@@ -27,10 +27,13 @@ def from_logical(
     axes: str | None = None,
     left_pad: Any = None,
     right_pad: Any = None,
+    gap: int = 0,
+    align: int | None = None,
 ) -> Tensor:
     """A copy of an array or a tensor in another layout; ``axes`` names its dimensions, in their order.
 
-    Everything beside the data gets ``fill``, as in ``empty``. Without an ``interface`` elements keep their type.
+    Everything beside the data gets ``fill``, and blocks lie apart by ``gap`` and ``align``, as in ``empty``. Without an
+    ``interface`` elements keep their type.
     """
     source = array if isinstance(array, Tensor) else values_of(array)
     means = interface
@@ -41,7 +44,8 @@ def from_logical(
         means = Plain(element(source.dtype))
     if axes is None:
         resolve(layout, element=means).check_position(source.shape)
-    made = empty(layout, means, source.shape, fill=fill, axes=axes, left_pad=left_pad, right_pad=right_pad)
+    words = {"fill": fill, "axes": axes, "left_pad": left_pad, "right_pad": right_pad, "gap": gap, "align": align}
+    made = empty(layout, means, source.shape, **words)
     bits = made.interface.element.bits
     growth = growth_warning(-(-made.layout.size * bits // 8), -(-made.layout.storage_size * bits // 8))
     if growth is not None:

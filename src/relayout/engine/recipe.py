@@ -9,15 +9,17 @@ from ..elements.interface import Interface, Plain, as_interface
 from ..elements.memory import Memory, address_of, allocate_bytes, bytes_of, no_memory, own_element
 from ..elements.types import ELEMENTS, Element, storage_dtype
 from ..errors import ShapeError
+from ..format.entries import clear_on_change
 from ..format.factors import checked_axes
 from ..format.format import Format
 from ..integers.nested import product
 from ..layout.layout import Layout
+from ..tensors.allocation import Padding
 from ..tensors.block_table import BlockTable
 from ..tensors.data import strides_of
 from ..tensors.gather import unscattered
 from ..tensors.make import new_block_table, tensor
-from ..tensors.tensor import Padding, Tensor, new_tensor
+from ..tensors.tensor import Tensor, new_tensor
 from . import tuning
 from .cache import Cache
 from .cpu.flat import fill_range, is_scattered
@@ -51,6 +53,7 @@ class Recipe(NamedTuple):
     layout: Layout
     interface: Interface
     axes: str | None
+    format: Format | None
     table: BlockTable | None
     dtype: np.dtype[Any]
     capacity: int
@@ -98,10 +101,12 @@ class Recipe(NamedTuple):
             return new_tensor()._set((memory,), self.layout, self.interface, None, None)
         zeros = (0,) * self.layout.rank
         table = None if self.table is None else self.table.bound([memory])
-        return new_tensor()._set((memory,), self.layout, self.interface, self.axes, table, Padding(zeros, zeros))
+        asked = Padding(zeros, zeros)
+        return new_tensor()._set((memory,), self.layout, self.interface, self.axes, table, asked, self.format)
 
 
 _recipes: Cache[Recipe] = Cache(tuning.ACTIVE.cached_recipes)
+clear_on_change(_recipes.clear)
 
 
 def recipe_of(
@@ -201,6 +206,7 @@ def build_recipe(
         layout,
         interface,
         None if fmt is None else operand.axes,
+        fmt,
         table,
         dtype,
         count,

@@ -147,6 +147,11 @@ class BlockTable(Immutable):
         shared = self.shared[numbers] | _find_overlaps(buffers, starts, self.elements)
         return _new()._set(starts, buffers, self.shape, self._bits, shared)
 
+    def first(self, count: int) -> BlockTable:
+        """The table of the first ``count`` entries, with what is known of each."""
+        parts = (self.starts[:count], self.buffers[:count], self.shape, self._bits, self.shared[:count])
+        return _new()._set(*parts)
+
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild_table, (self.starts, self.buffers, self.shape, self._bits, self.shared)
 

@@ -115,7 +115,7 @@ class TensorData:
         ``"qzero"`` is the stored value that means 0; None leaves what is there. Only a tensor that was allocated with
         its padding may: the cells beside a view are somebody's data.
         """
-        if self._padding is None:
+        if self.padding is None:
             raise ShapeError(
                 "this tensor is a view: the cells beside it may be somebody's data.",
                 hint="fill the tensor that was allocated: rl.from_logical, rl.empty and rl.full make such",
@@ -131,7 +131,7 @@ class TensorData:
                 coordinates=clash,
             )
         asked = [
-            (o - a, a + n + b) for o, a, n, b in zip(layout.origin, self._padding.left, self.shape, self._padding.right)
+            (o - a, a + n + b) for o, a, n, b in zip(layout.origin, self.padding.left, self.shape, self.padding.right)
         ]
         codes = [None if value is None else fill_code(self.interface, value) for value in (user, auto)]
         for d in range(layout.rank):

@@ -7,16 +7,17 @@ from typing import Any
 
 from ..dialects.resolve import resolve
 from ..elements.interface import Plain, as_interface
-from ..elements.memory import Memory, allocate, as_array, own_element
+from ..elements.memory import ALIGNMENT, Memory, allocate, as_array, own_element
 from ..errors import ShapeError
 from ..format.factors import padding
 from ..format.format import Format
 from ..integers.nested import product
 from ..layout.layout import Layout
 from ..layout.ranges import check_allocatable
+from .allocation import Padding, checked_boundary, spread_blocks
 from .block_table import BlockTable
 from .data import fill_code
-from .tensor import Padding, Tensor, new_tensor
+from .tensor import Tensor, new_tensor
 
 
 def tensor(x: Any, interface: Any = None, *, axes: str | None = None) -> Tensor:
@@ -72,12 +73,16 @@ def empty(
     axes: str | None = None,
     left_pad: Any = None,
     right_pad: Any = None,
+    gap: int = 0,
+    align: int | None = None,
 ) -> Tensor:
     """A tensor of its own memory; a format needs the ``shape``. ``dtype`` is a type or an interface.
 
     All of the memory holds ``fill``, a stored value or ``"qzero"``; by default that of the format, else 0, and
-    ``"qzero"`` in the padding that was asked for.
+    ``"qzero"`` in the padding that was asked for. The memory, and every block of a table, starts at a multiple of
+    ``align`` bytes; ``gap`` bytes at least lie between two blocks of a table.
     """
+    boundary = ALIGNMENT if align is None else checked_boundary(align)
     means = as_interface(dtype)
     operand = resolve(layout, axes=axes, element=means, fill=fill)
     if shape is not None or left_pad is not None or right_pad is not None:
@@ -88,10 +93,15 @@ def empty(
     check_allocatable(placed)
     fmt = operand.format if isinstance(operand.format, Format) else None
     table = None if fmt is None else new_block_table(fmt, placed)
-    memory = allocate(means.element, placed.storage_size if table is None else table.count * table.elements)
+    if table is not None and (gap or align is not None):
+        table = spread_blocks(table, means.element, gap, boundary if align is not None else 1)
+    elif gap and placed.size:
+        raise ShapeError("there are no blocks of a table to lie apart.", hint="leave gap out", format=fmt, gap=gap)
+    room = placed.storage_size if table is None else int(table.starts[-1]) + table.elements
+    memory = allocate(means.element, room, boundary=boundary)
     asked = Padding(padding(left_pad, "left_pad", placed.rank), padding(right_pad, "right_pad", placed.rank))
     bound = None if table is None else table.bound([memory])
-    made = new_tensor()._set((memory,), placed, means, operand.axes, bound, asked)
+    made = new_tensor()._set((memory,), placed, means, operand.axes, bound, asked, fmt)
     if operand.fill is not None:
         memory.fill(fill_code(means, operand.fill))
     if fill is None and any(asked.left + asked.right):
@@ -109,10 +119,12 @@ def full(
     axes: str | None = None,
     left_pad: Any = None,
     right_pad: Any = None,
+    gap: int = 0,
+    align: int | None = None,
 ) -> Tensor:
     """A tensor of its own memory with ``value`` at every element; the other arguments are those of :func:`empty`."""
-    made = empty(layout, dtype, shape, fill=fill, axes=axes, left_pad=left_pad, right_pad=right_pad)
-    return made.fill(value)
+    words = {"fill": fill, "axes": axes, "left_pad": left_pad, "right_pad": right_pad, "gap": gap, "align": align}
+    return empty(layout, dtype, shape, **words).fill(value)
 
 
 def new_block_table(fmt: Format, layout: Layout) -> BlockTable | None:

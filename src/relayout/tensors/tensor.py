@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ..elements.interface import Interface, Plain, as_interface
 from ..elements.memory import Memory, memory_of
-from ..errors import NotExpressible, OutOfBounds, ShapeError, shown
+from ..errors import OutOfBounds, ShapeError, shown
 from ..format import catalog
 from ..format.factors import checked_axes
+from ..format.format import Format
 from ..immutable import Immutable
 from ..integers.inttuple import as_int
 from ..layout.layout import Layout
 from ..layout.ranges import offset_range
+from .allocation import Padding, TensorAllocation
 from .block_table import BlockTable
 from .data import TensorData, misfit, values_of
+from .places import TensorPlaces
 from .trimming import trim_table
 from .views import TensorViews
 
@@ -23,32 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class RawElement(NamedTuple):
-    """Where an element is: its buffer, the byte (and bit) that it begins at, and the bytes that hold it."""
-
-    buffer: int
-    byte: int
-    bit: int
-    view: memoryview
-
-
-class Place(NamedTuple):
-    """The buffer of an element, its number there, the entry of the table that led to it, and if it may be written."""
-
-    buffer: int
-    where: int
-    block: int | None
-    writable: bool
-
-
-class Padding(NamedTuple):
-    """The padding that was asked for, in front of and behind the data, for each dimension."""
-
-    left: tuple[int, ...]
-    right: tuple[int, ...]
-
-
-class Tensor(TensorData, TensorViews, Immutable):
+class Tensor(TensorData, TensorViews, TensorPlaces, TensorAllocation, Immutable):
     """Memory, the layout of the elements in it, and what they mean. All but the memory stays as it was made.
 
     ``storage`` is an array, or bytes with an interface that says what they hold; with ``blocks`` it may be a list of
@@ -59,13 +37,16 @@ class Tensor(TensorData, TensorViews, Immutable):
     5
     """
 
-    __slots__ = ("__weakref__", "_memories", "_padding", "_table", "axes", "interface", "layout")
+    __slots__ = ("__weakref__", "_memories", "_table", "axes", "format", "interface", "layout", "padding")
     layout: Layout
     interface: Interface
     axes: str | None
+    format: Format | None
+    """The format that it was allocated by; None where that was a layout, and for a view."""
+    padding: Padding | None
+    """The padding that was asked for when it was allocated; None for a view, which has none of its own."""
     _memories: tuple[Memory, ...]
     _table: BlockTable | None
-    _padding: Padding | None
 
     def __init__(
         self,
@@ -108,6 +89,7 @@ class Tensor(TensorData, TensorViews, Immutable):
         axes: str | None,
         table: BlockTable | None,
         padding: Padding | None = None,
+        fmt: Format | None = None,
     ) -> Tensor:
         if interface.axis is not None:
             _check_channels(interface, layout)
@@ -118,13 +100,15 @@ class Tensor(TensorData, TensorViews, Immutable):
             ("interface", interface),
             ("axes", checked_axes(axes, layout.rank)),
             ("_table", table),
-            ("_padding", padding),
+            ("padding", padding),
+            ("format", fmt),
         ):
             object.__setattr__(self, name, value)
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild_tensor, (self._memories, self.layout, self.interface, self.axes, self._table, self._padding)
+        parts = (self._memories, self.layout, self.interface, self.axes, self._table, self.padding, self.format)
+        return _rebuild_tensor, parts
 
     def _like(self, layout: Layout, interface: Interface, axes: str | None) -> Tensor:
         """Another tensor over the same memory, which does not own it; of a table the part that it uses."""
@@ -163,7 +147,7 @@ class Tensor(TensorData, TensorViews, Immutable):
     @property
     def owns_padding(self) -> bool:
         """Whether it was allocated with its padding; a view was not."""
-        return self._padding is not None
+        return self.padding is not None
 
     @property
     def raw(self) -> NDArray[Any]:
@@ -177,22 +161,6 @@ class Tensor(TensorData, TensorViews, Immutable):
     def blocks(self) -> BlockTable | None:
         """The block table, if the tensor has one: how many, of which shape and of how many bytes, and where."""
         return self._table
-
-    def block(self, i: int) -> Tensor:
-        """Block ``i`` of the table: a tensor over its elements, in the order of memory."""
-        if self._table is None:
-            raise ShapeError("the tensor has no block table.", hint="it lies in one piece: t.raw", tensor=self)
-        k = as_int(i, "a block")
-        if not 0 <= k < self._table.count:
-            raise OutOfBounds(f"block {k} of {self._table.count}.", hint="blocks count from 0", block=k)
-        if self.interface.axis is not None:
-            raise NotExpressible(
-                "a block does not know which channel its elements belong to.",
-                hint="index the tensor itself",
-                interface=self.interface,
-            )
-        layout = Layout.row_major(self._table.shape).with_offset(k * self._table.elements)
-        return self._like(layout, self.interface, None)
 
     def _repr_svg_(self) -> str | None:
         from ..drawing.notebook import svg_of
@@ -210,7 +178,7 @@ class Tensor(TensorData, TensorViews, Immutable):
         if self._table is not None:
             words.append(repr(self._table)[1:-1])
             room = self._table.count * self._table.elements
-        if self._padding is not None and room > self.size:
+        if self.padding is not None and room > self.size:
             words.append(f"{1 - self.size / room:.0%} padding")
         return f"<{type(self).__name__} {', '.join(words)}>"
 
@@ -218,8 +186,9 @@ class Tensor(TensorData, TensorViews, Immutable):
         layout = self.layout
         if layout.depth < 2:
             return "row-major" if layout == Layout.row_major(layout.extents) else str(layout)
-        names = catalog.find(layout)
-        return names[0] + f" from {layout.origin}" * any(layout.origin) if names else str(layout)
+        names = catalog.find(layout) if self.format is None else catalog.names_of(self.format)
+        text = str(layout) if self.format is None else f"{self.format.renamed(None)}"
+        return names[0] + f" from {layout.origin}" * any(layout.origin) if names else text
 
     def __len__(self) -> int:
         if not self.shape:
@@ -275,30 +244,8 @@ class Tensor(TensorData, TensorViews, Immutable):
                 )
         return tuple([x % n for x, n in zip(numbers, self.shape)])
 
-    def _place(self, coordinate: tuple[int, ...]) -> Place:
-        v, table = self.layout(coordinate), self._table
-        if table is None:
-            return Place(0, v, None, self._memories[0].writable)
-        block = v // table.elements
-        buffer = int(table.buffers[block])
-        writable = self._memories[buffer].writable and not table.shared[block]
-        return Place(buffer, int(table.starts[block]) + v % table.elements, block, writable)
-
     def _channel(self, coordinate: tuple[int, ...]) -> dict[str, int]:
         return {} if self.interface.axis is None else {"channel": coordinate[self.interface.axis]}
-
-    def get_raw(self, *coordinate: Any) -> RawElement:
-        """Where the element at a coordinate is, and the bytes that hold it, writable if it is."""
-        keys = coordinate[0] if len(coordinate) == 1 and isinstance(coordinate[0], tuple | list) else coordinate
-        index = self._coordinate(tuple(keys))
-        if index is None:
-            raise ShapeError(f"get_raw takes one index per dimension, got {shown(coordinate)}.", hint="one element")
-        place = self._place(index)
-        bits = self.interface.element.bits
-        first, bit = divmod(place.where * bits, 8)
-        held: Any = self._memories[place.buffer].bytes[first : -(-(place.where + 1) * bits // 8)]
-        view = memoryview(held)
-        return RawElement(place.buffer, first, bit, view if place.writable else view.toreadonly())
 
 
 def new_tensor() -> Tensor:

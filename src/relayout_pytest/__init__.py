@@ -33,14 +33,14 @@ def assert_layout() -> Callable[..., None]:
     return fail_unless
 
 
-def fail_unless(x: Any, expects: Any, *, axes: str | None = None, dtype: Any = None) -> None:
-    """Fail the test unless ``x`` has the layout, and the type if one is given."""
+def fail_unless(x: Any, expects: Any, **words: Any) -> None:
+    """Fail the test unless ``x`` has the layout; ``words`` are those of ``relayout.check``, such as axes."""
     from relayout.ask.guards import check
     from relayout.errors import LayoutMismatch
 
     what = None
     try:
-        check(x, expects, axes=axes, dtype=dtype)
+        check(x, expects, **words)
     except LayoutMismatch as mismatch:
         what = str(mismatch)
     if what is not None:  # outside of the handler, or pytest would print the mismatch a second time, as the cause

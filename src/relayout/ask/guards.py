@@ -9,10 +9,13 @@ from functools import lru_cache, wraps
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from ..dialects.axes import check_letters
+from ..dialects.read import element_in
 from ..dialects.resolve import Resolved, resolve
+from ..elements.interface import Interface, Plain, ScaleOffset
 from ..elements.types import Element, element
 from ..errors import LayoutMismatch, ShapeError, shown
 from ..format import catalog
+from ..format.entries import clear_on_change
 from ..format.factors import checked_axes
 from ..format.format import Format
 from ..integers.nested import product
@@ -40,24 +43,46 @@ def guard(on: bool | None) -> None:
     _forced = on
 
 
-def check(x: Any, expects: Layout | Format | str, *, axes: str | None = None, dtype: Any = None) -> Any:
+def check(
+    x: Any,
+    expects: Layout | Format | str,
+    *,
+    axes: str | None = None,
+    dtype: Any = None,
+    interface: Any = None,
+    strict: bool = False,
+) -> Any:
     """``x`` itself, if its elements are placed as ``expects`` says; else ``LayoutMismatch``.
 
     ``x`` is a ``Tensor`` or an array of any library, on any device. ``axes`` names the dimensions of ``x``: a format
     that names its own meets them by name. Without names position d is the format's d-th axis; a word that has its
     letters in another order than its axes, as ``"nhwc"`` has, is refused then (``AmbiguousAxes``). A tensor may start
-    anywhere in its memory. A format that is made for elements of one width refuses others, and with ``dtype`` so is
-    every other type. What passed once passes again without a comparison, if its shape, strides and type are the same.
+    anywhere in its memory. A format that is made for elements of one width refuses others, and with ``dtype``, or a
+    text that carries a type, so is every other type. ``interface`` is the class of interfaces that is required,
+    ``rl.Plain`` or ``rl.ScaleOffset``, or the one interface.
+
+    Places are compared, for the shape of ``x``: formats that coincide there pass. With ``strict`` the format that a
+    tensor was allocated by is compared instead, with its axes, fill, table and width; an array has none, and a view.
+    What passed once passes again without a comparison, if its shape, strides and type are the same.
     """
     kind = _kind_of(x)
-    known = kind is not None and isinstance(expects, str | Layout | Format) and isinstance(dtype, Hashable)
-    passed = _memo_of(kind, expects, axes, dtype) if known else None
+    words = (axes, dtype, interface, strict)
+    known = (
+        kind is not None and isinstance(expects, str | Layout | Format) and all(isinstance(w, Hashable) for w in words)
+    )
+    passed = _memo_of(kind, expects, words) if known else None
     if passed is not None and passed.once:
         return x
     found = _data_facts(x)
     names = found.axes if axes is None else checked_axes(axes, found.layout.rank)
+    if dtype is None and isinstance(expects, str):
+        dtype = element_in(expects, None)
     _check_dtype(x, found, expects, dtype)
-    wanted = _expected_layout(x, found, names, resolve(expects, element=found.kind), expects)
+    _check_interface(x, found, expects, interface)
+    operand = resolve(expects, element=found.kind)
+    if strict:
+        _check_format(x, found, names, operand, expects)
+    wanted = _expected_layout(x, found, names, operand, expects)
     verdict = compare(_from_start(found.layout), _from_start(wanted))
     if not verdict:
         first, second = verdict.offsets or (None, None)
@@ -78,15 +103,18 @@ class _Memo:
 
 
 @lru_cache(maxsize=1024)
-def _memo_of(kind: Hashable, expects: Hashable, axes: str | None, dtype: Hashable) -> _Memo:
+def _memo_of(kind: Hashable, expects: Hashable, words: Hashable) -> _Memo:
     """What is remembered of data of that kind, and of that expectation; a program has few of both."""
     return _Memo()
+
+
+clear_on_change(_memo_of.cache_clear)
 
 
 def _kind_of(x: Any) -> Hashable | None:
     """All that a check depends on, quickly; None for data of which only the slow way tells."""
     if isinstance(x, Tensor):
-        return (x.layout, x.interface.element, x.axes) if x.blocks is None else None
+        return (x.layout, x.interface, x.axes, x.format) if x.blocks is None else None
     library = type(x).__module__
     if library == "numpy":
         return (x.shape, x.strides, x.dtype) if hasattr(x, "strides") else None
@@ -101,14 +129,57 @@ def _check_dtype(x: Any, found: DataFacts, said: Any, dtype: Any) -> None:
         return
     wanted = element(dtype)
     if found.kind != wanted:
-        hint = f"rl.from_logical(x, {said!r}, {wanted.name!r}) converts its elements"
+        quantised = wanted.underlying != wanted
+        means = f"rl.ScaleOffset(scale, offset, {wanted.name!r})" if quantised else repr(wanted.name)
+        hint = f"rl.from_logical(x, {_code(said)}, {means}) converts its elements"
         raise _mismatch(x, found, said, f"of {wanted.name}", hint)
 
 
-def expects(**expected: Layout | Format | str | tuple[Layout | Format | str, Any]) -> Callable[[Function], Function]:
+def _check_interface(x: Any, found: DataFacts, said: Any, interface: Any) -> None:
+    """Refuse data whose elements have another interface; those of an array are plain."""
+    if interface is None:
+        return
+    _check_is_interface(interface)
+    if isinstance(interface, type):
+        if not isinstance(found.interface, interface):
+            hint = f"rl.from_logical(x, {_code(said)}, rl.{interface.__name__}(...)) converts its elements"
+            raise _mismatch(x, found, said, f"with a {interface.__name__} interface", hint)
+    elif found.interface != interface:
+        hint = f"rl.from_logical(x, {_code(said)}, rl.{interface!r}) converts its elements"
+        raise _mismatch(x, found, said, f"with the interface {interface!r}", hint)
+
+
+def _is_interface(x: Any) -> bool:
+    """Whether ``x`` is an interface, or a class of them."""
+    return x is Plain or x is ScaleOffset or isinstance(x, Plain | ScaleOffset)
+
+
+def _check_is_interface(interface: Any) -> None:
+    if not _is_interface(interface):
+        raise ShapeError(
+            f"{shown(interface)} is no interface.", hint="rl.Plain, rl.ScaleOffset, or one of them", got=interface
+        )
+
+
+def _check_format(x: Any, found: DataFacts, names: str | None, operand: Resolved, said: Any) -> None:
+    """Refuse data that was not allocated by this very format."""
+    wanted = operand.format
+    if not isinstance(wanted, Format):
+        raise ShapeError(f"{shown(said)} is no format, and strict compares formats.", hint="leave strict out", got=said)
+    if names is not None and wanted.axes is not None and set(names) == set(wanted.axes):
+        wanted = wanted.aligned(names)
+    if found.format != wanted:
+        own = "it tells no format" if found.format is None else f"its format is {found.format}"
+        hint = f"rl.from_logical(x, {_code(said)}) makes such"
+        raise _mismatch(x, found, said, f"the format {wanted}, and {own}", hint)
+
+
+def expects(*, strict: bool = False, **expected: Any) -> Callable[[Function], Function]:
     """A decorator that checks arguments by name before every call: ``@expects(x="htp:R4Flat", w="htp:weights")``.
 
-    A pair is a layout and a type: ``@expects(x=("htp:R4Flat", "uint8"))``.
+    As in the signature of an op a layout may go with an interface, a type, or both:
+    ``@expects(x=("htp:R4Crouton", rl.ScaleOffset), y=("htp:R4Flat", "uint8"))``. With ``strict`` formats are compared
+    and not places, as :func:`check` does.
     ``out`` is what the function returns, or what comes of awaiting that, unless it has a parameter of that name. Of
     ``*x`` and ``**x`` each one is checked, and so are defaults. An argument that is None is left out.
     """
@@ -131,10 +202,7 @@ def expects(**expected: Layout | Format | str | tuple[Layout | Format | str, Any
                 hint=f"it has {', '.join(signature.parameters)}, and out is what it returns",
                 expected=expected,
             )
-        for layout, dtype in map(_with_dtype, expected.values()):
-            _check_name(layout)
-            if dtype is not None:
-                element(dtype)
+        signatures = {name: _as_signature(wanted) for name, wanted in expected.items()}
         returned = "out" in expected and "out" not in signature.parameters
 
         @wraps(function)
@@ -145,12 +213,12 @@ def expects(**expected: Layout | Format | str | tuple[Layout | Format | str, Any
             bound.apply_defaults()
             for name in expected:
                 for value in _argument_values(bound, name):
-                    _check_one(called, name, value, expected[name])
+                    _check_one(called, name, value, signatures[name], strict)
             result = function(*args, **words)
             if returned and isawaitable(result):
-                return _check_awaited(called, result, expected["out"])
+                return _check_awaited(called, result, signatures["out"], strict)
             if returned:
-                _check_one(called, "out", result, expected["out"])
+                _check_one(called, "out", result, signatures["out"], strict)
             return result
 
         return checked_call  # type: ignore[return-value]
@@ -169,23 +237,42 @@ def _argument_values(bound: BoundArguments, name: str) -> list[Any]:
     return [x for x in (value if several else (value,)) if x is not None]
 
 
-async def _check_awaited(function: str, result: Awaitable[Any], wanted: Any) -> Any:
+async def _check_awaited(function: str, result: Awaitable[Any], wanted: Signature, strict: bool) -> Any:
     value = await result
-    _check_one(function, "out", value, wanted)
+    _check_one(function, "out", value, wanted, strict)
     return value
 
 
-def _check_one(function: str, name: str, value: Any, wanted: Any) -> None:
-    layout, dtype = _with_dtype(wanted)
+def _check_one(function: str, name: str, value: Any, wanted: Signature, strict: bool) -> None:
+    layout, interface, dtype = wanted
     try:
-        check(value, layout, dtype=dtype)
+        check(value, layout, dtype=dtype, interface=interface, strict=strict)
     except LayoutMismatch as error:
         raise LayoutMismatch(f"{function}({name}=...): {error.message}", hint=error.hint, **error.operands) from None
 
 
-def _with_dtype(wanted: Any) -> tuple[Any, Any]:
-    """A layout, and the type that goes with it or None."""
-    return wanted if isinstance(wanted, tuple) and len(wanted) == 2 else (wanted, None)
+class Signature(NamedTuple):
+    """What an argument has to be: its layout, and where that is said its interface and its type."""
+
+    layout: Any
+    interface: Any = None
+    dtype: Any = None
+
+
+def _as_signature(wanted: Any) -> Signature:
+    """What is expected of an argument: a layout, alone or with an interface, a type, or both; anything else refused."""
+    layout, *rest = wanted if isinstance(wanted, tuple | list) else (wanted,)
+    _check_name(layout)
+    if len(rest) > 2:
+        raise ShapeError(f"{shown(wanted)} is more than a layout, an interface and a type.", hint="at most three")
+    found = Signature(layout)
+    for word in rest:
+        if _is_interface(word):
+            found = found._replace(interface=word)
+        elif word is not None:
+            element(word)
+            found = found._replace(dtype=word)
+    return found
 
 
 # ---- what is expected ------------------------------------------------------------------------------------
@@ -252,19 +339,22 @@ class DataFacts(NamedTuple):
     kind: Element | None
     axes: str | None
     scattered: int | None
+    interface: Interface | None = None
+    format: Format | None = None
 
 
 def _data_facts(x: Any) -> DataFacts:
     if isinstance(x, Tensor):
         whole = unscattered(x.layout, x.blocks)[1] is not None
         scattered = None if whole or x.blocks is None else x.blocks.elements
-        return DataFacts(x.layout, x.interface.element, x.axes, scattered)
+        return DataFacts(x.layout, x.interface.element, x.axes, scattered, x.interface, x.format)
     from .inference.live import array_layout, is_array
 
     if not is_array(x):
         raise ShapeError(f"{shown(x)} is no array.", hint="check arrays and tensors", got=type(x))
     dtype = getattr(x, "dtype", None)
-    return DataFacts(array_layout(x), None if dtype is None else element(dtype), None, None)
+    kind = None if dtype is None else element(dtype)
+    return DataFacts(array_layout(x), kind, None, None, None if kind is None else Plain(kind))
 
 
 def _from_start(layout: Layout) -> Layout:
@@ -285,7 +375,8 @@ def _describe_data(x: Any, found: DataFacts) -> str:
     words += [f"({found.axes})"] if found.axes else []
     words += [found.kind.name] if found.kind else []
     placed = str(layout) if layout.depth > 1 or layout.swizzle is not None else f"strides {layout.stride}"
-    names = sorted(catalog.find(layout), key=_block_count)[:3] if layout.size else []
+    known = catalog.find(layout) if found.format is None else catalog.names_of(found.format)
+    names = sorted(known, key=_block_count)[:3] if layout.size else []
     return f"{' '.join(words)}, {placed}" + f" = {', '.join(names)}" * bool(names)
 
 
@@ -300,9 +391,14 @@ def _shape_hint(found: Layout, wanted: Layout) -> str:
     return "give it a tensor of that shape" if view is None else f"the same memory in that shape: rl.tensor(x).{view}"
 
 
+def _code(said: Any) -> str:
+    """What was expected, as a program writes it."""
+    return repr(said) if isinstance(said, str) else f"rl.{said!r}"
+
+
 def _repack_hint(said: Any, layout: Layout, names: str | None) -> str:
     """What to write to get the data as expected."""
-    target = repr(said) if isinstance(said, str) else f"rl.{layout!r}"
+    target = _code(said if isinstance(said, str) else layout)
     return f"rl.from_logical(x, {target}{f', axes={names!r}' if names else ''}) repacks it"
 
 

@@ -95,6 +95,7 @@ from .tensors.tensor import Tensor
 if TYPE_CHECKING:
     from . import candle as candle
     from . import coreai as coreai
+    from . import htp as htp
     from .algebra.linear import LinearLayout
     from .ask.guards import check, expects
     from .ask.infer import infer
@@ -131,7 +132,7 @@ _LAZY = {
 }
 """Names whose modules are imported when they are first asked for: most programs need few of them."""
 
-_VOCABULARIES = ("candle", "coreai")
+_VOCABULARIES = ("candle", "coreai", "htp")
 """Modules with the words of one document each, imported when they are first asked for."""
 
 

@@ -7,6 +7,7 @@ from itertools import product as cartesian
 from ..errors import LimitExceeded, ShapeError
 from ..integers.nested import product
 from ..layout.layout import Layout, as_layout
+from .listing import memory_listing
 
 CELL_LIMIT = 1 << 16
 """The largest picture, in cells."""
@@ -15,11 +16,15 @@ CELL_LIMIT = 1 << 16
 def format_layout(layout: Layout, dialect: str = "mojo") -> str:
     """The picture that Mojo's (or with ``dialect="cute"`` CuTe's) ``print_layout`` prints, without the last newline.
 
-    A layout of rank 1 is one row; one of rank 3 or more is one grid for each coordinate of the further modes.
+    A layout of rank 1 is one row; one of rank 3 or more is one grid for each coordinate of the further modes. With
+    ``dialect="htp"`` it is the coordinates in the order of memory, as in HTP's document: data in round brackets,
+    padding in square ones.
     """
+    if dialect == "htp":
+        return memory_listing(as_layout(layout, "format_layout"))
     if dialect not in ("mojo", "cute"):
         raise ShapeError(
-            f"there is no picture in the style of {dialect!r}.", hint="use 'mojo' or 'cute'", dialect=dialect
+            f"there is no picture in the style of {dialect!r}.", hint="use 'mojo', 'cute' or 'htp'", dialect=dialect
         )
     extents = as_layout(layout, "format_layout").extents
     count = product(tuple([max(n, 1) for n in extents]))

@@ -19,7 +19,7 @@ LINE_LIMIT = 1 << 14
 """The longest listing, in lines."""
 
 
-class Digit(NamedTuple):
+class MemoryLoop(NamedTuple):
     """One loop over memory: a digit of a dimension, how far a step goes there, and whether it is the rest."""
 
     dim: int
@@ -32,7 +32,7 @@ class Run(NamedTuple):
     """The part of the box from a coordinate on that some of the fastest digits reach."""
 
     start: tuple[int, ...]
-    digits: tuple[Digit, ...]
+    digits: tuple[MemoryLoop, ...]
 
     @property
     def end(self) -> tuple[int, ...]:
@@ -83,7 +83,7 @@ def memory_listing(layout: Layout, loops: int | None = None) -> str:
     return "\n".join(lines)
 
 
-def _digits(layout: Layout) -> tuple[Digit, ...]:
+def _digits(layout: Layout) -> tuple[MemoryLoop, ...]:
     """The loops over memory, slowest first; refused unless every address from the first on is one element's."""
     found = []
     for d in range(layout.rank):
@@ -91,7 +91,7 @@ def _digits(layout: Layout) -> tuple[Digit, ...]:
         weight = 1
         for k, (n, stride) in enumerate(zip(mode.sizes, mode.strides)):
             if n != 1:
-                found.append((stride, Digit(d, n, weight, k == len(mode.sizes) - 1)))
+                found.append((stride, MemoryLoop(d, n, weight, k == len(mode.sizes) - 1)))
             weight *= n
     found.sort(key=lambda pair: -pair[0])
     reach = 1

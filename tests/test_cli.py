@@ -688,10 +688,11 @@ def test_a_terminal_that_shows_nothing_but_text(tmp_path: Path) -> None:
 
 
 def test_pictures_without_unicode() -> None:
-    wide, plain = on_terminal("draw", TILED), on_terminal("draw", TILED, PYTHONIOENCODING="ascii")
-    assert plain.isascii()
-    assert "\\" not in plain
-    assert list(map(len, plain.splitlines())) == list(map(len, wide.splitlines()))
+    for words in ((TILED,), ("(4,4):(4,1)", "2", "--op", "divide")):
+        wide, plain = on_terminal("draw", *words), on_terminal("draw", *words, PYTHONIOENCODING="ascii")
+        assert plain.isascii()
+        assert "\\" not in plain
+        assert list(map(len, plain.splitlines())) == list(map(len, wide.splitlines()))
     assert "\x1b" not in command("draw", TILED).stdout
     assert "\x1b" not in command("show", "4:").stderr
 

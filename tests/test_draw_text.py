@@ -14,6 +14,7 @@ import sys
 import termios
 from contextlib import suppress
 from dataclasses import replace
+from itertools import pairwise
 from itertools import product as cartesian
 from pathlib import Path
 from typing import Any
@@ -182,7 +183,35 @@ def test_legends_of_colours_stay_away_without_colours() -> None:
     drawing = rl.draw("(4,4):(4,1)", path=True)
     assert "from the lowest address" in drawing.ansi(80)
     assert "from the lowest address" not in drawing.text()
-    assert "path" in drawing.text().splitlines()[-1]
+    assert "arrow" in drawing.text().splitlines()[-1]
+
+
+WAYS = {"↖": (-1, -1), "↑": (-1, 0), "↗": (-1, 1), "←": (0, -1), "→": (0, 1), "↙": (1, -1), "↓": (1, 0), "↘": (1, 1)}
+
+
+@pytest.mark.parametrize("mark", [None, (1, 1)])
+@pytest.mark.parametrize(
+    "layout",
+    [
+        Layout(((2, 2, 2), (2, 2, 2)), ((2, 8, 32), (1, 4, 16))),
+        Layout((5, 7), (-7, 1)),
+        Layout((6, 6), (1, 6), swizzle=(1, 0, 2)),
+    ],
+)
+def test_arrows_of_a_text_lead_through_memory(layout: Layout, mark: Any) -> None:
+    rows, columns = layout.extents
+    places = sorted([(layout(r, c), r, c) for r in range(rows) for c in range(columns)])
+    wanted = {}
+    for (offset, r, c), (_, down, right) in pairwise(places):
+        step = (down - r, right - c)
+        near = max(map(abs, step)) == 1
+        way = next(arrow for arrow, way in WAYS.items() if way == (np.sign(step[0]), np.sign(step[1])))
+        wanted[offset] = way if near else chr(ord(way) + ord("⇐") - ord("←"))
+    text = rl.draw(layout, path=True, mark=mark).text()
+    cells = re.findall(r"(-?\d+)[\] ]*([↖↑↗←→↙↓↘⇖⇑⇗⇐⇒⇙⇓⇘])", text)
+    assert {int(offset): arrow for offset, arrow in cells} == wanted
+    columns_of_arrows = {found.start() for line in text.splitlines() for found in re.finditer("[↖-↙⇐-⇙←-↓]", line)}
+    assert len(columns_of_arrows) == columns, "and stay aligned"
 
 
 # ---- LaTeX -----------------------------------------------------------------------------------------------

@@ -91,7 +91,7 @@ Examples:
 @click.option("--color", type=_layout_words(COLORS), help="What the colour of a cell tells.")
 @click.option("--view", type=click.Choice(VIEWS), default="logical", help="Elements by coordinate, address, or both.")
 @click.option("--width", type=click.IntRange(1, 4096), help="How many addresses there are in a line of memory.")
-@click.option("--path", is_flag=True, help="Draw the order of memory as arrows (in files).")
+@click.option("--path", is_flag=True, help="Draw the order of memory as arrows.")
 @click.option("--strides", is_flag=True, help="Tell what a step along each mode adds (in files as arrows).")
 @click.option("--mark", multiple=True, metavar="COORDINATE", help="Outline an element, as in 1,2.")
 @click.option("--tile", callback=as_sizes, metavar="SIZES", help="TEXT is (thread, value): who holds what of a tile?")

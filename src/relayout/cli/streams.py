@@ -7,7 +7,7 @@ import os
 import sys
 from io import TextIOWrapper
 
-_IN_ASCII = str.maketrans("─━│┃┼┿╂╋·↓→←∘", "-=||++++.v><o")
+_IN_ASCII = str.maketrans("─━│┃┼┿╂╋·↖↑↗←→↙↓↘⇖⇑⇗⇐⇒⇙⇓⇘∘\u00f7\u00d7", "-=||++++.\\^/<>/v\\\\^/<>/v\\o/x")
 
 
 def prepare_streams() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import NamedTuple
 
 from .colours import LIGHT
@@ -169,9 +169,11 @@ class _TextGrid:
         texts = {_on_one_line(text) for grid in pane.grids for text in grid.texts}
         self.cell = max(map(len, (*texts, *pane.columns.labels)), default=1)
         self.brackets = not pen.colours and any(grid.marked for grid in pane.grids)
-        self.corner = "".join([axis.name and f"{axis.name}{arrow}" for axis, arrow in _arrows(pane)])
+        self.corner = "".join([axis.name and f"{axis.name}{arrow}" for axis, arrow in _named_axes(pane)])
         self.label = max(map(len, (self.corner, *pane.rows.labels, " ")))
         self.after = " " if pen.colours or self.brackets else ""
+        self.step = " " if any(grid.path for grid in pane.grids) else ""
+        self.room = self.cell + 1 + len(self.after) + len(self.step)
         self.signs = ("", "│", "┃") if pen.colours else ("", " |", " ||")
 
     def panels(self, width: int | None) -> Iterator[tuple[int, int]]:
@@ -185,7 +187,7 @@ class _TextGrid:
     def _panel_end(self, first: int, width: int) -> int:
         room, whole = width - self.label - 2, first
         for column in range(first, self.pane.columns.count):
-            room -= len(self._sign(column, first)) + self.cell + 1 + len(self.after)
+            room -= len(self._sign(column, first)) + self.room
             if room < 0 and column > first:
                 return whole if whole > first else column
             if self._weight(self.pane.columns, column + 1, first):
@@ -195,13 +197,15 @@ class _TextGrid:
     def lines(self, grid: Grid, first: int, last: int) -> Iterator[Line]:
         """The columns from ``first`` to before ``last`` under their labels."""
         rows, columns = self.pane.rows, self.pane.columns
+        arrows = dict(_arrows(grid, columns.count))
         head = [self._pad(label) for label in columns.labels[first:last]]
         yield self._line(f"{self.corner:>{self.label}}  ", [StyledText(text, self.pen.faint) for text in head], first)
         for row in range(rows.count):
             weight = 1 if row == 0 else self._weight(rows, row, 0)
             if weight:
                 yield [StyledText(self._rule(weight, first, last), self.pen.faint)]
-            cells = [self._cell(grid, row * columns.count + column) for column in range(first, last)]
+            places = range(row * columns.count + first, row * columns.count + last)
+            cells = [self._cell(grid, k, arrows.get(k, self.step)) for k in places]
             yield self._line(f"{rows.labels[row]:>{self.label}} {'│' if self.pen.colours else '|'}", cells, first)
 
     def _line(self, label: str, cells: list[StyledText], first: int) -> Line:
@@ -216,7 +220,7 @@ class _TextGrid:
         crossed = f"{stroke * (self.label + 1)}{self._crossing(weight, 1)[-1]}"
         for column in range(first, last):
             crossing = self._crossing(weight, self._weight(self.pane.columns, column, first))
-            crossed += crossing + stroke * (self.cell + 1 + len(self.after))
+            crossed += crossing + stroke * self.room
         return crossed
 
     def _crossing(self, weight: int, other: int) -> str:
@@ -233,23 +237,36 @@ class _TextGrid:
         """The weight of the rule before line ``k`` of a panel that starts at line ``first``."""
         return min(axis.rules[k], 2) if first < k < axis.count else 0
 
-    def _cell(self, grid: Grid, k: int) -> StyledText:
+    def _cell(self, grid: Grid, k: int, arrow: str) -> StyledText:
         tint, marked = grid.tints[k], k in grid.marked
-        written = self._pad(_on_one_line(grid.texts[k]), marked and self.brackets)
+        written = self._pad(_on_one_line(grid.texts[k]), marked and self.brackets, arrow)
         if tint == PADDING:
             written = written.replace(" ", "·")
         return StyledText(written, self.pen.cell(self.pane.scale, tint, marked))
 
-    def _pad(self, text: str, in_brackets: bool = False) -> str:
-        """A text with the room around it, which brackets take."""
-        return f"{'[' + text:>{self.cell + 1}}]" if in_brackets else f" {text:>{self.cell}}{self.after}"
+    def _pad(self, text: str, in_brackets: bool = False, arrow: str | None = None) -> str:
+        """A text with the room around it, which brackets take, and an arrow."""
+        written = f"{'[' + text:>{self.cell + 1}}]" if in_brackets else f" {text:>{self.cell}}{self.after}"
+        return written + (self.step if arrow is None else arrow)
+
+
+_ARROWS = ("↖↑↗←·→↙↓↘", "⇖⇑⇗⇐·⇒⇙⇓⇘")
+"""Arrows by direction, row by row: to a neighbour, and over others."""
+
+
+def _arrows(grid: Grid, columns: int) -> Iterator[tuple[int, str]]:
+    """The cells of a path, each with an arrow towards the next one."""
+    for k, after in pairwise(grid.path):
+        down, right = after // columns - k // columns, after % columns - k % columns
+        far = max(abs(down), abs(right)) > 1
+        yield k, _ARROWS[far][3 * ((down > 0) - (down < 0) + 1) + (right > 0) - (right < 0) + 1]
 
 
 def _on_one_line(text: str) -> str:
     return text.replace("\n", "")
 
 
-def _arrows(pane: Pane) -> Iterator[tuple[PaneAxis, str]]:
+def _named_axes(pane: Pane) -> Iterator[tuple[PaneAxis, str]]:
     yield pane.rows, "↓"
     yield pane.columns, "→"
 
@@ -274,6 +291,6 @@ def _legend(legend: Sequence[LegendEntry], pen: _Pen, width: int) -> Iterator[Li
 def _notes(scene: Scene, width: int) -> Iterator[Line]:
     notes = list(scene.notes)
     if any(grid.path for pane in scene.panes for grid in pane.grids):
-        notes.append("The path is drawn in SVG, HTML and TikZ only.")
+        notes.append("An arrow after a cell points to where memory goes on; a double one passes over others.")
     for note in notes:
         yield from [[StyledText(line)] for line in fold(note, width, "  ")]

@@ -472,6 +472,10 @@ def test_on_a_phone_both_fields_are_above_the_picture(explored: Open) -> None:
         assert box is not None
         tops.append(box["y"])
     assert tops == sorted(tops)
+    drawn = "swatches => swatches.map(swatch => [swatch.getBoundingClientRect().width, Number(swatch.getAttribute('width'))])"
+    widths = page.locator(".legend svg").evaluate_all(drawn)
+    assert widths
+    assert all(seen == whole for seen, whole in widths), "no colour of the legend is cut"
 
 
 def test_on_a_phone_a_field_that_is_to_be_filled_in_comes_into_sight(explored: Open) -> None:

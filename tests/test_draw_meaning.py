@@ -162,6 +162,8 @@ def test_a_swizzle_is_coloured_by_what_it_exchanges(text: str, dtype: str | None
 def test_units_that_are_smaller_than_16_bytes_or_asked_for() -> None:
     (entry,) = rl.draw("Sw<3,0,3> o 0 o (8,8):(8,1)", dtype="float32").scene().legend
     assert entry.words == "a colour for each element, 4 bytes"
+    (entry,) = rl.draw("Sw<3,0,3> o 0 o (8,8):(8,1)").scene().legend
+    assert entry.words == "a colour for each element, what is exchanged", "no element has 16 bytes"
     scene = rl.draw("(2,16):(16,1)", color="unit", dtype="float32").scene()
     assert scene.panes[0].grids[0].tints == [k // 4 for k in range(32)]
     (entry,) = rl.draw("(2,16):(16,1)", color="unit").scene().legend

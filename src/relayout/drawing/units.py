@@ -27,5 +27,5 @@ def unit_of(subjects: Sequence[Subject]) -> Unit:
     what = "element" if size == 1 else f"{size} elements"
     if bits:
         return Unit(size, f"a colour for each {what}, {size * bits / 8:g} bytes")
-    assumed = f", 16 bytes if an element has {UNIT_BITS // size} bits" if size <= UNIT_BITS else ""
-    return Unit(size, f"a colour for each {what}{assumed}")
+    assumed = f"16 bytes if an element has {UNIT_BITS // size} bits" if 2 <= size <= UNIT_BITS else "what is exchanged"
+    return Unit(size, f"a colour for each {what}, {assumed}")

@@ -42,7 +42,7 @@ function row(entry, picked) {
   button.type = "button";
   button.title = [entry.source, entry.note].filter(Boolean).join("\n");
   const name = Object.assign(document.createElement("span"), { className: "name", textContent: entry.name });
-  const form = Object.assign(document.createElement("span"), { className: "form", textContent: entry.format });
+  const form = Object.assign(document.createElement("span"), { className: "form", textContent: `${entry.axes}: ${entry.format}` });
   button.append(name, form);
   button.addEventListener("click", () => picked(entry));
   element.append(button);

@@ -472,7 +472,7 @@ def test_on_a_phone_both_fields_are_above_the_picture(explored: Open) -> None:
         assert box is not None
         tops.append(box["y"])
     assert tops == sorted(tops)
-    drawn = "swatches => swatches.map(swatch => [swatch.getBoundingClientRect().width, Number(swatch.getAttribute('width'))])"
+    drawn = "found => found.map(x => [x.getBoundingClientRect().width, Number(x.getAttribute('width'))])"
     widths = page.locator(".legend svg").evaluate_all(drawn)
     assert widths
     assert all(seen == whole for seen, whole in widths), "no colour of the legend is cut"

@@ -17,6 +17,8 @@ from relayout.ask.inference.result import Inference
 from relayout.cli.main import relayout as group
 from relayout.elements.subbyte import pack
 from relayout.errors import ShapeError, Undetermined
+from relayout.format import named_formats
+from relayout.format.entries import read_table
 
 ml_dtypes = pytest.importorskip("ml_dtypes")
 Array = np.ndarray[Any, Any]
@@ -24,7 +26,7 @@ Array = np.ndarray[Any, Any]
 XLA = ("T(8,128)", "T(8,128)(2,1)", "T(8,128)(4,1)", "T(4,128)", "T(2,128)(2,1)", "T(128)", "T(1024)", "T(256)")
 FORMATS = [
     (name, bits, form)
-    for name, entry in catalog.ENTRIES.items()
+    for name, entry in read_table(named_formats.TABLE)[0].items()
     for bits, form in entry.forms.items()
     if isinstance(form, Format) and form.rank <= 5 and bits in (None, 8, 16, 32, 64)
 ]

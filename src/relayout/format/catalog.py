@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 from ..errors import LimitExceeded, ShapeError, shown
 from ..integers.inttuple import as_int
@@ -126,7 +126,8 @@ def find(layout: Layout | Format, element_bits: int | None = None) -> list[str]:
 
     A format has the names of all equivalent ones, dimensions matched by name where it has names. A layout has the names
     whose layout for its extents is the same function and needs the same storage, and of the tiles that are the same.
-    With ``element_bits`` only names that are for elements of that width.
+    With ``element_bits`` only names that are for elements of that width. Packed weights in a plain order (``mlx:w4``)
+    are among them only where the width is said, by ``element_bits`` or by the format.
     """
     if isinstance(layout, Format):
         block = product(layout.block_shape)
@@ -155,9 +156,10 @@ def _keeps(fmt: Format, form: Format | Layout) -> bool:
 
 def _has_width(name: str, bits: int | None, x: Layout | Format) -> bool:
     """Whether the form of that name for elements of this width, if one is asked for, is ``x``."""
-    if bits is None:
-        return True
     forms = ENTRIES[name].forms
+    if bits is None:
+        only = forms.get(None)
+        return not _plain_codes(only) or (isinstance(x, Format) and x.element_bits == only.element_bits)
     what = forms.get(bits, forms.get(None))
     if what is None or (isinstance(what, Format) and what.element_bits not in (None, bits)):
         return False
@@ -165,6 +167,11 @@ def _has_width(name: str, bits: int | None, x: Layout | Format) -> bool:
         return len(forms) == 1 or _alike(x, what)  # type: ignore[arg-type]
     made = what if isinstance(what, Layout) else what.layout(x.extents, left_pad=x.origin)
     return made.extents == x.extents and _same(made, x)
+
+
+def _plain_codes(form: Format | Layout | None) -> TypeGuard[Format]:
+    """Whether a form is a plain order of codes of at most a byte, which every array of any type has."""
+    return isinstance(form, Format) and not form.blocks and (form.element_bits or 16) <= 8
 
 
 def _alike(fmt: Format, what: Format | Layout) -> bool:

@@ -1,4 +1,4 @@
-"""The entries of the catalog: those of our table, read when first asked for, and those of other packages and programs.
+"""The entries of the catalog: those of our tables, read when first asked, and those of other packages and programs.
 
 Another package adds named formats by an entry point in the group ``relayout.formats`` that names an ``Entry``, or
 several; a program adds its own while it runs. They are recognised, found and listed as ours are.
@@ -17,8 +17,8 @@ from ..algebra.recast import upcast
 from ..errors import ShapeError, shown
 from ..layout.layout import Layout
 from ..layout.swizzle import Swizzle
+from . import named_formats, packed_formats
 from .format import Format
-from .named_formats import TABLE
 
 ENTRY_POINTS = "relayout.formats"
 """The group of entry points that other packages name their formats in."""
@@ -58,7 +58,11 @@ class Entry(NamedTuple):
 @cache
 def known_entries() -> tuple[dict[str, Entry], dict[str, Entry]]:
     """The entries by name, and the other names that stand for one or, by the width of the elements, for several."""
-    entries, others = _table()
+    entries: dict[str, Entry] = {}
+    others: dict[str, Entry] = {}
+    for table in (named_formats.TABLE, packed_formats.TABLE):
+        for known, read in zip((entries, others), read_table(table)):
+            known.update(read)
     for entry in _from_packages():
         if entry.name in entries or entry.name in others:
             warnings.warn(f"there are two formats named {entry.name}; the second is left out.", stacklevel=2)
@@ -137,12 +141,13 @@ def check_entry(entry: Entry) -> None:
 # ---- the table -------------------------------------------------------------------------------------------
 
 
-def _table() -> tuple[dict[str, Entry], dict[str, Entry]]:
+def read_table(table: str) -> tuple[dict[str, Entry], dict[str, Entry]]:
+    """The entries of a table by name, and the other names that stand for one or, by the width, for several."""
     entries: dict[str, Entry] = {}
     others: dict[str, Entry] = {}
     forms: dict[int | None, Format | Layout]
     system = provenance = name = ""
-    for line in filter(None, TABLE.splitlines()):
+    for line in filter(None, table.splitlines()):
         words = line.split()
         if not line.startswith(" "):
             system, _, provenance = line.partition(" ")

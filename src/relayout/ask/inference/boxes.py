@@ -55,9 +55,9 @@ def names_and_format(layout: Layout, bits: int | None = None) -> tuple[tuple[str
     """
     names: list[str] = []
     formats: list[Format] = []
-    for name in catalog.find(layout):
+    for name in dict.fromkeys([*catalog.find(layout), *([] if bits is None else catalog.find(layout, bits))]):
         for width, form in catalog.ENTRIES[name].forms.items():
-            if (bits is None or width in (None, bits)) and gives(form, layout):
+            if _is_for(width, form, bits) and gives(form, layout):
                 names.append(name)
                 formats += [form] if isinstance(form, Format) else []
     if not formats:
@@ -68,6 +68,14 @@ def names_and_format(layout: Layout, bits: int | None = None) -> tuple[tuple[str
     plainest = min(formats, key=lambda fmt: len(fmt.factors), default=None)
     bare = None if plainest is None else Format(plainest.rank, plainest.pairs, align=plainest.align)
     return tuple(dict.fromkeys(names)), bare
+
+
+def _is_for(width: int | None, form: Format | Layout, bits: int | None) -> bool:
+    """Whether a form may be that of elements of ``bits``; elements that share a byte have forms of their width only."""
+    own = form.element_bits if isinstance(form, Format) else None
+    if bits is None or own is None:
+        return bits is None or width in (None, bits)
+    return own == bits or (width is None and min(own, bits) >= 8)
 
 
 def gives(form: Format | Layout, layout: Layout) -> bool:
@@ -100,7 +108,7 @@ def named_formats(rank: int, bits: int | None = None) -> Iterator[tuple[str, For
     """The named formats of that rank; where the width of the elements matters, for that of ``bits``, or for each."""
     for entry in catalog.ENTRIES.values():
         for width, form in entry.forms.items():
-            if isinstance(form, Format) and form.rank == rank and (bits is None or width in (None, bits)):
+            if isinstance(form, Format) and form.rank == rank and _is_for(width, form, bits):
                 yield entry.name, form
 
 

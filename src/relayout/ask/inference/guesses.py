@@ -127,7 +127,8 @@ def _candidate_boxes(shape: tuple[int, ...], length: int, bits: int) -> Iterator
     """Formats with the size of a box that has ``length`` elements, or with the least box if it has fewer."""
     rank = len(shape)
     flat = [Format(rank, [(d, 0) for d in order]) for order in _orders(rank)]
-    for fmt in [*[fmt for _, fmt in named_formats(rank, bits) if fmt.align is None], *flat, *_xla_tilings(rank)]:
+    named = {fmt._canonical(): fmt for _, fmt in named_formats(rank, bits) if fmt.align is None}
+    for fmt in [*named.values(), *flat, *_xla_tilings(rank)]:
         rounded = [range(-(-n // b) * b, -(-(n + PADDING) // b) * b + 1, b) for n, b in zip(shape, fmt.block_shape)]
         for sizes in cartesian(*rounded):
             if prod(sizes) == length or (prod(sizes) < length and all(s == r[0] for s, r in zip(sizes, rounded))):

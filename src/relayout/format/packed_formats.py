@@ -1,0 +1,118 @@
+"""The table of packed weights: how quantised weights, their scales and their zeros lie in memory, by kernel."""
+
+from __future__ import annotations
+
+# The grammar is that of `named_formats`. An element is one code of 2, 4 or 8 bits, or one scale. Elements are counted
+# in the order of memory: the lowest bits of a byte first, words little-endian. Axes: k input features, n output
+# features, g groups along k, m rows of either operand. What is stored as a value (minus 8, XOR 0x88, zero minus 1) is
+# no layout and is told in the notes.
+TABLE = """
+gptq AutoGPTQ and GPTQModel checkpoints: vLLM a014e35f, quant_utils.gptq_pack; GPTQModel f4c327a1, pack_original
+  w2                kn     2  0 1 / 0,16
+  w4                kn     4  0 1 / 0,8
+  w8                kn     8  0 1 / 0,4
+    > A 32-bit word holds codes along k, the first in its lowest bits. g_idx is a gather along k beside it.
+  w2.zeros          gn     2  0 1
+  w4.zeros          gn     4  0 1
+    > Packed along n. Version 1 stores zero minus one, version 2 the zero: values differ, the order is one.
+  w8.zeros          gn     8  0 1
+
+awq AutoAWQ 88e4c76, awq/modules/linear; llm-awq d6e797a, qmodule.py; vLLM a014e35f, quant_utils.awq_pack
+  gemm              kn     4  0 1 / 1,2@1 1,4@2
+    > A 32-bit word holds eight columns in the order 0 2 4 6 1 3 5 7.
+  gemm.zeros        gn     4  0 1 / 1,2@1 1,4@2
+  gemm_w8           kn     8  0 1 / 1,2@1 1,2@2
+  gemm_w8.zeros     gn     8  0 1 / 1,2@1 1,2@2
+  gemv              nk     4  0 1
+  gemv.zeros        ng     4  0 1 / 1,8 fill 0
+    > For groups of 128; smaller groups are padded further, to whole words in twos (64) or fours (32).
+  v2                nk     4  0 1 / 0,4 1,2 1,8@1 1,4@8
+    > The int16 weights of AutoAWQ's GEMVFast and of tinychat.
+
+marlin IST-DASLab Marlin; vLLM a014e35f, marlin_utils.py, marlin_utils_fp4.py and marlin_utils_test.py
+  w4a16             kn     4  0 1 / 1,8@1 0,4@2 1,4@16 0,2@1 1,2@8 0,2@8
+    > Of GPTQ, AWQ, MXFP4 and NVFP4 weights alike, for activations of 16 bits.
+  w8a16             kn     8  0 1 / 1,8@1 0,4@2 1,8@8 0,2@1 0,2@8
+    > Of 8-bit integers and of FP8 weights, for activations of 16 bits.
+  w4a8              kn     4  0 1 / 1,8@1 0,4@4 1,4@8 0,4@1 0,2@16
+  w8a8              kn     8  0 1 / 1,8@1 0,4@4 1,4@8 0,2@16 0,4
+  w4a16.scales      gn     16 0 1 / 1,8@1 1,8@8
+    > Where there is more than one group along k; else the order is that of channel_scales.
+  w8a16.scales      gn     16 0 1 / 1,8@1 1,8@8
+    > Where there is more than one group along k; else the order is that of channel_scales.
+  w4a8.scales       gn     16 0 1 / 1,4@2 1,4@8 1,2
+  w8a8.scales       gn     16 0 1 / 1,4@2 1,4@8 1,2
+  w4a16.channel_scales gn  16 0 1 / 1,4@2 1,4@8 1,2
+    > One scale a column; a bias has this order too.
+  w8a16.channel_scales gn  16 0 1 / 1,4@2 1,4@8 1,2
+  w4a8.channel_scales  gn  16 0 1 / 1,4@2 1,4@8 1,2
+  w8a8.channel_scales  gn  16 0 1 / 1,4@2 1,4@8 1,2
+  w4a16.zeros       gn     4  0 1 / 1,8@1 1,2@8 1,4@16
+  w8a16.zeros       gn     8  0 1 / 1,8@1 1,2@32 1,2@8 1,2@16
+    > The order of the scales, then 0 2 1 3 inside each word.
+  w4a8.zeros        gn     4  0 1 / 1,8@1 1,8@8
+  w8a8.zeros        gn     8  0 1 / 1,8@1 1,8@8
+  mxfp4.scales      gn     8  0 1 / 1,8@1 1,2@32 1,2@8 1,2@16
+  nvfp4.scales      gn     8  0 1 / 1,8@1 1,2@32 1,2@8 1,2@16
+    > The values change as well: E4M3 becomes S0E5M3, and the global scale makes up for it.
+
+compressed compressed-tensors 0.20, pack_to_int32
+  pack2             nk     2  0 1 / 1,16
+  pack4             nk     4  0 1 / 1,8
+  pack8             nk     8  0 1 / 1,4
+    > A code is the signed integer plus half the range. Versions before 0.20 agree for 2, 4 and 8 bits alone.
+  pack2.zeros       ng     2  0 1 / 0,16
+  pack4.zeros       ng     4  0 1 / 0,8
+  pack8.zeros       ng     8  0 1 / 0,4
+
+trtllm NVIDIA TensorRT-LLM (2026-06), quantization/functional.py, preprocess_weights_for_mixed_gemm
+  w4a16_sm80        kn     4  1 0 / 1,4 0,2 0,8@1 0,4@8
+    > A code is the signed integer plus 8. Also for MoE weights on sm90 and for everything on sm120.
+  w8a16_sm80        kn     8  1 0 / 1,2 0,4 0,8@1 0,2@8
+    > A code is the signed integer plus 128.
+  w4afp8_sm80       kn     4  1 0 / 1,2 0,4@32 0,4@4 0,2@1 0,2@16 0,2@2
+    > Activations in FP8, so sm89 of that family.
+  w4a16_sm90        kn     4  1 0 / 0,8@1 0,4@8
+  w8a16_sm90        kn     8  1 0 / 0,8@1 0,2@8
+  w4afp8_sm90       kn     4  1 0 / 0,4@4 0,2@1 0,2@16 0,2@2
+  w4a16_sm100       kn     4  1 0
+    > A transposition alone; the codes stay two's complement.
+  w8a16_sm100       kn     8  1 0
+  w4afp8_sm100      kn     4  1 0
+  w4a16             = w4a16_sm80
+  w8a16             = w8a16_sm80
+  w4afp8            = w4afp8_sm80
+
+flashinfer FlashInfer fb28d724, shuffle_matrix_a and convert_to_block_layout: weights of the trtllm-gen kernels
+  BlockMajorK_shuffled16 mk 8  1 0 / 0,2@1 0,8@2 1,128
+  BlockMajorK_shuffled32 mk 8  1 0 / 0,4@1 0,8@4 1,128
+    > Rows shuffled in blocks of 32, where the epilogue's tile is a multiple of 128.
+
+mlx Apple MLX 0.32, mx.quantize and mx.dequantize
+  w2                nk     2  0 1
+  w4                nk     4  0 1
+  w8                nk     8  0 1
+
+aiter AMD AITER e4048607, aiter/ops/shuffle.py and ops/triton/utils/shuffle.py
+  16x16             nk     4|8|16 0 1 / 0,16 1,16B
+    > Sixteen rows of 16 bytes, as shuffle_weight makes them of bf16, fp8 and of two FP4 a byte.
+  16x16_int4        nk     4  0 1 / 0,16 1,4@8 1,4@1 1,2@4
+    > Two's complement; bytes pair the codes i and i+4 of each eight.
+  16x16.scales      mk     8  0 1 / 1,4@1 0,16@1 1,2@4 0,2@16
+    > Rows are padded to 256 and k to 8 with whatever the memory held.
+  n32k4.scales      mk     8  0 1 / 0,32 1,4
+    > Rows are padded to 32 with 0x7f, the scale one.
+  f4_mxfp4.scales   mk     8  0 1 / 0,32 1,4
+  f4_nvfp4.scales   mk     8  0 1 / 0,32 1,8
+  gemm_gfx1250.scales mk   8  0 1 / 0,16 1,4
+  mxfp8fp4_a        mk     8  0 1 / 0,2 1,128
+
+mx Triton f4fca2c0, triton_kernels, tensor_details/layout_details
+  cdna4.scales      mk     8  0 1 / 1,4@1 0,16@1 1,2@4 0,2@16 fill 0
+  gfx1250.scales    mk     8  0 1 / 0,32@1 0,4@32 1,4 fill 0
+    > For four scales along k and more; of fewer the blocks are as narrow as k.
+  blackwell.scales  mk     8  0 1 / 0,32@1 0,4@32 1,4 fill 0
+    > k is padded to 8.
+  blackwell_shuffled kn    4  0 1 / 1,256 0,128 fill 0
+    > Tiles of 128 by 256; k is padded to 256.
+"""

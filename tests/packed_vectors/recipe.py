@@ -1,0 +1,84 @@
+"""What a vector is made of: codes that anyone can make again, their bytes in memory order, and the file of them all."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+FILE = Path(__file__).parent / "vectors.json"
+WHOLE = 256
+"""Up to so many packed bytes are kept whole, of more only their hash."""
+
+
+class Vector(NamedTuple):
+    """What a vendor's code made of the codes of a recipe: the hash of its bytes, and the bytes where they are few."""
+
+    entry: str
+    bits: int
+    shape: tuple[int, ...]
+    seed: int
+    below: int
+    judge: str
+    sha256: str
+    packed: str = ""
+
+    def codes(self) -> Array:
+        """The codes that were packed."""
+        return codes(self.shape, self.bits, self.seed, self.below)
+
+    def bytes(self) -> bytes | None:
+        """The packed bytes, where they were kept."""
+        return base64.b85decode(self.packed) if self.packed else None
+
+
+def codes(shape: tuple[int, ...], bits: int, seed: int, below: int = 0) -> Array:
+    """Numbers of ``bits`` bits that look random and are the same everywhere: SplitMix64 of the index."""
+    mixed = np.arange(math.prod(shape), dtype=np.uint64) + np.uint64(seed << 32)
+    mixed *= np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    mixed = (mixed ^ (mixed >> np.uint64(31))) % np.uint64(below or 1 << bits)
+    return mixed.astype(np.uint16 if bits > 8 else np.uint8).reshape(shape)
+
+
+def in_memory(values: Array, bits: int) -> bytes:
+    """The bytes of the codes one after the other, the first in the lowest bits of a byte."""
+    flat = np.ascontiguousarray(values).reshape(-1)
+    if bits >= 8:
+        return flat.astype(f"<u{bits // 8}").tobytes()
+    parts = flat.reshape(-1, 8 // bits).astype(np.uint8)
+    return np.bitwise_or.reduce(parts << (np.arange(8 // bits, dtype=np.uint8) * bits), axis=1).tobytes()
+
+
+def from_memory(data: bytes, bits: int) -> Array:
+    """The codes of bytes in memory order: ``in_memory`` the other way round."""
+    if bits >= 8:
+        return np.frombuffer(data, f"<u{bits // 8}")
+    parts = np.frombuffer(data, np.uint8)[:, None] >> (np.arange(8 // bits, dtype=np.uint8) * bits)
+    return (parts & ((1 << bits) - 1)).reshape(-1)
+
+
+def vector(entry: str, bits: int, shape: tuple[int, ...], seed: int, below: int, judge: str, packed: bytes) -> Vector:
+    """The vector of these bytes."""
+    kept = base64.b85encode(packed).decode() if len(packed) <= WHOLE else ""
+    return Vector(entry, bits, shape, seed, below, judge, hashlib.sha256(packed).hexdigest(), kept)
+
+
+def recorded() -> Iterator[Vector]:
+    """Every vector of the file."""
+    for entry, bits, shape, *rest in json.loads(FILE.read_text()) if FILE.exists() else []:
+        yield Vector(entry, bits, tuple(shape), *rest)
+
+
+def write(vectors: list[Vector]) -> None:
+    """The file with these vectors, one a line."""
+    lines = ",\n".join([json.dumps(v) for v in sorted(vectors)])
+    FILE.write_text(f"[\n{lines}\n]\n")

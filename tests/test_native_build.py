@@ -19,7 +19,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 NATIVE = ROOT / "native"
-PER_ISA = [NATIVE / "kernels" / name for name in ("kernels.cpp", "convert_kernels.cpp")]
+PER_ISA = [NATIVE / "kernels" / name for name in ("kernels.cpp", "convert_kernels.cpp", "network_kernels.cpp")]
 ODR = ["-O0", "-flto", "-fPIC"]
 MISSING = 77
 """What ``native/tests/run.sh`` ends with where it has no compiler or no emulator."""
@@ -48,8 +48,8 @@ def test_the_sources_are_formatted() -> None:
 
 
 def test_a_class_name_exists_once() -> None:
-    # vectors.h has a version of each vector for every kind of machine.
-    texts = [path.read_text() for path in sources(".h", ".cpp") if path.name != "vectors.h"]
+    # These have a version of each vector for every kind of machine.
+    texts = [path.read_text() for path in sources(".h", ".cpp") if not path.name.endswith("vectors.h")]
     names = re.compile(
         r"^ *(?:template <[^\n]*?> *)?(?:(?:struct|class|enum class|enum) (\w+)(?= [{:]| final)|using (\w+) =)", re.M
     )

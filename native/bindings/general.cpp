@@ -181,6 +181,8 @@ void bind_general(nb::module_ &m) {
         .def("__init__", &create, nb::arg("bits"), nb::arg("source"), nb::arg("target"), nb::arg("dims"),
              nb::arg("source_swizzle").none(), nb::arg("target_swizzle").none(), nb::arg("source_block").none(),
              nb::arg("target_block").none())
+        .def_prop_ro("count_by_networks", &GeneralProgram::count_by_networks,
+                     "How many of the elements change places in vectors; the others are copied run by run.")
         .def("__call__", &call, nb::arg("x"), nb::arg("out"), nb::arg("x_table").none(), nb::arg("out_table").none(),
              nb::arg("threads"), "Copy; False, and nothing is written, where source and target share memory.");
 }

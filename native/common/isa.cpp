@@ -36,6 +36,15 @@ Isa chosen_isa() {
 
 }  // namespace
 
+bool has_byte_permutes() {
+#ifdef RELAYOUT_X86
+    __builtin_cpu_init();
+    return __builtin_cpu_supports("avx512vbmi");
+#else
+    return false;
+#endif
+}
+
 Isa isa() {
     static const Isa chosen = chosen_isa();
     return chosen;

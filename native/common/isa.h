@@ -10,6 +10,9 @@ constexpr const char *isa_names[] = {"baseline", "avx2", "avx512"};
 // The best one that this CPU has. RELAYOUT_ISA in the environment, read once, may ask for a lesser one.
 Isa isa();
 
+// Whether this CPU has AVX512_VBMI.
+bool has_byte_permutes();
+
 }  // namespace relayout
 
 // CMake's relayout_kernels() compiles a file once per instruction set, each time in a namespace of its own,

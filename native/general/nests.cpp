@@ -213,6 +213,30 @@ void divide(Nest &nest, const Sides &sides, int bits, std::vector<Nest> &todo) {
     }
 }
 
+// Makes tiles of a network, if it can, and adds nests of what is left to `todo`.
+bool divide_by_network(Nest &nest, const Sides &sides, int bits, const NetworkKernels &networks,
+                       std::vector<Nest> &todo) {
+    const auto moved = [](const Side &side) { return side.swizzle.bits || side.block; };
+    const auto looked_up = [](const Loop &loop) { return loop.table != nullptr; };
+    if (moved(sides[0]) || moved(sides[1]) || std::any_of(nest.inner.begin(), nest.inner.end(), looked_up))
+        return false;
+    std::optional<packed::Division> made = packed::divide({nest.start, nest.inner}, bits, networks);
+    if (!made) return false;
+    for (Box &box : made->rest) {
+        Nest other{};
+        other.start = box.offset;
+        other.inner = std::move(box.loops);
+        todo.push_back(std::move(other));
+    }
+    nest.start = made->start;
+    nest.inner.clear();
+    nest.outer = std::move(made->outer);
+    nest.tiles = 1;
+    for (const Loop &loop : nest.outer) nest.tiles *= loop.count;
+    nest.network = std::make_shared<packed::Network>(std::move(made->network));
+    return true;
+}
+
 }  // namespace
 
 OffsetRange loop_range(const Loop &loop, int side) {
@@ -270,7 +294,8 @@ Dim split_tables(const Dim &dim) {
     return found;
 }
 
-std::vector<Nest> make_nests(Pair start, const std::vector<Dim> &dims, const Sides &sides, int bits) {
+std::vector<Nest> make_nests(Pair start, const std::vector<Dim> &dims, const Sides &sides, int bits,
+                             const NetworkKernels &networks) {
     Int combinations = 1;
     for (const Dim &dim : dims) {
         combinations *= Int(dim.size());
@@ -285,7 +310,7 @@ std::vector<Nest> make_nests(Pair start, const std::vector<Dim> &dims, const Sid
         while (!todo.empty()) {
             Nest nest = std::move(todo.back());
             todo.pop_back();
-            divide(nest, sides, bits, todo);
+            if (!divide_by_network(nest, sides, bits, networks, todo)) divide(nest, sides, bits, todo);
             found.push_back(std::move(nest));
         }
     });

@@ -9,32 +9,47 @@
 
 #include "common/thread_pool.h"
 #include "general/tuning.h"
+#include "kernels/kernels.h"
+#include "packed/tuning.h"
 
 namespace relayout::general {
 namespace {
 
-// Calls f(base, next) for the tiles of a nest from `begin` to before `end`: the sum of the offsets of the outer loops,
-// and that of the tile after it, if there is one.
-template <typename F> void each_tile(const Nest &nest, Int begin, Int end, F f) {
-    std::vector<Int> digits(nest.outer.size());
-    Pair base{0, 0};
-    Int rest = begin;
-    for (std::size_t k = digits.size(); k-- > 0;) {
-        digits[k] = rest % nest.outer[k].count;
-        rest /= nest.outer[k].count;
-        base = base + nest.outer[k].at(digits[k]);
-    }
-    for (Int i = begin; i < end; ++i) {
-        Pair next = base;
+// A tile of a nest: the sum of the offsets of the outer loops there.
+class TileBase {
+public:
+    TileBase(const Nest &nest, Int number) : outer(nest.outer), digits(outer.size()) {
         for (std::size_t k = digits.size(); k-- > 0;) {
-            const Loop &loop = nest.outer[k];
-            const Int digit = digits[k] + 1 < loop.count ? digits[k] + 1 : 0;
-            next = next + loop.at(digit) - loop.at(digits[k]);
+            digits[k] = number % outer[k].count;
+            number /= outer[k].count;
+            at = at + outer[k].at(digits[k]);
+        }
+    }
+
+    Pair at{0, 0};
+
+    // To the next tile, and from the last to the first.
+    void advance() {
+        for (std::size_t k = digits.size(); k-- > 0;) {
+            const Int digit = digits[k] + 1 < outer[k].count ? digits[k] + 1 : 0;
+            at = at + outer[k].at(digit) - outer[k].at(digits[k]);
             digits[k] = digit;
             if (digit) break;
         }
-        f(base, next);
-        base = next;
+    }
+
+private:
+    const std::vector<Loop> &outer;
+    std::vector<Int> digits;
+};
+
+// Calls f(base, next) for the tiles of a nest from `begin` to before `end`: where a tile is, and the tile after it.
+template <typename F> void each_tile(const Nest &nest, Int begin, Int end, F f) {
+    TileBase tile(nest, begin);
+    for (Int i = begin; i < end; ++i) {
+        const Pair base = tile.at;
+        tile.advance();
+        f(base, tile.at);
     }
 }
 
@@ -192,14 +207,22 @@ GeneralProgram::GeneralProgram(int bits, Pair start, std::vector<Dim> dims, std:
         const bool moves = reached.high >> (swizzle.base + std::max(swizzle.shift, 0));
         if (!moves) swizzle.bits = 0;
     }
-    nests_ = make_nests(start, dims, sides_, bits_);
+    nests_ = make_nests(start, dims, sides_, bits_, network_kernels_for(isa()));
     prefetched_ = count_ / 8 * bits_ >= prefetch_from;
     Int kept = 0;
     for (Nest &nest : nests_) {
         if (kept > max_kept_pieces) break;
+        if (nest.network) continue;
         nest.tile = std::make_shared<Tile>(make_tile(nest, sides_, bits_, true, prefetched_));
         kept += Int(nest.tile->pieces[0].size() + nest.tile->runs.size());
     }
+}
+
+Int GeneralProgram::count_by_networks() const {
+    Int all = 0;
+    for (const Nest &nest : nests_)
+        if (nest.network) all += nest.tiles * nest.network->tile_bytes * 8 / bits_;
+    return all;
 }
 
 Int GeneralProgram::low(int side) const {
@@ -213,6 +236,7 @@ Int GeneralProgram::high(int side) const {
 }
 
 Int GeneralProgram::end(int side) const {
+    if (!sides_[side].swizzle.bits) return high_[side];
     Int found = ends_[side].load(std::memory_order_relaxed);
     if (found >= 0) return found;
     for (const Nest &nest : nests_) {
@@ -238,7 +262,7 @@ void GeneralProgram::run(const std::array<Memory, 2> &memories, int threads, Int
     for (const Memory &memory : memories)
         for (const BlockStart &block : memory.blocks) in_bytes = in_bytes && block.bit == 0;
     // Elements that share bytes are written one after the other.
-    const auto apart = [&](const Nest &nest) { return in_bytes && nest.tile && nest.tile->in_bytes; };
+    const auto apart = [&](const Nest &nest) { return nest.network || (in_bytes && nest.tile && nest.tile->in_bytes); };
     if (bits_ < 8 && !std::all_of(nests_.begin(), nests_.end(), apart)) threads = 1;
     threads = int(std::min<Int>(threads, 1 + count_ / 8 * bits_ / bytes_per_thread));
     std::atomic<bool> failed{false};
@@ -252,6 +276,27 @@ void GeneralProgram::run(const std::array<Memory, 2> &memories, int threads, Int
     if (failed.load(std::memory_order_relaxed)) throw std::bad_alloc();
 }
 
+void GeneralProgram::copy_by_network(const Nest &nest, const std::array<Memory, 2> &memories, Int begin,
+                                     Int end) const {
+    const packed::Network &network = *nest.network;
+    const auto place = [&](const Pair &base, int side) {
+        return memories[side].address + std::uintptr_t((nest.start[side] + base[side]) * bits_ / 8);
+    };
+    bool nontemporal =
+        network.lines && count_ / 8 * bits_ >= packed::nontemporal_from && place({0, 0}, target_side) % cache_line == 0;
+    for (const Loop &loop : nest.outer) nontemporal = nontemporal && loop.step.target * bits_ / 8 % cache_line == 0;
+    for (const Int offset : network.stages.back().to) nontemporal = nontemporal && offset % cache_line == 0;
+    const Int ahead = std::max<Int>(1, packed::prefetched_bytes / network.tile_bytes);
+    TileBase tile(nest, begin), later(nest, begin + ahead);
+    std::vector<Byte> scratch(std::size_t(network.stages.size() > 1 ? network.tile_bytes + cache_line : 0));
+    Byte *const aligned = scratch.data() + -reinterpret_cast<std::uintptr_t>(scratch.data()) % cache_line;
+    for (Int i = begin; i < end; ++i, tile.advance(), later.advance())
+        network.run(reinterpret_cast<const Byte *>(place(tile.at, source_side)),
+                    reinterpret_cast<Byte *>(place(tile.at, target_side)), nontemporal,
+                    i + ahead < end ? reinterpret_cast<const Byte *>(place(later.at, source_side)) : nullptr, aligned);
+    if (nontemporal) kernels().store_fence();
+}
+
 // Copies the tiles from `begin` to before `end`.
 void GeneralProgram::copy(const std::array<Memory, 2> &memories, bool in_bytes, Int begin, Int end) const {
     const auto alone = [](const ElementRun &run) { return run.length == 1; };
@@ -259,6 +304,10 @@ void GeneralProgram::copy(const std::array<Memory, 2> &memories, bool in_bytes, 
     auto nest = std::upper_bound(nests_.begin(), nests_.end(), begin, after) - 1;
     for (Int last; begin < end; begin = last, ++nest) {
         last = std::min(end, nest->first + nest->tiles);
+        if (nest->network) {
+            copy_by_network(*nest, memories, begin - nest->first, last - nest->first);
+            continue;
+        }
         const bool kept = nest->tile && (in_bytes || !nest->tile->in_bytes);
         const Tile made = kept ? Tile{} : make_tile(*nest, sides_, bits_, in_bytes, prefetched_);
         const Tile &tile = kept ? *nest->tile : made;

@@ -32,6 +32,9 @@ public:
     Int count() const { return count_; }
     const Side &side(int side) const { return sides_[side]; }
 
+    // How many of the elements are moved by networks.
+    Int count_by_networks() const;
+
     // All places of a side before the blocks are from low() to before high(), or even before end(), which is exact, and
     // found once by a walk over all tiles.
     Int low(int side) const;
@@ -48,6 +51,8 @@ public:
 
 private:
     void copy(const std::array<Memory, 2> &memories, bool in_bytes, Int begin, Int end) const;
+
+    void copy_by_network(const Nest &nest, const std::array<Memory, 2> &memories, Int begin, Int end) const;
 
     int bits_;
     std::vector<std::vector<Pair>> tables_;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "common/loop_nest.h"
+#include "packed/network.h"
 
 // The general engine: any two sets of offsets, by tables, swizzles and block tables, of elements of any bits, as tiles
 // of runs with loops around them. Numbers are in elements unless they are said to be in bytes or bits.
@@ -78,10 +79,12 @@ struct Nest {
     Pair border;                 // If > 0, no run goes over a multiple of it.
     Int tiles, first;            // How many there are, and before it.
     std::shared_ptr<Tile> tile;  // None if it is made for each copy.
+    std::shared_ptr<packed::Network> network;  // Moves the tiles, in place of runs, if there is one.
 };
 
 // The nests of all combinations of one box of each dimension, those of the most tiles first.
-std::vector<Nest> make_nests(Pair start, const std::vector<Dim> &dims, const Sides &sides, int bits);
+std::vector<Nest> make_nests(Pair start, const std::vector<Dim> &dims, const Sides &sides, int bits,
+                             const NetworkKernels &networks);
 
 std::vector<ElementRun> make_runs(const Nest &nest, const Sides &sides);
 

@@ -1,15 +1,22 @@
 #include "common/isa.h"
 #include "kernels/kernels.h"
+#include "kernels/network_kernels.h"
 
 namespace relayout {
 
-RELAYOUT_DECLARE_PER_ISA(extern const Kernels kernel_table;)
+RELAYOUT_DECLARE_PER_ISA(extern const Kernels kernel_table; extern const NetworkKernels network_table;)
 
 const Kernels &kernels_for(Isa isa) { return *RELAYOUT_FOR_ISA(kernel_table, isa); }
 
 const Kernels &kernels() {
     static const Kernels &chosen = kernels_for(isa());
     return chosen;
+}
+
+const NetworkKernels &network_kernels_for(Isa isa) {
+    // Bytes of 64 change places in one instruction of AVX512_VBMI, which the first CPUs with AVX-512 lack.
+    const bool lacking = isa == Isa::avx512 && !has_byte_permutes();
+    return *RELAYOUT_FOR_ISA(network_table, lacking ? Isa::avx2 : isa);
 }
 
 }  // namespace relayout

@@ -49,6 +49,7 @@ private:
 
 void test_kernels();
 void test_conversions();
+void test_networks();
 void test_tiled();
 void test_general();
 

@@ -49,6 +49,7 @@ int main() {
     using namespace relayout;
     tests::test_kernels();
     tests::test_conversions();
+    tests::test_networks();
     tests::test_tiled();
     tests::test_general();
     for (int k = 0; k <= int(isa()); ++k)

@@ -45,11 +45,12 @@ build=$(mktemp -d)
 trap 'rm -rf "$build"' EXIT
 {
     for isa in "${isas[@]}"; do
-        for kernel in kernels/kernels.cpp kernels/convert_kernels.cpp; do
-            echo "-DRELAYOUT_ISA_NAMESPACE=$isa ${isa_flags[$isa]} -c $kernel -o $build/$isa-$(basename "$kernel").o"
+        for kernel in kernels/kernels.cpp kernels/convert_kernels.cpp kernels/network_kernels.cpp; do
+            more=$([[ $isa-$kernel == avx512-*/network_kernels.cpp ]] && echo -mavx512vbmi || true)
+            echo "-DRELAYOUT_ISA_NAMESPACE=$isa ${isa_flags[$isa]} $more -c $kernel -o $build/$isa-$(basename "$kernel").o"
         done
     done
-    for source in common/*.cpp kernels/kernel_choice.cpp convert/*.cpp tiled/*.cpp general/*.cpp tests/*.cpp; do
+    for source in common/*.cpp kernels/kernel_choice.cpp convert/*.cpp packed/*.cpp tiled/*.cpp general/*.cpp tests/*.cpp; do
         echo "-c $source -o $build/${source//\//-}.o"
     done
 } | xargs -P "$(nproc)" -L 1 "$compiler" "${flags[@]}"

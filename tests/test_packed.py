@@ -1,0 +1,143 @@
+"""Repacks of elements of 1, 2, 4 and 8 bits between layouts of many digits, judged by numpy's indexing of single elements."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+from math import prod
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import relayout as rl
+from relayout.engine.ways import GeneralWay
+from relayout.native import native
+
+BITS = (1, 2, 4, 8)
+MARLIN = "0 1 / 1,8@1 0,4@2 1,4@16 0,2@1 1,2@8 0,2@8"
+needs_native = pytest.mark.skipif(native is None, reason="the compiled core was not built")
+
+
+def codes_of(data: NDArray[Any], bits: int) -> NDArray[np.uint8]:
+    """The elements of packed bytes, the lowest bits first."""
+    shifts = np.arange(0, 8, bits, dtype=np.uint8)
+    return (np.asarray(data).reshape(-1).view(np.uint8)[:, None] >> shifts & np.uint8((1 << bits) - 1)).reshape(-1)
+
+
+def expected(x: NDArray[Any], out: NDArray[Any], plan: rl.Plan, bits: int) -> NDArray[np.uint8]:
+    """What a copy leaves in memory, element by element."""
+    codes = codes_of(out, bits).copy()
+    codes[plan.target.offsets().reshape(-1)] = codes_of(x, bits)[plan.source.offsets().reshape(-1)]
+    return codes
+
+
+def check(plan: rl.Plan, bits: int, rng: np.random.Generator, misaligned: bool = False) -> None:
+    sizes = [-(-layout.storage_size * bits // 8) + misaligned for layout in (plan.source, plan.target)]
+    x, out = [rng.integers(0, 256, size, np.uint8)[int(misaligned) :] for size in sizes]
+    want = expected(x, out, plan, bits)
+    plan(x, out)
+    np.testing.assert_array_equal(codes_of(out, bits), want)
+
+
+def random_side(sizes: list[int], rnd: random.Random, gaps: bool) -> tuple[list[int], int]:
+    """Strides of the digits in a random order, some of them running down from an offset."""
+    strides, offset, step = [0] * len(sizes), 0, 1
+    for k in rnd.sample(range(len(sizes)), len(sizes)):
+        if gaps and step >= 64 and rnd.random() < 0.2:
+            step += rnd.choice([8, 16, 64, 3])
+        down = rnd.random() < 0.15
+        strides[k] = -step if down else step
+        offset += (sizes[k] - 1) * step if down else 0
+        step *= sizes[k]
+    return strides, offset
+
+
+def random_plan(rnd: random.Random, bits: int) -> rl.Plan:
+    """Two layouts of three dimensions whose digits lie in any order; one digit may be no power of 2."""
+    sizes: list[int] = []
+    while prod(sizes) < 4096 * 8 // bits:
+        sizes.append(rnd.choice([2, 2, 4, 8, 16]))
+    if rnd.random() < 0.5:
+        sizes[rnd.randrange(len(sizes))] = rnd.choice([3, 5, 6, 12])
+    cuts = sorted(rnd.sample(range(1, len(sizes)), 2))
+    layouts = []
+    for gaps in (True, rnd.random() < 0.3):
+        strides, offset = random_side(sizes, rnd, gaps)
+        modes = [[tuple(numbers[a:b]) for a, b in zip([0, *cuts], [*cuts, None])] for numbers in (sizes, strides)]
+        layouts.append(rl.Layout(tuple(modes[0]), tuple(modes[1]), offset=offset))
+    return rl.plan(layouts[0], layouts[1], f"uint{bits}", threads=rnd.choice([1, 2]))
+
+
+@pytest.mark.parametrize("bits", BITS)
+def test_digits_in_any_order(bits: int) -> None:
+    rnd, rng = random.Random(bits), np.random.default_rng(bits)
+    for number in range(25):
+        check(random_plan(rnd, bits), bits, rng, misaligned=number % 3 == 0)
+
+
+@needs_native
+@pytest.mark.parametrize("isa", ["baseline", "avx2"])
+def test_lesser_instruction_sets_give_the_same(isa: str) -> None:
+    program = "import test_packed as t\nfor bits in t.BITS: t.test_digits_in_any_order(bits)"
+    where = {**os.environ, "RELAYOUT_ISA": isa, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    done = subprocess.run([sys.executable, "-c", program], env=where, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("shape", [(128, 256), (256, 64), (48, 192), (112, 320), (32, 80), (33, 129), (128, 2)])
+@pytest.mark.parametrize("texts", [("0 1 / 0,8", MARLIN), ("1 0 / 1,4 0,2 0,8@1 0,4@8", "0 1 / 1,2@1 1,4@2")])
+def test_padded_weights_there_and_back(texts: tuple[str, str], shape: tuple[int, int]) -> None:
+    rng = np.random.default_rng(shape[0])
+    for one, two in (texts, texts[::-1]):
+        plan = rl.plan(one, two, "uint4", shape=shape, fill=5)
+        assert plan.fill is not None
+        x = rng.integers(0, 256, -(-plan.source.storage_size // 2), np.uint8)
+        filled = np.full(-(-plan.target.storage_size // 2), 0x55, np.uint8)
+        want = expected(x, filled, plan, 4)[: plan.target.storage_size]
+        np.testing.assert_array_equal(codes_of(plan(x), 4)[: want.size], want)
+
+
+def test_large_targets_are_streamed() -> None:
+    # From 24 MiB on lines of the target are written around the cache, where they begin at a line.
+    plan = rl.plan("0 1 / 0,8", MARLIN, "uint4", shape=(8192, 6272))
+    x = np.random.default_rng(3).integers(0, 256, 8192 * 6272 // 2, np.uint8)
+    out = plan(x)
+    rows = x.view("<u4").reshape(1024, 6272)
+    words = out.view("<u4").reshape(512, 98, 128)
+    for row, column in ((0, 0), (8191, 6271), (4097, 65), (77, 6015)):
+        k, n = row % 16, column % 64
+        place = [k >> 3, n >> 3, k, n >> 4, n >> 5, k >> 1, k >> 2, n, n >> 1, n >> 2]
+        nibble = sum([(digit & 1) << bit for bit, digit in enumerate(place)])
+        got = words[row // 16, column // 64, nibble // 8] >> 4 * (nibble % 8) & 15
+        assert got == rows[row // 8, column] >> 4 * (row % 8) & 15
+
+
+@needs_native
+@pytest.mark.parametrize(
+    ("bits", "one", "two"),
+    [
+        (4, "0 1 / 0,8", MARLIN),
+        (4, "0 1 / 1,2@1 1,4@2", "0 1 / 0,8"),
+        (4, "0 1 / 1,16@1 1,2@16", "0 1 / 1,2@8 0,8 1,8@1 1,2@16"),
+        (2, "0 1 / 0,16", "0 1 / 1,32@1 1,4@32"),
+        (8, "0 1", "0 1 / 1,8@1 0,4@2 1,8@8 0,2@1 0,2@8"),
+    ],
+)
+def test_weights_go_through_networks(bits: int, one: str, two: str) -> None:
+    if "avx2" not in native.isas():
+        pytest.skip("networks need vectors whose bytes change places")
+    plan = rl.plan(one, two, f"uint{bits}", shape=(512, 1024))
+    assert isinstance(plan.way, GeneralWay)
+    assert plan.way.program.count_by_networks == 512 * 1024
+    assert "networks" in plan.explain()
+    check(plan, bits, np.random.default_rng(bits))
+
+
+@needs_native
+def test_runs_and_transposes_of_bytes_stay_with_tiles() -> None:
+    for one, two in (("0 1", "1 0"), ("0 1", "0 1 / 0,64 1,64")):
+        assert rl.plan(one, two, "uint8", shape=(1024, 1024)).way.name == "native"

@@ -1,4 +1,4 @@
-"""Repacks of elements of 1, 2, 4 and 8 bits between layouts of many digits, judged by numpy's indexing of single elements."""
+"""Repacks of elements of 1, 2, 4 and 8 bits between layouts of many digits, judged by numpy's indexing."""
 
 from __future__ import annotations
 

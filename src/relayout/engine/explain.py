@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..layout.ranges import effective_swizzle
 from .cpu.strided import common_loops
 from .places import box_range
-from .ways import NativeWay, workers
+from .ways import GeneralWay, NativeWay, workers
 
 if TYPE_CHECKING:
     from .plan import Plan
@@ -102,7 +102,12 @@ def _works(plan: Plan, written: int) -> list[KernelShare]:
         if not way.fills:
             works.append(KernelShare("the fill of all of it, before", written, 1.0))
         return works
-    return [KernelShare(words, written, speed) for words, speed in [_OTHER_WAYS[way.name]]]
+    works = [KernelShare(words, written, speed) for words, speed in [_OTHER_WAYS[way.name]]]
+    if isinstance(way, GeneralWay) and (count := way.program.count_by_networks):
+        size = written * count // plan.target.size
+        works = [work._replace(size=written - size) for work in works if size < written]
+        works.append(KernelShare("networks that bring single elements of vectors to their places", size, 0.9))
+    return works
 
 
 _OTHER_WAYS = {

@@ -27,6 +27,15 @@ class EngineTuning(NamedTuple):
     A strided copy takes numpy 1.0 us to begin, and a copy by offsets 2.1 ns for an element (numpy 2, one core).
     """
 
+    min_network_bytes: int = 16 << 10
+    """Fewer bytes are left to the tiled program, whose calls take less time to begin."""
+
+    max_network_run: int = 32
+    """Bytes that lie together in shorter runs go through networks, which bring single bytes to their places.
+
+    By ``benchmarks/packed.py``: the tiled program has 0.03 to 0.5 of the speed of memcpy for such, and 0.9 for others.
+    """
+
     cached_recipes: int = 1024
     """The repacks whose arguments are looked up in place of being resolved again; each holds a plan."""
 

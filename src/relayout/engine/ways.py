@@ -30,7 +30,7 @@ from .cpu.flat import (
     needs_table,
 )
 from .cpu.general import GeneralProgram, general_program
-from .cpu.program import buffer_dtype, compile_program
+from .cpu.program import buffer_dtype, compile_program, shortest_run
 from .cpu.strided import common_loops, copy_elements
 from .gpu.device import on_device
 from .places import box_range
@@ -201,7 +201,8 @@ def choose_way(
     fills = fill is None or (dense and element == dst_element)
     program = compile_program(source, target, element, dst_element, fill if fills else None, threads=threads or 0)
     if program is not None:
-        return NativeWay(program, fills)
+        walk = _network(source, target, element, dst_element, fill, program)
+        return NativeWay(program, fills) if walk is None else GeneralWay(walk)
     if not target.size:
         return StridedWay(())
     if element != dst_element:
@@ -212,6 +213,22 @@ def choose_way(
         except LimitExceeded:
             pass  # offsets that are too large for the compiled core are left to Python's integers
     return StridedWay(common_loops(source, target))
+
+
+def _network(
+    source: Layout, target: Layout, element: Interface, dst_element: Interface, fill: bytes | None, program: Any
+) -> GeneralProgram | None:
+    """The walk by networks, for bytes whose program would have short runs; padding is left to the program."""
+    limits = tuning.ACTIVE
+    if element.element.bits != 8 or element != dst_element or target.size < limits.min_network_bytes:
+        return None
+    if (fill is not None and target.size < target.padded_size) or shortest_run(program) >= limits.max_network_run:
+        return None
+    try:
+        walk = general_program(source, target, 8)
+    except LimitExceeded:
+        return None
+    return walk if walk.count_by_networks == target.size else None
 
 
 def way_of_call(plan: Plan, x: Any, out: Any) -> Way:

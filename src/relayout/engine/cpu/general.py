@@ -1,6 +1,7 @@
 """Copies for every pair of layouts: swizzles, block tables, blocks that do not divide each other, packed elements.
 
-The compiled core walks both layouts at once, tile by tile, and moves elements that stay together as one.
+The compiled core walks both layouts at once, tile by tile. Where vectors of both sides hold the same elements of 1, 2,
+4 or 8 bits, a network brings each to its place; else elements that stay together are moved as one.
 """
 
 from __future__ import annotations
@@ -63,6 +64,11 @@ class GeneralProgram:
             raise LimitExceeded(
                 f"there is no copy from {source} to {target}: {error}.", hint="copy a part of it", limit=1 << 55
             ) from None
+
+    @property
+    def count_by_networks(self) -> int:
+        """How many of the elements change places in vectors; the others are copied run by run."""
+        return int(self._copy.count_by_networks)
 
     def __call__(
         self,

@@ -63,6 +63,16 @@ def core_nest(source: Layout, target: Layout, padded: bool) -> tuple[int, int, l
     return nest.source, nest.target, [[(box.data, *box[:3]) for box in dim] for dim in nest.dims]
 
 
+def shortest_run(program: Any) -> int:
+    """The bytes that lie together in a tile of the program's largest part, on the side where they are fewer."""
+    step = max(program.passes(True), key=lambda step: step["iterations"] * step["tile_bytes"])
+    if step["kernel"] == "transpose":
+        return int(min(step["height"], step["count"]) * step["width"])
+    if step["kernel"] == "scatter":
+        return int(step["width"])
+    return int(step["length"] or step["count"] * step["width"])
+
+
 @cache
 def buffer_formats(kind: Element) -> str:
     """How the buffer protocol writes the type, each word between spaces; none for types that it does not know."""

@@ -130,9 +130,9 @@ def _format(dice: random.Random, rank: int) -> rl.Format:
 
 def conversions() -> Iterator[Case]:
     """Between types and interfaces, in a layout that moves elements and one that keeps them together."""
-    scaled = rl.ScaleOffset(0.05, 3, "quint8")
-    many = rl.ScaleOffset([0.01 * (k + 1) for k in range(24)], list(range(24)), "qint8", axis=1)
-    wide = rl.ScaleOffset(0.001, -70000, "qint32")
+    scaled = rl.ScaleOffset(0.05, 3, "quint8", nan="saturate")
+    many = rl.ScaleOffset([0.01 * (k + 1) for k in range(24)], list(range(24)), "qint8", axis=1, nan="saturate")
+    wide = rl.ScaleOffset(0.001, -70000, "qint32", nan="saturate")
     whole = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
     ends: list[tuple[Any, Any]] = [(a, b) for a in whole for b in ("float32", "float64", "float16", "bfloat16")]
     ends += [
@@ -151,7 +151,7 @@ def conversions() -> Iterator[Case]:
         (wide, scaled),
     ]
     ends += [
-        ("float16", rl.ScaleOffset(2.0, 7, "qint16")),
+        ("float16", rl.ScaleOffset(2.0, 7, "qint16", nan="saturate")),
         ("float64", wide),
         ("float8_e4m3fn", "float32"),
         ("float8_e5m2", scaled),

@@ -98,7 +98,8 @@ def arrays() -> Iterator[tuple[Any, Any, dict[str, Any]]]:
     yield x, rl.Format(4, [(0, 0), (3, 0), (1, 0), (2, 0)]), {}
     yield x.astype(np.float32), "0 1 2 3 / 3,4", {}
     yield x[:, ::2, 3:, ::3], "0 3 1 2", {}
-    yield x.astype(np.float32), rl.Layout.row_major(x.shape), {"element": rl.ScaleOffset(2.0, 4, "quint8")}
+    scaled = rl.ScaleOffset(2.0, 4, "quint8", nan="saturate")
+    yield x.astype(np.float32), rl.Layout.row_major(x.shape), {"element": scaled}
     yield dice.normal(size=(64, 48)).astype(np.float16), rl.Layout((64, 48), (1, 64)), {}
     yield np.zeros((0, 5), np.float32), "1 0", {}
     yield np.zeros((3, 0), np.float32), "0 1 / 0,4 1,4", {"fill": 2}

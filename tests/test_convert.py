@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 from relayout import Plain, ScaleOffset
-from relayout.elements.interface import saturate
 from relayout.elements.types import element, storage_dtype
 from relayout.engine.conversion import Conversion, conversion
 from relayout.native import native
@@ -35,7 +34,7 @@ FAR = [(0.5, (1 << 31) - 1), (2.0**20, -(1 << 31)), (0.3, 123456789)]
 
 def meant(x: Any, source: Interface, target: Interface) -> Any:
     """What the interfaces say."""
-    return saturate(target, x if isinstance(source, Plain) else source.decode(x))
+    return target.encode(x if isinstance(source, Plain) else source.decode(x))
 
 
 def convert(x: Any, described: Conversion, isa: str | None = None) -> Any:
@@ -52,7 +51,13 @@ def bits(x: Any) -> Any:
     return x.view(f"u{x.itemsize}")
 
 
+def saturating(x: Interface) -> Interface:
+    return x if isinstance(x, Plain) else ScaleOffset(x.scale, x.offset, x.element.name, x.axis, nan="saturate")
+
+
 def check(source: Interface, target: Interface, x: Any) -> None:
+    """Samples have NaNs, so a quantised target saturates."""
+    target = saturating(target)
     described = conversion(source, target)
     assert described is not None, (source, target)
     expected = meant(x, source, target)
@@ -205,6 +210,7 @@ def test_offsets_that_float32_does_not_subtract_exactly_are_left_to_numpy() -> N
     ],
 )
 def test_lengths_and_addresses(source: Interface, target: Interface, isa: str) -> None:
+    target = saturating(target)
     described = conversion(source, target)
     assert described is not None
     assert native is not None
@@ -224,6 +230,24 @@ def test_lengths_and_addresses(source: Interface, target: Interface, isa: str) -
             assert (np.delete(out, slice(shift, shift + made * count)) == 0xA5).all()
 
 
+@pytest.mark.parametrize("isa", ISAS)
+@pytest.mark.parametrize("kind", QUANTISED)
+@pytest.mark.parametrize("source", FLOATS)
+def test_one_nan_among_any_numbers_is_told(source: str, kind: str, isa: str) -> None:
+    refusing = conversion(Plain(source), ScaleOffset(0.5, 3, kind))
+    assert refusing is not None
+    assert native is not None
+    for count in (1, 7, 8, 31, 64, 1000):
+        x = np.resize([0.0, -0.0, np.inf, -np.inf, 6e4, -6e-5], count).astype(storage_dtype(source))
+        out = np.zeros(count * storage_dtype(kind).itemsize, np.uint8)
+        assert native.convert(refusing, x.view(np.uint8), out, isa=isa) is False
+        for at in {0, count // 2, count - 1}:
+            y = x.copy()
+            y[at] = np.nan
+            assert native.convert(refusing, y.view(np.uint8), out, isa=isa) is True
+            assert native.convert(refusing._replace(refuses_nan=False), y.view(np.uint8), out, isa=isa) is False
+
+
 # What is asked of the compiled core.
 
 
@@ -239,7 +263,7 @@ def test_the_instruction_set_can_be_chosen() -> None:
 def test_refusals() -> None:
     assert native is not None
     x, out = np.zeros(8, np.uint8), np.zeros(2, np.uint8)
-    described = Conversion("float32", "uint8", None, ((0.5,), (3,)), None)
+    described = Conversion("float32", "uint8", None, ((0.5,), (3,)), None, False)
     native.convert(described, x, out)
     assert out.tolist() == [3, 3]
     for source, target in [(x[:7], out), (x[:4], out), (x, out[:1]), (x, x[3:5])]:
@@ -251,7 +275,7 @@ def test_refusals() -> None:
     with pytest.raises(ValueError, match="instruction set"):
         native.convert(described, x, x, isa="mmx")
     with pytest.raises(ValueError, match="no such conversion"):
-        native.convert(Conversion("float32", "uint8", None, None, None), x, x)
+        native.convert(Conversion("float32", "uint8", None, None, None, False), x, x)
     for bad in [((), ()), ((1.0,), (1, 2))]:
         with pytest.raises(ValueError, match="as many scales"):
             native.converts(described._replace(encode=bad))
@@ -260,9 +284,9 @@ def test_refusals() -> None:
     for nonsense in (None, (), ("a", "b"), ("float32", "uint8", None, 3, None)):
         with pytest.raises(TypeError):
             native.converts(nonsense)
-    assert not native.converts(("cat", "dog", None, None, None))
-    assert not native.converts(("uint32", "float32", ((0.5,), (3,)), None, None))
-    assert not native.converts(("float32", "float32", ((0.5,), (3,)), None, None))
+    assert not native.converts(("cat", "dog", None, None, None, False))
+    assert not native.converts(("uint32", "float32", ((0.5,), (3,)), None, None, False))
+    assert not native.converts(("float32", "float32", ((0.5,), (3,)), None, None, False))
 
 
 def test_interfaces_that_are_the_same_convert_nothing() -> None:

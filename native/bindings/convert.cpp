@@ -21,7 +21,8 @@ using relayout::Isa;
 using relayout::Scales;
 
 using ScalesAndOffsets = std::optional<std::pair<std::vector<double>, std::vector<Int>>>;
-using Description = std::tuple<std::string, std::string, ScalesAndOffsets, ScalesAndOffsets, std::optional<nb::bytes>>;
+using Description =
+    std::tuple<std::string, std::string, ScalesAndOffsets, ScalesAndOffsets, std::optional<nb::bytes>, bool>;
 
 Scales parse_scales(const ScalesAndOffsets &given, bool inverse) {
     Scales scales;
@@ -56,7 +57,7 @@ Isa named_isa(const std::optional<std::string> &name) {
 using Source = nb::ndarray<const Byte, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Target = nb::ndarray<Byte, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-void convert(nb::handle description, Source source, Target target, const std::optional<std::string> &isa_name) {
+bool convert(nb::handle description, Source source, Target target, const std::optional<std::string> &isa_name) {
     const auto conversion = parse_conversion(description, named_isa(isa_name));
     if (!conversion) throw nb::value_error("there is no such conversion");
     const Int count = Int(source.size()) / conversion->source_bytes;
@@ -74,7 +75,7 @@ void convert(nb::handle description, Source source, Target target, const std::op
     };
     if (Int(source.size() + target.size()) < release_gil_from) return work();
     nb::gil_scoped_release release;
-    work();
+    return work();
 }
 
 }  // namespace
@@ -82,10 +83,14 @@ void convert(nb::handle description, Source source, Target target, const std::op
 std::optional<Conversion> parse_conversion(nb::handle description, Isa isa) {
     Description parsed;
     if (!nb::try_cast(description, parsed, false))
-        throw nb::type_error("a conversion is (source, target, scales to decode, scales to encode, table)");
-    const auto &[source, target, decode, encode, table] = parsed;
+        throw nb::type_error(
+            "a conversion is (source, target, scales to decode, scales to encode, table, whether NaN is refused)");
+    const auto &[source, target, decode, encode, table, refuses_nan] = parsed;
     if (table) return table_conversion(*table);
-    return relayout::find_conversion(source, target, parse_scales(decode, false), parse_scales(encode, true), isa);
+    auto found =
+        relayout::find_conversion(source, target, parse_scales(decode, false), parse_scales(encode, true), isa);
+    if (found) found->refuses_nan = refuses_nan;
+    return found;
 }
 
 void bind_convert(nb::module_ &m) {
@@ -95,5 +100,5 @@ void bind_convert(nb::module_ &m) {
         nb::arg("description"), "Whether there are kernels for what relayout.engine.conversion describes.");
     m.def("convert", &convert, nb::arg("description"), nb::arg("source").noconvert(), nb::arg("target").noconvert(),
           nb::arg("isa") = nb::none(),
-          "Convert the elements that lie one behind the other in source; channels take turns.");
+          "Convert the elements that lie one behind the other in source; channels take turns. True if one is refused.");
 }

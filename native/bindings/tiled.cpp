@@ -113,15 +113,16 @@ int TiledProgramObject::call(nb::handle x, nb::handle out, int threads) const {
     if (s.low == s.high || t.low == t.high) return done;
     const Byte *a = from.data(), *b = to.data();
     if (a + s.low < b + t.high && b + t.low < a + s.high) return overlapping;
+    bool complete = true;
     if (program_.bytes() < release_gil_from) {
-        program_.run(a, to.data(), 1);
+        complete = program_.run(a, to.data(), 1);
     } else {
         // The environment may only be read while no other thread of Python changes it.
         const int workers = threads > 0 ? threads : relayout::default_threads();
         run_in_parts(program_.chunks(), program_.bytes(),
-                     [&](Int begin, Int end) { program_.run(a, to.data(), workers, begin, end); });
+                     [&](Int begin, Int end) { complete &= program_.run(a, to.data(), workers, begin, end); });
     }
-    return done;
+    return complete ? done : refused;
 }
 
 nb::list TiledProgramObject::passes(bool aligned) const {

@@ -9,7 +9,7 @@
 class TiledProgramObject {
 public:
     // What a call comes to; Python turns everything but `done` into an error or another way.
-    enum Outcome { done, unsuitable, read_only, too_short, overlapping };
+    enum Outcome { done, unsuitable, read_only, too_short, overlapping, refused };
 
     // Offsets and loops of the dims count elements of `width` bytes. `formats` are those of the buffer protocol, each
     // between spaces.

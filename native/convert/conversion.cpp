@@ -67,21 +67,23 @@ struct ScaleEntries {
     }
 };
 
-// `each`: entry i of the scales holds for element i, else the first for all.
-void convert(const Conversion &by, const Byte *source, Byte *target, Int count, ScaleEntries decode,
+// `each`: entry i of the scales holds for element i, else the first for all. Returns whether a NaN became an integer.
+bool convert(const Conversion &by, const Byte *source, Byte *target, Int count, ScaleEntries decode,
              ScaleEntries encode, bool each) {
     const ConvertKernel load = by.load[each], store = by.store[each];
     if (!store) return load(source, target, count, decode.factor, decode.offset);
     if (!load) return store(source, target, count, encode.factor, encode.offset);
+    bool nan = false;
     alignas(64) Byte values[block_elements * sizeof(float)];
     for (Int done = 0; done < count; done += block_elements) {
         const Int n = std::min(block_elements, count - done);
         load(source + done * by.source_bytes, values, n, decode.factor, decode.offset);
-        store(values, target + done * by.target_bytes, n, encode.factor, encode.offset);
+        nan |= store(values, target + done * by.target_bytes, n, encode.factor, encode.offset);
         if (!each) continue;
         decode.advance(n);
         encode.advance(n);
     }
+    return nan;
 }
 
 // An entry for every element, where the channels take turns.
@@ -97,14 +99,17 @@ Scales repeat_channels(const Scales &scales, Int count) {
 
 }  // namespace
 
-void Conversion::run(const Byte *source, Byte *target, Int count) const {
-    if (!table.empty()) return look_up(source, target, count, *this);
-    convert(*this, source, target, count, ScaleEntries(decode), ScaleEntries(encode), false);
+bool Conversion::run(const Byte *source, Byte *target, Int count) const {
+    if (!table.empty()) {
+        look_up(source, target, count, *this);
+        return false;
+    }
+    return convert(*this, source, target, count, ScaleEntries(decode), ScaleEntries(encode), false) && refuses_nan;
 }
 
-void Conversion::run_channels(const Byte *source, Byte *target, Int count) const {
+bool Conversion::run_channels(const Byte *source, Byte *target, Int count) const {
     const Scales decoding = repeat_channels(decode, count), encoding = repeat_channels(encode, count);
-    convert(*this, source, target, count, ScaleEntries(decoding), ScaleEntries(encoding), true);
+    return convert(*this, source, target, count, ScaleEntries(decoding), ScaleEntries(encoding), true) && refuses_nan;
 }
 
 std::optional<Conversion> find_conversion(const std::string &source_name, const std::string &target_name, Scales decode,

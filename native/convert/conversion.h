@@ -26,15 +26,16 @@ struct Conversion {
     // To and from float32, for one scale for all elements and for one each. Null where the source, or the target, is
     // float32 itself; a conversion by one kernel that leaves float32 out is a load.
     ConvertKernel load[2] = {}, store[2] = {};
+    bool refuses_nan = false;  // where it would become an integer
 
     bool per_channel() const { return decode.per_channel() || encode.per_channel(); }
 
     // Converts `count` elements, one behind the other, at any address; source and target are apart, and nothing beside
-    // them is read or written. Scales are those of the first channel.
-    void run(const Byte *source, Byte *target, Int count) const;
+    // them is read or written. Scales are those of the first channel. Returns whether a value is refused.
+    bool run(const Byte *source, Byte *target, Int count) const;
 
     // Converts elements whose channels take turns; not for tables.
-    void run_channels(const Byte *source, Byte *target, Int count) const;
+    bool run_channels(const Byte *source, Byte *target, Int count) const;
 };
 
 // The conversion between two dtypes, or none where there are no kernels for it or some value could be refused.

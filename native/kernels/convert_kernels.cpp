@@ -136,8 +136,9 @@ inline void all(const Byte *__restrict source, Byte *__restrict target, Int coun
 }
 
 template <typename From, typename To>
-void plain(const Byte *source, Byte *target, Int count, const float *, const float *) {
+bool plain(const Byte *source, Byte *target, Int count, const float *, const float *) {
     all<From, To>(source, target, count, [](From x, Int) { return As<To>::of(x); });
+    return false;
 }
 
 #ifdef __F16C__
@@ -145,7 +146,7 @@ void plain(const Byte *source, Byte *target, Int count, const float *, const flo
 inline bool any_nan(__m256 x) { return _mm256_movemask_ps(_mm256_cmp_ps(x, x, _CMP_UNORD_Q)) != 0; }
 
 // Eight at a time by the hardware, but for those with a NaN, which it would make quiet.
-void widen_halves(const Byte *source, Byte *target, Int count, const float *, const float *) {
+bool widen_halves(const Byte *source, Byte *target, Int count, const float *, const float *) {
     const auto by_bits = [=](Int first, Int n) {
         plain<Half, float>(source + 2 * first, target + 4 * first, n, nullptr, nullptr);
     };
@@ -156,9 +157,10 @@ void widen_halves(const Byte *source, Byte *target, Int count, const float *, co
         if (any_nan(x)) by_bits(i, 8);
     }
     by_bits(i, count - i);
+    return false;
 }
 
-void narrow_to_halves(const Byte *source, Byte *target, Int count, const float *, const float *) {
+bool narrow_to_halves(const Byte *source, Byte *target, Int count, const float *, const float *) {
     const auto by_bits = [=](Int first, Int n) {
         plain<float, Half>(source + 4 * first, target + 2 * first, n, nullptr, nullptr);
     };
@@ -170,6 +172,7 @@ void narrow_to_halves(const Byte *source, Byte *target, Int count, const float *
         if (any_nan(x)) by_bits(i, 8);
     }
     by_bits(i, count - i);
+    return false;
 }
 
 #else
@@ -179,27 +182,39 @@ constexpr ConvertKernel widen_halves = &plain<Half, float>, narrow_to_halves = &
 #endif
 
 template <typename From>
-void decode(const Byte *source, Byte *target, Int count, const float *scale, const float *zero) {
+bool decode(const Byte *source, Byte *target, Int count, const float *scale, const float *zero) {
     const float s = *scale, z = *zero;
     all<From, float>(source, target, count, [s, z](From x, Int) { return (float(x) - z) * s; });
+    return false;
 }
 
 template <typename From>
-void decode_each(const Byte *source, Byte *target, Int count, const float *scale, const float *zero) {
+bool decode_each(const Byte *source, Byte *target, Int count, const float *scale, const float *zero) {
     all<From, float>(source, target, count, [=](From x, Int i) { return (float(x) - zero[i]) * scale[i]; });
+    return false;
 }
 
 template <typename To>
-void encode(const Byte *source, Byte *target, Int count, const float *inverse, const float *zero) {
+bool encode(const Byte *source, Byte *target, Int count, const float *inverse, const float *zero) {
     const float f = *inverse, z = *zero;
     const QuantisedRange<To> range;
-    all<float, To>(source, target, count, [f, z, range](float x, Int) { return range.quantised(x * f + z); });
+    U32 nan = 0;
+    all<float, To>(source, target, count, [f, z, range, &nan](float x, Int) {
+        nan |= x != x;
+        return range.quantised(x * f + z);
+    });
+    return nan;
 }
 
 template <typename To>
-void encode_each(const Byte *source, Byte *target, Int count, const float *inverse, const float *zero) {
+bool encode_each(const Byte *source, Byte *target, Int count, const float *inverse, const float *zero) {
     const QuantisedRange<To> range;
-    all<float, To>(source, target, count, [=](float x, Int i) { return range.quantised(x * inverse[i] + zero[i]); });
+    U32 nan = 0;
+    all<float, To>(source, target, count, [=, &nan](float x, Int i) {
+        nan |= x != x;
+        return range.quantised(x * inverse[i] + zero[i]);
+    });
+    return nan;
 }
 
 template <typename From, typename To> constexpr ConvertKernel wider() {

@@ -25,8 +25,9 @@ enum class Dtype {
 // Whether values are scaled, and if so by one factor and offset for all elements or by an entry for each.
 enum class Scaling { none, same, each };
 
-// `count` elements of one type to as many of another; at any address, both apart from each other.
-using ConvertKernel = void (*)(const Byte *source, Byte *target, Int count, const float *factor, const float *offset);
+// `count` elements of one type to as many of another; at any address, both apart from each other. Returns whether a NaN
+// became an integer.
+using ConvertKernel = bool (*)(const Byte *source, Byte *target, Int count, const float *factor, const float *offset);
 
 // The kernel for two types, or null where there is none. Plain conversions give the bits that numpy and ml_dtypes give.
 // Scaled ones have float32 at one end: integers become (x - offset) * factor, and float32 becomes x * factor + offset,

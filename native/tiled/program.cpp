@@ -1,6 +1,7 @@
 #include "tiled/program.h"
 
 #include <algorithm>
+#include <atomic>
 #include <stdexcept>
 #include <utility>
 
@@ -192,7 +193,7 @@ std::vector<Pass> TiledProgram::compile(bool aligned) const {
     return passes;
 }
 
-void TiledProgram::run(const Byte *source, Byte *target, int threads, Int begin, Int end) const {
+bool TiledProgram::run(const Byte *source, Byte *target, int threads, Int begin, Int end) const {
     const bool aligned = reinterpret_cast<std::uintptr_t>(target) % cache_line == 0;
     const std::vector<Pass> &passes = this->passes(aligned);
     const bool large = bytes_ >= tuning_.nontemporal_from;
@@ -200,21 +201,23 @@ void TiledProgram::run(const Byte *source, Byte *target, int threads, Int begin,
     // All passes walk through the source in its order. A chunk is the same share of each of them, so that what several
     // passes read is still in the cache.
     const Int chunks = this->chunks();
+    std::atomic<bool> complete{true};
     const auto work = [&](Int first_chunk, Int last_chunk) {
         for (Int i = begin + first_chunk; i < begin + last_chunk; ++i)
             for (const Pass &pass : passes) {
                 const Int first = Int(Int128(pass.tiles) * i / chunks);
                 const Int last = Int(Int128(pass.tiles) * (i + 1) / chunks);
-                if (first < last)
-                    TileWalk(pass, source, target, large, tuning_.nontemporal_stores, aligned, fill_, conversion,
-                             width_)
-                        .run(first, last);
+                if (first >= last) continue;
+                TileWalk walk(pass, source, target, large, tuning_.nontemporal_stores, aligned, fill_, conversion,
+                              width_);
+                if (!walk.run(first, last)) complete.store(false, std::memory_order_relaxed);
             }
     };
     if (threads <= 1 || end - begin <= 1 || bytes_ < parallel_from)
         work(0, end - begin);
     else
         parallel(threads, end - begin, work);
+    return complete.load(std::memory_order_relaxed);
 }
 
 }  // namespace relayout::tiled

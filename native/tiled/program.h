@@ -74,11 +74,12 @@ public:
     TiledProgram(int width, Pair start, std::vector<Dim> dims, const Byte *fill, std::optional<Conversion> conversion,
                  const Tuning &tuning = {});
 
-    // Copies everything; the memories are as large as the ranges say, and apart.
-    void run(const Byte *source, Byte *target, int threads) const { run(source, target, threads, 0, chunks()); }
+    // Copies everything; the memories are as large as the ranges say, and apart. False if the conversion refuses a
+    // value.
+    bool run(const Byte *source, Byte *target, int threads) const { return run(source, target, threads, 0, chunks()); }
 
     // Copies the chunks from `begin` to before `end`, each about chunk_bytes.
-    void run(const Byte *source, Byte *target, int threads, Int begin, Int end) const;
+    bool run(const Byte *source, Byte *target, int threads, Int begin, Int end) const;
 
     Int chunks() const { return (bytes_ + chunk_bytes - 1) / chunk_bytes; }
 

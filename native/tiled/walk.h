@@ -92,14 +92,15 @@ public:
         prefetches_writes = large && !nontemporal && !staged && !shifted;
     }
 
-    void run(Int first, Int last) {
+    // False if the conversion refuses a value.
+    bool run(Int first, Int last) {
         alignas(64) static thread_local Byte buffer[staging_bytes];
         staging = buffer;
         if (pass.padded) k.fill(staging, pass.staged_bytes, fill);
         Cursor here(pass, first);
         if (!large) {
             for (Int i = first; i < last; ++i, here.advance()) tile(source + here.source, here.target);
-            return;
+            return !refused;
         }
         const Int distance = std::max<Int>(prefetch_bytes / std::max<Int>(pass.tile_bytes, 1), 1);
         Cursor next(pass, std::min(first + distance, pass.tiles - 1));
@@ -111,6 +112,7 @@ public:
             if (more) next.advance();
         }
         if (nontemporal || flushed || shifted) k.store_fence();
+        return !refused;
     }
 
 private:
@@ -130,6 +132,7 @@ private:
     bool prefetches_writes;  // plain stores: the lines of later tiles are prefetched
     Int ahead = 0;
     Byte *staging = nullptr;
+    bool refused = false;
 
     void tile(const Byte *s, Int at) {
         for (const KernelCall &call : pass.calls) {
@@ -145,7 +148,8 @@ private:
             const Byte *from = staging + segment.staged;
             const Int to = at + segment.target;
             if (conversion)
-                conversion->run(from, target + to / width * conversion->target_bytes, segment.length / width);
+                refused |=
+                    conversion->run(from, target + to / width * conversion->target_bytes, segment.length / width);
             else if (flushed)
                 k.copy_nontemporal(from, target + to, segment.length);
             else

@@ -98,16 +98,20 @@ class ScaleOffset(Immutable):
     or the integers that it is stored as, ``"uint8"``.
 
     Every step is rounded to float32. ``encode`` is ``offset + v * (1 / scale)``, then to the nearest integer with ties
-    to even, then into ``limits``; NaN is refused. It is not ``round(v / scale) + offset``: ties differ.
+    to even, then into ``limits``. It is not ``round(v / scale) + offset``: ties differ. No stored value means NaN,
+    which is refused wherever values are stored; with ``nan="saturate"`` it is stored as the upper limit instead.
     """
 
-    __slots__ = ("axis", "element", "offset", "scale")
+    __slots__ = ("axis", "element", "nan", "offset", "scale")
     scale: float | tuple[float, ...]
     offset: int | tuple[int, ...]
     element: Element
     axis: int | None
+    nan: str
 
-    def __new__(cls, scale: Any, offset: Any, dtype: Any, axis: int | None = None) -> ScaleOffset:
+    def __new__(
+        cls, scale: Any, offset: Any, dtype: Any, axis: int | None = None, *, nan: str = "refuse"
+    ) -> ScaleOffset:
         element_type = _native_element(dtype)
         quantised = element_type if element_type.underlying != element_type else ELEMENTS.get(f"q{element_type.name}")
         if quantised is None:
@@ -116,6 +120,8 @@ class ScaleOffset(Immutable):
                 hint=f"use Plain({element_type.name!r}), or one of {', '.join([n for n in ELEMENTS if n[0] == 'q'])}",
                 dtype=dtype,
             )
+        if nan not in ("refuse", "saturate"):
+            raise ShapeError(f"nan is 'refuse' or 'saturate', got {shown(nan)}.", hint="leave nan out", got=nan)
         scales, offsets = _sequence(scale), _sequence(offset)
         several = {len(x) for x in (scales, offsets) if isinstance(x, list)}
         if axis is None and several:
@@ -136,17 +142,18 @@ class ScaleOffset(Immutable):
             ("offset", _each(_checked_offset, offsets, count, axis)),
             ("element", quantised),
             ("axis", None if axis is None else as_int(axis, "axis")),
+            ("nan", nan),
         ):
             object.__setattr__(self, name, value)
         return self
 
     @classmethod
-    def qnn(cls, scale: Any, offset: Any, dtype: Any, axis: int | None = None) -> ScaleOffset:
+    def qnn(cls, scale: Any, offset: Any, dtype: Any, axis: int | None = None, *, nan: str = "refuse") -> ScaleOffset:
         """By QNN's ``Qnn_ScaleOffset_t``, whose offset has the other sign: ``(q + offset) * scale``."""
         theirs = _sequence(offset)
         several = isinstance(theirs, list)
         ours = [-as_int(o, "offset") for o in (theirs if several else [theirs])]
-        return cls(scale, ours if several else ours[0], dtype, axis)
+        return cls(scale, ours if several else ours[0], dtype, axis, nan=nan)
 
     @property
     def qnn_offset(self) -> int | tuple[int, ...]:
@@ -176,37 +183,28 @@ class ScaleOffset(Immutable):
 
     def channel(self, k: int) -> ScaleOffset:
         """The scale and the offset of one channel, for all elements."""
-        return ScaleOffset(*self._of_channel(k), self.element.name)
+        return ScaleOffset(*self._of_channel(k), self.element.name, nan=self.nan)
 
     def take(self, channels: Iterable[int]) -> ScaleOffset:
         """Those channels, in that order, along the same axis."""
         if not hasattr(channels, "__iter__"):
             raise ShapeError(f"channels are several numbers, got {shown(channels)}.", hint="channel(k) takes one")
         pairs = [self._of_channel(k) for k in channels]
-        return ScaleOffset([s for s, _ in pairs], [o for _, o in pairs], self.element.name, self.axis)
+        return ScaleOffset([s for s, _ in pairs], [o for _, o in pairs], self.element.name, self.axis, nan=self.nan)
 
     def with_axis(self, axis: int) -> ScaleOffset:
         """These channels along another dimension."""
-        return ScaleOffset(self.scale, self.offset, self.element.name, axis)
+        return ScaleOffset(self.scale, self.offset, self.element.name, axis, nan=self.nan)
 
     def encode(self, values: Any, *, channel: int | None = None) -> Any:
-        """The stored values of reals; a number needs its ``channel`` where there are several. NaN is refused."""
-        import numpy as np
-
-        x = numbers(values)
-        if x.dtype.kind not in "biu" and not element(x.dtype).complex:
-            broken = np.flatnonzero(np.isnan(x))
-            if broken.size:
-                raise misfit(x, int(broken[0]), self.element, "no stored value means NaN")
-        return like(values, self.saturate(x, channel=channel))
-
-    def saturate(self, values: Any, *, channel: int | None = None) -> Any:
-        """Like :meth:`encode`, with NaN as the upper limit: what the kernels of a repack do, which look for none."""
+        """The stored values of reals; a number needs its ``channel`` where there are several."""
         import numpy as np
 
         x = numbers(values)
         if element(x.dtype).complex:
             raise misfit(x, 0, self.element, "complex")
+        if self.nan == "refuse":
+            self.refuse_nan(x)
         scale, offset = self._parameters(x.shape, channel)
         low, high = self.limits
         with np.errstate(all="ignore"):
@@ -217,6 +215,15 @@ class ScaleOffset(Immutable):
         np.fmin(q, np.float32(high), out=q)
         np.fmax(q, np.float32(low), out=q)
         return like(values, q.astype(storage_dtype(self.element)))
+
+    def refuse_nan(self, x: NDArray[Any]) -> None:
+        """Raise the error that names the first NaN of an array of reals, if there is one."""
+        import numpy as np
+
+        if x.dtype.kind not in "biu":
+            broken = np.flatnonzero(np.isnan(x))
+            if broken.size:
+                raise misfit(x, int(broken[0]), self.element, "no stored value means NaN")
 
     def decode(self, stored: Any, *, channel: int | None = None) -> Any:
         """The reals, as float32, of stored values."""
@@ -264,10 +271,10 @@ class ScaleOffset(Immutable):
 
     @property
     def _arguments(self) -> tuple[Any, ...]:
-        return self.scale, self.offset, self.element.name, self.axis
+        return self.scale, self.offset, self.element.name, self.axis, self.nan
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return ScaleOffset, self._arguments
+        return _scale_offset, self._arguments
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ScaleOffset) and self._arguments == other._arguments
@@ -283,21 +290,29 @@ class ScaleOffset(Immutable):
         texts = [str(np.float32(s)) for s in (self.scale if isinstance(self.scale, tuple) else (self.scale,))]
         scale = f"({', '.join(texts)}{',' * (len(texts) == 1)})" if several else texts[0]
         axis = "" if self.axis is None else f", axis={self.axis}"
-        return f"ScaleOffset({scale}, {self.offset}, {self.element.name!r}{axis})"
+        nan = "" if self.nan == "refuse" else f", nan={self.nan!r}"
+        return f"ScaleOffset({scale}, {self.offset}, {self.element.name!r}{axis}{nan})"
+
+
+def _scale_offset(scale: Any, offset: Any, dtype: Any, axis: int | None, nan: str) -> ScaleOffset:
+    """What pickle makes one by."""
+    return ScaleOffset(scale, offset, dtype, axis, nan=nan)
 
 
 Interface: TypeAlias = Plain | ScaleOffset
 """What stored values mean."""
 
 
+def same_meaning(a: Interface, b: Interface) -> bool:
+    """Whether stored values mean the same by both, whatever becomes of NaN."""
+    if isinstance(a, ScaleOffset) and isinstance(b, ScaleOffset):
+        return a._arguments[:-1] == b._arguments[:-1]
+    return a == b
+
+
 def as_interface(x: Any) -> Interface:
     """``x`` itself if it is an interface; an element type, or its name, means ``Plain``."""
     return x if isinstance(x, Plain | ScaleOffset) else Plain(x)
-
-
-def saturate(interface: Interface, values: Any) -> Any:
-    """The values as a repack stores them: plain ones exactly or refused, quantised ones inside their limits."""
-    return interface.saturate(values) if isinstance(interface, ScaleOffset) else interface.encode(values)
 
 
 def _native_element(dtype: Any) -> Element:

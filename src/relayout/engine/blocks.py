@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..elements.interface import Interface, Plain
+from ..errors import NotExpressible
 from ..integers.nested import product
 from ..layout.layout import Layout
 from ..layout.modes import Mode
@@ -150,3 +151,13 @@ def interface_of_part(means: Interface, index: tuple[int, ...], shape: tuple[int
         return means
     first = index[means.axis]
     return means.take(range(first, first + shape[means.axis]))
+
+
+def error_in_whole(error: NotExpressible, first: Sequence[int]) -> NotExpressible:
+    """The refusal of a value of a part that begins at ``first``, with its coordinates in the whole."""
+    place = error.operands.get("counterexample")
+    if not isinstance(place, tuple):
+        return error
+    at = tuple([n + k for n, k in zip(first, place)])
+    message = error.message.replace(f" at {place} ", f" at {at} ", 1)
+    return NotExpressible(message, hint=error.hint, **{**error.operands, "counterexample": at})

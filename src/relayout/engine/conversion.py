@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
-from ..elements.interface import Interface, Plain, saturate
+from ..elements.interface import Interface, Plain, ScaleOffset
 from ..elements.types import storage_dtype
 from ..errors import NotExpressible
 from ..native import native
@@ -18,6 +18,7 @@ class Conversion(NamedTuple):
     """A conversion: the types that both sides are stored as, and the scales of those that are quantised.
 
     ``table`` holds, for a source of 8 bits whose type is looked up, the 256 stored values that its bytes become.
+    ``refuses_nan`` says that a run stops at NaN, which the target does not store.
     """
 
     source: str
@@ -25,21 +26,27 @@ class Conversion(NamedTuple):
     decode: Scales | None
     encode: Scales | None
     table: bytes | None
+    refuses_nan: bool
 
 
 @lru_cache(maxsize=1024)
 def conversion(source: Interface, target: Interface) -> Conversion | None:
     """How stored values of one interface become those of another, bit for bit as the interfaces decode and encode.
 
-    None where nothing is to be converted, where a value could be refused, and where the compiled core lacks it.
+    None where nothing is to be converted, where a value but NaN could be refused, and where the compiled core lacks it.
     """
     if native is None or source == target or min(source.element.bits, target.element.bits) < 8:
         return None
     names = source.element.underlying.name, target.element.underlying.name
     looked_up = source.element.bits == 8 and not source.element.integral
     table = table_of(source, target) if looked_up else None
-    found = Conversion(*names, scales_of(source), scales_of(target), table)
+    found = Conversion(*names, scales_of(source), scales_of(target), table, refuses_nan(source, target))
     return found if looked_up == (table is not None) and native.converts(found) else None
+
+
+def refuses_nan(source: Interface, target: Interface) -> bool:
+    """Whether the source may hold NaN, and the target refuses it."""
+    return isinstance(target, ScaleOffset) and target.nan == "refuse" and not source.element.integral
 
 
 def scales_of(x: Interface) -> Scales | None:
@@ -58,7 +65,7 @@ def table_of(source: Interface, target: Interface) -> bytes | None:
         return None
     try:
         every = np.arange(256, dtype=np.uint8).view(storage_dtype(source.element))
-        stored: bytes = saturate(target, every).tobytes()
+        stored: bytes = target.encode(every).tobytes()
         return stored
     except NotExpressible:
         return None

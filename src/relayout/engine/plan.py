@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from ..dialects.resolve import resolve, resolve_together
-from ..elements.interface import Interface, Plain, ScaleOffset
+from ..elements.interface import Interface, Plain, ScaleOffset, same_meaning
 from ..elements.types import element as element_of
 from ..errors import ShapeError
 from ..format.format import Format
@@ -188,6 +188,7 @@ def make_plan(
     for layout in (source, target):
         check_in_memory(layout)
     check_extents(source, target)
+    dst_element = element if same_meaning(element, dst_element) else dst_element
     for interface in (element, dst_element):
         if interface.axis is not None:
             _check_channels(interface, target)

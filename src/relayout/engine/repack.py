@@ -6,7 +6,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from ..dialects.read import as_record
-from ..elements.interface import as_interface, saturate
+from ..elements.interface import as_interface
 from ..elements.memory import Memory, as_array, bytes_of, exports_array, memory_of
 from ..errors import Overlap, ShapeError
 from ..format.format import Format
@@ -135,6 +135,6 @@ def _plan_into(recipe: Recipe, memory: Any, held: Memory, target: NDArray[Any]) 
         # A value may be refused, and then nothing is written.
         interface = recipe.plan.element
         data = memory if isinstance(memory, Tensor) else as_tensor(sources[0], recipe.plan.source, interface)
-        saturate(recipe.interface, data.numpy())
+        recipe.interface.encode(data.numpy())
     fill_range(target.view(buffer_dtype(element)), (0, held.count), element, recipe.fill)
     return recipe.plan

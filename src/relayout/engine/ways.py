@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
-from ..elements.interface import Interface, saturate
+from ..elements.interface import Interface, ScaleOffset
 from ..elements.memory import allocate
 from ..errors import Cancelled, LimitExceeded, NotExpressible, ShapeError
 from ..integers.nested import product
@@ -19,6 +19,7 @@ from ..native import native
 from ..tensors.gather import scatter
 from ..tensors.tensor import Tensor
 from . import tuning
+from .blocks import error_in_whole
 from .cpu.flat import (
     as_tensor,
     check_apart,
@@ -97,6 +98,8 @@ class NativeWay(HostWay):
             _fill_box(plan, out)
         if self.element_program(x, out, plan.threads or 0) != 0:
             check_memory(plan, x, out)
+            if isinstance(plan.dst_element, ScaleOffset):
+                plan.dst_element.refuse_nan(as_tensor(x, plan.source, plan.element).numpy())
             raise ShapeError("the compiled core does not take this memory.", hint="copy it to a new array first")
 
 
@@ -138,7 +141,7 @@ class EncodedWay(HostWay):
 
     def copy(self, plan: Plan, x: NDArray[Any], out: NDArray[Any]) -> None:
         check_memory(plan, x, out)
-        stored = saturate(plan.dst_element, as_tensor(x, plan.source, plan.element).numpy())
+        stored = plan.dst_element.encode(as_tensor(x, plan.source, plan.element).numpy())
         _fill_box(plan, out)
         target = as_tensor(out, plan.target, plan.dst_element)
         scatter(target._memories, target.layout, None, stored)
@@ -270,7 +273,10 @@ def _run_in_parts(plan: Plan, x: NDArray[Any], out: NDArray[Any], progress: Prog
     done = 0
     for block in plan.blocks(tuning.ACTIVE.progress_bytes):
         part = block.plan()
-        part.way.run(part, x, out, None)
+        try:
+            part.way.run(part, x, out, None)
+        except NotExpressible as error:
+            raise error_in_whole(error, block.index) from None
         low, high = block.target_range
         done = min(done - (-bits * (high - low if filled else product(block.shape)) // 8), total)
         _report(progress, done, total)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard
 
-from ..elements.interface import Interface, Plain
+from ..elements.interface import Interface, Plain, same_meaning
 from ..elements.memory import as_array
 from ..errors import LimitExceeded, NotExpressible, Overlap, ShapeError, shown
 from ..layout.comparison import first_difference
@@ -63,7 +63,7 @@ class TensorData:
 
         self._check_writable()
         check_places(self.layout)
-        same = is_tensor(values) and values.interface == self.interface
+        same = is_tensor(values) and same_meaning(values.interface, self.interface)
         if same and (self.interface.axis is None or values.shape == self.shape):
             stored = _broadcast(values.stored(), self.shape)
         elif self.interface.axis is None:

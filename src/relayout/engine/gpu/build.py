@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ...elements.interface import Interface
 from ...errors import NotExpressible
 from ...layout.ranges import effective_swizzle
+from ..conversion import refuses_nan
 from ..places import box_range, element_range, prove_places
 from .convert import conversion_text
 from .element import element_kernel, fill_kernel
@@ -18,6 +19,9 @@ from .work import Work, byte_swizzle, common_axes, merge_axes, widen
 
 if TYPE_CHECKING:
     from ..plan import Plan
+
+SATURATE = "ScaleOffset(..., nan='saturate') stores NaN as the upper limit, and refuses nothing"
+"""The way out where only NaN could be refused, which a device that nobody waits for cannot tell."""
 
 WIDTHS = (8, 16, 32, 64, 128)
 """The bits of elements that a device moves."""
@@ -37,7 +41,9 @@ def kernels(plan: Plan, aligned: tuple[int, int], whole: tuple[int, int] | None 
             raise NotExpressible(
                 f"a device does not convert {plan.element} to {plan.dst_element}: a value could be refused, or there "
                 "is no kernel for it.",
-                hint="repack the stored values, and convert them before or after; or copy them to the host first",
+                hint=SATURATE
+                if refuses_nan(plan.element, plan.dst_element)
+                else "repack the stored values, and convert them before or after; or copy them to the host first",
                 source=plan.element,
                 target=plan.dst_element,
             )

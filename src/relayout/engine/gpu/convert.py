@@ -9,7 +9,7 @@ import struct
 from functools import lru_cache
 
 from ...elements.interface import Interface, Plain
-from ..conversion import scales_of, table_of
+from ..conversion import refuses_nan, scales_of, table_of
 
 _SIGNED = {"int8": "i8", "int16": "short", "int32": "int", "int64": "i64"}
 _UNSIGNED = {"uint8": "u8", "uint16": "u16", "uint32": "u32", "uint64": "u64"}
@@ -81,7 +81,7 @@ DEVICE float quantised(float x, float low, float high) {
 def conversion_text(source: Interface, target: Interface) -> str | None:
     """The function ``convert(x, source channel, target channel)``; None where some value could be refused."""
     bits = source.element.bits, target.element.bits
-    if min(bits) < 8 or max(bits) > 64:
+    if min(bits) < 8 or max(bits) > 64 or refuses_nan(source, target):
         return None
     if bits[0] == 8 and not source.element.integral:
         table = table_of(source, target)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from ...engine.blocks import Block
+from ...engine.blocks import Block, error_in_whole
 from ...engine.cpu.flat import fill_range
 from ...engine.cpu.program import buffer_dtype
 from ...errors import LimitExceeded, NotExpressible
@@ -56,7 +56,7 @@ class Loader(NamedTuple):
             try:
                 step.plan(data.view(buffer_dtype(source_element)), typed)
             except NotExpressible as error:
-                raise _in_whole(error, [n + k for n, k in zip(block.index, step.first)]) from None
+                raise error_in_whole(error, [n + k for n, k in zip(block.index, step.first)]) from None
         return LoadedPart([target + start for start in recipe.starts], out)
 
     def load_bytes(self, low: int, size: int) -> LoadedPart:
@@ -72,13 +72,3 @@ class Loader(NamedTuple):
         length = out.size // len(starts)
         for k, start in enumerate(starts):
             out.data[k * length : (k + 1) * length] = self.entry.inline[start : start + length]
-
-
-def _in_whole(error: NotExpressible, first: Sequence[int]) -> NotExpressible:
-    """The refusal of a value of a part that begins at ``first``, with its coordinates in the whole."""
-    place = error.operands.get("counterexample")
-    if not isinstance(place, tuple):
-        return error
-    at = tuple([n + k for n, k in zip(first, place)])
-    message = error.message.replace(f" at {place} ", f" at {at} ", 1)
-    return NotExpressible(message, hint=error.hint, **{**error.operands, "counterexample": at})

@@ -27,7 +27,7 @@ from relayout.web.handle import handle
 from relayout.web.presets import PRESETS
 from relayout.web.server import BODY_LIMIT, LINES, Explorer
 from relayout.web.state import TEXT_LIMIT, State, example_shape
-from relayout.web.view import BINARY, CELLS, UNARY
+from relayout.web.view import BINARY, CELLS, UNARY, picture_of
 
 
 def view(**state: str) -> dict[str, Any]:
@@ -100,6 +100,21 @@ def test_every_example_is_drawn_told_and_copied(name: str, monkeypatch: pytest.M
     exec(code, {"print": lambda *words: None})
     if state.get("do") != "compare":  # what is printed over a verdict's picture are layouts, not texts
         assert pictures == [handle({"ask": "copy", "form": "svg", "state": state})["text"]]
+
+
+@pytest.mark.parametrize("more", [{}, {"whole": "1"}, {"strides": "1", "dtype": "float32"}, {"at": "0:1", "rows": "1"}])
+def test_the_lines_of_a_comparison_draw_what_the_page_shows(more: dict[str, str], monkeypatch: Any) -> None:
+    state = {"a": "Sw<2,3,3> o 0 o (2,32,32):(1024,32,1)", "b": "(2,32,32):(1024,32,1)", "do": "compare", **more}
+    code = handle({"ask": "copy", "form": "python", "state": state})["text"]
+    pictures: list[Drawing] = []
+    monkeypatch.setattr(Drawing, "save", lambda self, path: pictures.append(self))
+    exec(code, {"print": lambda *words: None})
+    (mine, page) = [x.scene() for x in (*pictures, picture_of(State(**state)).drawing)]
+    assert [(pane.rows, pane.columns, pane.grids) for pane in mine.panes] == [
+        (pane.rows, pane.columns, pane.grids) for pane in page.panes
+    ]
+    assert mine.legend == page.legend
+    assert view(**state)["part"] == ("whole" not in more)
 
 
 def test_the_verdict_has_the_coordinate_where_layouts_differ() -> None:

@@ -9,12 +9,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import relayout as rl
 from clock import LOOPS_PER_SECOND, loops_of
 from relayout import Format, Layout
+from relayout.cli.main import relayout as group
 from relayout.dialects.registry import BUILT_IN
 from support import layouts, table
 from test_format import formats
@@ -345,10 +347,20 @@ def test_refusals(make: Any, words: str) -> None:
 
 
 def tiled_by_xla(shape: list[int], order: list[int], tiles: list[list[int]]) -> tuple[np.ndarray[Any, Any], int]:
-    """The offset of every element, and the storage: each tile pads and splits the fastest dimensions stored so far."""
+    """The offset of every element, and the storage: each tile pads and splits the fastest dimensions stored so far.
+
+    A 0 in a tile, XLA's ``*``, makes one dimension of its own and the next before that.
+    """
     stored = np.arange(int(np.prod(shape))).reshape(shape).transpose(order[::-1])
-    for tile in tiles:
-        stored = stored.reshape([1] * (len(tile) - stored.ndim) + list(stored.shape))
+    for combining in tiles:
+        stored = stored.reshape([1] * (len(combining) - stored.ndim) + list(stored.shape))
+        tile = list(combining)
+        while 0 in tile:
+            at = stored.ndim - len(tile) + tile.index(0)
+            stored = stored.reshape(
+                *stored.shape[:at], stored.shape[at] * stored.shape[at + 1], *stored.shape[at + 2 :]
+            )
+            tile.remove(0)
         keep = stored.ndim - len(tile)
         pads = [(0, 0)] * keep + [(0, -n % t) for n, t in zip(stored.shape[keep:], tile, strict=True)]
         stored = np.pad(stored, pads, constant_values=-1)
@@ -373,19 +385,24 @@ def test_xlas_tiles_by_definition(data: Any) -> None:
     stored = rank
     for _ in range(data.draw(st.integers(0, 3))):
         count = data.draw(st.integers(1, stored + 1))
-        tiles.append([data.draw(st.sampled_from([1, 2, 2, 3, 4])) for _ in range(count)])
-        stored = max(stored, count) + count
-    texts = "".join([f"({','.join(map(str, t))})" for t in tiles])
+        sizes = [data.draw(st.sampled_from([0, 1, 2, 2, 3, 4])) for _ in range(count)]
+        tiles.append([*sizes[:-1], sizes[-1] or 6])
+        stored = max(stored, count) + count - 2 * sizes[:-1].count(0)
+    texts = "".join([f"({','.join(map(str, t))})" for t in tiles]).replace("0", "*")
     text = f"f32[{','.join(map(str, shape))}]{{{','.join(map(str, order))}{':T' if tiles else ''}{texts}}}"
     offsets, storage = tiled_by_xla(shape, order, tiles)
     try:
         layout = rl.parse(text)
     except rl.NotExpressible as error:
-        assert "inside a larger tile" in error.message
-        assert error.size % error.tile, "padding inside a tile is the only thing that is refused"
+        assert "inside a larger tile" in error.message or "combined rows" in error.message
+        assert error.size % error.tile, "padding inside a tile, and tiles across rows, are all that is refused"
         return
     assert (layout.offsets() == offsets).all()
     assert layout.storage_size == storage
+    meant = rl.resolve(text)
+    assert meant.to("xla") == text
+    assert meant.spelling is not None
+    assert meant.spelling.reserved_elements(tuple(shape)) == storage
     if all(n > 1 for n in shape):
         with contextlib.suppress(rl.NotExpressible):
             assert rl.compare(rl.parse(layout.to("xla")), layout)
@@ -400,16 +417,86 @@ def test_what_xla_prints() -> None:
         shape, tiles = [int(text[text.index("[") + 1 : text.index("]")])], re.findall(r"\(([\d,]+)\)", text)
         offsets, _ = tiled_by_xla(shape, [0], [[int(n) for n in tile.split(",")] for tile in tiles])
         assert (rl.parse(text).offsets() == offsets).all()
-    plain = rl.parse("f32[8,128]{1,0:T(8,128)}")
-    for more in ("S(1)", "D(D,D)", "#(u32)", "*(u16)", "SC(0:1,2)", "M(16)", "P(f32[2]{0})", "E(32)", "L(1024)"):
-        assert rl.parse(f"f32[8,128]{{1,0:T(8,128){more}}}") == plain
     assert rl.parse("f32[8]{0:L(100)}").storage_size == 100
+
+
+PRINTED_BY_XLA = [
+    "{3,2,1,0:T(42,123)(4,5)L(100)E(42)}",
+    "{3,2,1,0:T(*,*,42,123)}",
+    "{3,2,1,0:S(3)}",
+    "{3,2,1,0:L(100)}",
+    "{3,2,1,0:E(42)}",
+    "{3,2,1,0:*(u16)}",
+    "{3,2,1,0:#(u32)}",
+    "{0,1:SC(0:3)(1:0,4)}",
+    "{0,1:P(s32[10,20]{1,0})}",
+    "{0,1:M(123)}",
+    "s32[]{:T(128)S(2)}",
+    "s4[123,456]{1,0:T(2,128)E(4)}",
+    "pred[123,456]{1,0:T(2,128)S(3)SC(1:200)}",
+    "pred[123,456]{1,0:S(3)SC(0:10)(1:4,5)}",
+    "f32[123,456]{1,0:T(16,128)M(1024)}",
+    "f32[10,10]{1,0:T(128,8)P(f32[10,10]{1,0})}",
+    "bf16[8,2,3,1024]{3,2,1,0:T(2,*,*,128)(2,1)}",
+    "f32[1,8]{0,1}",
+    "f32[]",
+]
+"""Forms in which XLA's printer is tested, and neighbours."""
+
+
+@pytest.mark.parametrize("text", PRINTED_BY_XLA)
+def test_what_xla_says_beside_a_layout_is_kept_and_written_back(text: str) -> None:
+    meant = rl.resolve(text)
+    assert meant.to("xla") == text
+    assert meant.spelling is not None
+    for name, words in meant.spelling.properties.items():
+        assert f"{name}{words}" in text
+
+
+@pytest.mark.parametrize(
+    "more", ["S(1)", "D(D,C)", "#(u32)", "*(u16)", "SC(0:1,2)(1:4)", "M(16)", "P(f32[2]{0})", "E(32)"]
+)
+def test_what_says_nothing_about_places_changes_none(more: str) -> None:
+    text = f"f32[8,128]{{1,0:{more}}}"
+    assert (rl.parse(text).offsets() == np.arange(1024).reshape(8, 128)).all()
+    assert CliRunner().invoke(group, ["translate", text, "--to", "xla"]).output == f"{text}\n"
+
+
+def test_xlas_properties_in_another_order_or_at_their_defaults() -> None:
+    assert rl.resolve("f32[4]{0:S(1) E(32) T( 2 ) L(1) M(0)}").to("xla") == "f32[4]{0:T(2)E(32)S(1)}"
+    assert rl.resolve("f32[8,8]{1,0:D(D,D)S(1)}").to("xla") == "f32[8,8]{1,0:D(D,D)S(1)}"
+    assert rl.resolve("{1,0:T(8,128)S(1)}", shape=(20, 300), element="int8").to("xla") == "s8[20,300]{1,0:T(8,128)S(1)}"
+    assert rl.rosetta("xla:f32[2,3]{0,1:S(5)}")["xla"] == "f32[2,3]{0,1:S(5)}"
+    scalar = rl.resolve("s32[]{:T(128)}")
+    assert scalar.spelling is not None
+    assert (scalar.placed, scalar.spelling.reserved_elements(())) == (Layout((), ()), 128)
+    turned = rl.resolve("f32[2,3]{1,0:S(5)}")._replace(layout=Layout((2, 3), (1, 2)))
+    assert turned.to("xla") == "f32[2,3]{0,1}", "what was said of another layout is not repeated"
+
+
+def test_tiles_that_cross_combined_rows_are_refused() -> None:
+    with pytest.raises(rl.NotExpressible, match="tiles of 128 cut 3 combined rows of 1004") as caught:
+        rl.parse("bf16[2,3,1004]{2,1,0:T(2,*,128)}")
+    offsets, _ = tiled_by_xla([2, 3, 1004], [2, 1, 0], [[2, 0, 128]])
+    ends = offsets[0, 1, 21] - offsets[0, 1, 0] - (offsets[0, 0, 21] - offsets[0, 0, 0])
+    assert ends != 0, "the step along the last dimension depends on the row"
+    assert "divides 1004" in caught.value.hint
+    flat = rl.parse("f32[3,1004]{1,0:T(*,128)}")
+    assert (flat.offsets().reshape(-1) == np.arange(3012)).all()
+    assert flat.storage_size == 3072
 
 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
         ("f32[4]{0:E(4)E(8)}", "each once"),
+        ("f32[4]{0:D(X,C)}", "what D has in parentheses"),
+        ("f32[4]{0:S(a)}", "what S has in parentheses"),
+        ("f32[4]{0:SC(0)}", "what SC has in parentheses"),
+        ("f32[4]{0:T(0)}", "sizes >= 1"),
+        ("f32[4]{0:T(2)L(0)}", "n >= 1"),
+        ("f32[4,4]{1,0:T(4,*)}", "fastest dimension"),
+        ("f32[4]{0:T(4}", "what T has in parentheses"),
         ("memref<4x4xf32, #map>", "alias"),
         ("memref<4x4xf32, stride<[1,4]>>", "expected one strided"),
         ("memref<4x4xf32, strided<[4,1]>, affine_map<(d0, d1) -> (d1, d0)>>", "expected one strided"),
@@ -608,6 +695,8 @@ def test_room_that_core_ai_cannot_say_is_refused() -> None:
         "memref<f32" + ",x" * 30000,
         "affine_map<(d0) -> (" + "+".join(f"d0 floordiv {k}" for k in range(1, 3000)) + ")>",
         "{0:T" + "(1)" * 20000 + "}",
+        "{0:T(" + "*," * 20000 + "1)}",
+        "{0:P" + "(" * 30000 + "}",
         "f32[" + "1," * 30000 + "1]",
         "A" + "2a" * 30000,
         "0 / " + "0,8 " * 12000,

@@ -23,7 +23,17 @@ from relayout.format.entries import read_table
 ml_dtypes = pytest.importorskip("ml_dtypes")
 Array = np.ndarray[Any, Any]
 
-XLA = ("T(8,128)", "T(8,128)(2,1)", "T(8,128)(4,1)", "T(4,128)", "T(2,128)(2,1)", "T(128)", "T(1024)", "T(256)")
+XLA = (
+    "T(8,128)",
+    "T(8,128)(2,1)",
+    "T(8,128)(4,1)",
+    "T(4,128)",
+    "T(2,128)(2,1)",
+    "T(128)",
+    "T(1024)",
+    "T(256)",
+    "T(64,128)(8,1)",
+)
 FORMATS = [
     (name, bits, form)
     for name, entry in read_table(named_formats.TABLE)[0].items()

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..dialects.registry import dialect_names
-from ..dialects.render import render
 from ..dialects.resolve import resolve
 from ..errors import LayoutError
 from ..format.format import Format
@@ -70,11 +69,11 @@ def rosetta(x: Layout | Format | str, shape: Any = None, *, dtype: Any = None) -
     'Layout { shape: [3, 4], stride: [4, 1], start_offset: 0 }'
     """
     meant = resolve(x, shape=shape, element=dtype)
-    found, dtype = meant.description, meant.element if dtype is None else dtype
+    found = meant.description
     entries: dict[str, str | LayoutError] = {}
     for name in dialect_names():
         try:
-            entries[name] = render(found, name, dtype=dtype)
+            entries[name] = meant.to(name, dtype=dtype)
         except LayoutError as refusal:
             entries[name] = refusal
     return Rosetta(found, entries)

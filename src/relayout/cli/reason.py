@@ -19,7 +19,6 @@ from ..ask.inference.hypotheses import rank_hypotheses
 from ..ask.inference.result import Candidate, Inference
 from ..ask.rosetta import refusal_reason
 from ..dialects.registry import dialect_names
-from ..dialects.render import render
 from ..dialects.resolve import resolve
 from ..elements.types import ELEMENTS
 from ..errors import LayoutError, error_classes
@@ -50,16 +49,16 @@ def translate(
     if everything and dialect is not None:
         raise click.UsageError("--to and --all exclude each other.", click.get_current_context())
     meant = resolve(text, shape=shape, axes=axes, element=dtype)
-    found, kind = meant.description, dtype or meant.element
+    found = meant.description
     if dialect is not None:
-        written = render(found, dialect, padded=padded, dtype=kind)
+        written = meant.to(dialect, padded=padded, dtype=dtype)
         return Answer({"subject": found, "dialect": dialect, "text": written}, [written])
     texts: dict[str, str] = {}
     refusals: dict[str, LayoutError] = {}
     rows = []
     for name in dialect_names():
         try:
-            texts[name] = render(found, name, padded=padded, dtype=kind)
+            texts[name] = meant.to(name, padded=padded, dtype=dtype)
             rows.append((name, texts[name]))
         except LayoutError as refusal:
             refusals[name] = refusal

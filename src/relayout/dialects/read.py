@@ -15,7 +15,7 @@ from ..format.record import Record
 from ..format.records import lookup_record
 from ..layout.layout import Layout
 from .phrases import near_notation, phrase
-from .registry import BUILT_IN, Shapeless, dialect_named, dialect_names, loadable_names
+from .registry import BUILT_IN, Shapeless, Spelling, dialect_named, dialect_names, loadable_names
 
 _PREFIX = re.compile(r"\s*([a-z][a-z0-9_]*)\s*:(?!:)")
 
@@ -64,18 +64,29 @@ def read(text: str, dialect: str | None, bits: int | None) -> Layout | Format | 
 @lru_cache(maxsize=1024)
 def element_in(text: str, dialect: str | None) -> Element | None:
     """The element type that a text carries (``bf16`` of ``bf16[50,300]``), told by a dialect that reads the text."""
-    prefix = _PREFIX.match(text)
     if dialect is None and (said := phrase(text)) is not None:
         return said.element
+    return cast("Element | None", _tell(text, dialect, "element"))
+
+
+@lru_cache(maxsize=1024)
+def spelling_in(text: str, dialect: str | None) -> Spelling | None:
+    """All that a text says, kept by a dialect that reads the text and has notes beside layouts."""
+    return cast("Spelling | None", _tell(text, dialect, "spelling"))
+
+
+def _tell(text: str, dialect: str | None, what: str) -> Any:
+    """What the first dialect that reads a text tells of it by its function ``what``; None where none does."""
+    prefix = _PREFIX.match(text)
     if dialect is None and prefix and prefix.group(1) in BUILT_IN:
         dialect, text = prefix.group(1), text[prefix.end() :]
     for name in BUILT_IN if dialect is None else [dialect]:
-        told = getattr(dialect_named(name), "element", None) if name in BUILT_IN else None
+        function = getattr(dialect_named(name), what, None) if name in BUILT_IN else None
         try:
-            found = None if told is None else told(text)
+            found = None if function is None else function(text)
             if found is not None:
                 dialect_named(name).parse(text)
-                return cast(Element, found)
+                return found
         except LayoutError:
             continue
     return None

@@ -44,6 +44,21 @@ class Shapeless(Protocol):
     def layout(self, shape: Any) -> Layout: ...
 
 
+class Spelling(Protocol):
+    """All that a text says, as its dialect keeps it: also what is no part of a layout or of a format.
+
+    ``properties`` has that by its names. ``text`` writes it all, for a shape and an element type or for its own, and
+    ``reserved_elements`` counts the elements that memory is reserved for.
+    """
+
+    @property
+    def dialect(self) -> str: ...
+    @property
+    def properties(self) -> dict[str, str]: ...
+    def text(self, shape: tuple[int, ...] | None = None, element: Any = None) -> str: ...
+    def reserved_elements(self, shape: tuple[int, ...]) -> int: ...
+
+
 class Dialect(Protocol):
     """What a dialect offers. ``dtype`` is the element type, for notations that write it or count bytes.
 
@@ -51,8 +66,8 @@ class Dialect(Protocol):
     gives a ``Format``, a catalog ``Entry`` or anything else that makes a layout of a shape. ``render`` writes only what
     ``parse`` reads back as the same function, and refuses the rest with ``NotExpressible``.
 
-    A dialect may also have ``EXAMPLES``, texts that it reads, ``STYLES``, other ways to write by their names, and
-    ``element(text)``, the element type that a text carries, or None.
+    A dialect may also have ``EXAMPLES``, texts that it reads, ``STYLES``, other ways to write by their names,
+    ``element(text)``, the element type that a text carries, or None, and ``spelling(text)``, a ``Spelling``.
     """
 
     def parse(self, text: str) -> Layout | Shapeless | Entry: ...

@@ -19,8 +19,9 @@ from ..format.record import Record
 from ..integers.inttuple import as_int
 from ..layout.layout import Layout
 from .axes import check_letters, check_storage
-from .read import element_in, read, read_record
-from .registry import Shapeless
+from .read import element_in, read, read_record, spelling_in
+from .registry import Shapeless, Spelling
+from .render import render
 
 
 class Resolved(NamedTuple):
@@ -28,7 +29,7 @@ class Resolved(NamedTuple):
 
     ``format`` is None for what was a layout from the start. ``axes`` names the dimensions in their order, ``fill`` is
     the stored value of padding and ``element`` the type, each None where nothing tells it. ``text`` is what it was read
-    from.
+    from, and ``spelling`` all that it said, where its notation has more than a layout (XLA's memory spaces).
     """
 
     layout: Layout | None
@@ -37,6 +38,7 @@ class Resolved(NamedTuple):
     fill: Any = None
     element: Element | None = None
     text: str | None = None
+    spelling: Spelling | None = None
 
     @property
     def subject(self) -> Layout | Format | Shapeless:
@@ -122,6 +124,20 @@ class Resolved(NamedTuple):
         tell = getattr(self.format, "stored_shape", None)
         return None if tell is None else tuple(tell(self.placed.extents))
 
+    def to(self, dialect: str, *, padded: bool = False, dtype: Any = None) -> str:
+        """The operand in the words of a dialect: of the one that it was read in, with all that its text said."""
+        kind = self.element if dtype is None else dtype
+        if self.spelling is not None and self.spelling.dialect == dialect and not padded:
+            written = self.spelling.text(None if self.layout is None else self.layout.extents, kind)
+            if self._is_said_by(read(written, dialect, None)):
+                return written
+        return render(self.description, dialect, padded=padded, dtype=kind)
+
+    def _is_said_by(self, other: Any) -> bool:
+        if self.layout is None or not isinstance(other, Layout):
+            return bool(other == self.subject)
+        return other.equivalent(self.layout) and other.storage_size == self.layout.storage_size
+
     @property
     def width_mismatch(self) -> str | None:
         """Why the elements are not those that the format is made for; None if they are, or nothing tells."""
@@ -148,12 +164,14 @@ def resolve(
     """
     kind = _element(element)
     names: str | None = None
+    spelling: Spelling | None = None
     found = read(x, dialect, None if kind is None else kind.bits) if isinstance(x, str) else x
     if isinstance(found, Record):
         raise _several_layouts(x, found)
     if isinstance(x, str):
         subject = found
         kind = kind or element_in(x, dialect)
+        spelling = spelling_in(x, dialect)
     elif dialect is not None:
         raise ShapeError(f"a dialect reads texts, got {shown(x)}.", hint="leave the dialect out", got=x)
     elif isinstance(x, Layout | Format):
@@ -162,12 +180,12 @@ def resolve(
         subject, names = _layout_of(x), getattr(x, "axes", None)
         kind = kind or _element(getattr(x, "interface", None))
     if isinstance(subject, Layout):
-        resolved = Resolved(subject, None, names, fill, kind)
+        resolved = Resolved(subject, None, names, fill, kind, None, spelling)
     else:
         own = subject.fill if isinstance(subject, Format) else None
         given = subject.axes if isinstance(subject, Format) else None
         text = x if isinstance(x, str) and dialect is None else None
-        resolved = Resolved(None, subject, given, own if fill is None else fill, kind, text)
+        resolved = Resolved(None, subject, given, own if fill is None else fill, kind, text, spelling)
     if axes is not None:
         resolved = resolved.aligned(axes)
     return resolved if shape is None else resolved.at(shape)

@@ -2,11 +2,10 @@
 
 The dimensions in braces run from the fastest to the slowest. ``T`` tiles the fastest dimensions; every further tile
 does so with the array that is stored by then. ``{1,0:T(8,128)}`` alone is a format. A tile of more dimensions than are
-stored adds dimensions of size 1, and one that does not divide what it cuts pads it; both need the shape. ``E(n)`` is
-the width of an element in bits, ``L(n)`` rounds the number of elements up. Of an instruction,
-``%x = f32[8,128]{1,0} add(...)``, the result counts. The name of an operand behind its shape is read over, and so are
-the properties that say nothing about places: the memory space ``S``, ``D``, ``M``, ``P``, ``SC``, ``#`` and ``*``. What
-JAX prints, ``Layout(major_to_minor=(0, 1), tiling=((8, 128),))``, is read as the format that it is.
+stored adds dimensions of size 1, one that does not divide what it cuts pads it, and ``*`` in one combines a dimension
+with the next faster one; all these need the shape. The other properties are kept beside the layout: ``spelling``. Of an
+instruction, ``%x = f32[8,128]{1,0} add(...)``, the result counts. The name of an operand behind its shape is read over.
+What JAX prints, ``Layout(major_to_minor=(0, 1), tiling=((8, 128),))``, is read as the format that it is.
 """
 
 from __future__ import annotations
@@ -21,10 +20,11 @@ from ..format.factors import MAX_FACTORS, Factor
 from ..format.format import Format, format_of
 from ..layout.layout import Layout
 from .blocked import Stored, cut, plain_format, stored_format
-from .padded_tiles import tiled_layout
+from .padded_tiles import COMBINED, elements_in_tiles, tiled_layout
 from .scan import Scanner
+from .xla_braces import Braces, read_braces
 
-_TYPES = {e.xla for e in ELEMENTS.values() if e.xla}
+_TYPES = {e.xla: e for e in reversed(ELEMENTS.values()) if e.xla}
 _ASSIGNED = re.compile(r"\s*(?:ROOT\s+)?%?[\w.-]+\s*=(?=\s*[a-z]\w*\[)", re.ASCII)
 _OPERAND = re.compile(r"\s*%[\w.-]+\s*", re.ASCII)
 _JAX = re.compile(
@@ -34,7 +34,6 @@ _JAX = re.compile(
     re.ASCII,
 )
 _TYPE = re.compile(r"[a-z][a-z0-9]*")
-_PROPERTY = re.compile(r"\s*(?P<name>SC|[DELMPS#*])\((?:(?P<number>\d{1,18})|(?:[^()]|\([^()]*\))*)\)", re.ASCII)
 
 
 EXAMPLES = (
@@ -44,11 +43,67 @@ EXAMPLES = (
     "{1,0:T(2,2)}",
     "f32[5]{0:T(4)(3)}",
     "bf16[2048]{0:T(1024)(128)(2,1)}",
+    "f32[4,6,8]{2,1,0:T(2,*,4)S(1)}",
 )
 """Texts that it reads, one for each way to write."""
 
 
-def parse(text: str) -> Layout | Format:
+class XlaText(NamedTuple):
+    """All that a text says: the sizes, if it has any, the element type, and what stands in braces."""
+
+    shape: tuple[int, ...] | None
+    element: Element | None
+    braces: Braces
+    dialect: str = "xla"
+
+    @property
+    def properties(self) -> dict[str, str]:
+        """What stands behind the dimensions, by its name: ``{"T": "(8,128)(2,1)", "S": "(1)"}``."""
+        return dict(self.braces.properties)
+
+    def text(self, shape: tuple[int, ...] | None = None, element: Any = None) -> str:
+        """As XLA prints it, for that shape and element type, else for its own."""
+        kind = self.element if element is None else element_of(element)
+        sizes = self.shape if shape is None else shape
+        braces = str(self.braces)
+        if sizes is None:
+            return braces
+        return (
+            f"{'' if kind is None else kind.word('xla')}[{','.join(map(str, sizes))}]{braces if braces != '{}' else ''}"
+        )
+
+    def layout(self, shape: Any) -> Layout:
+        """The layout of a tensor of that shape, for tiles that need one."""
+        sizes = tuple(shape) if isinstance(shape, tuple | list) else (shape,)
+        if len(sizes) != len(self.braces.order):
+            raise ShapeError(
+                f"shape {sizes} does not fit {self.braces}.", hint="one size for each dimension in braces", shape=sizes
+            )
+        return tiled_layout(sizes, self.braces.order[::-1], self.braces.tiles, self.braces.tail)
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def reserved_elements(self, shape: tuple[int, ...]) -> int:
+        """The elements that memory is reserved for: whole tiles, of a scalar too, which as a layout has one element."""
+        return elements_in_tiles(shape, self.braces.order[::-1], self.braces.tiles, self.braces.tail)
+
+
+def parse(text: str) -> Layout | Format | XlaText:
+    found = _read(text)
+    stored = _cut_by_tiles(found.braces)
+    if stored is None:
+        return found if found.shape is None else found.layout(found.shape)
+    fmt = _format(found.braces, stored)
+    return fmt if found.shape is None else fmt.layout(found.shape)
+
+
+def spelling(text: str) -> XlaText:
+    """All that a text says, with what is no part of its layout."""
+    return _read(text)
+
+
+def _read(text: str) -> XlaText:
     scan, assigned = _scanner(text)
     at = scan.position
     match = _TYPE.match(scan.text, scan.position)
@@ -58,28 +113,24 @@ def parse(text: str) -> Layout | Format:
             scan.fail(f"an element type: {', '.join(sorted(_TYPES))}", at)
     shape = _dimensions(scan) if match or scan.peek() == "[" else None
     if scan.peek() == "{":
-        given = _layout(scan)
+        braces = read_braces(scan)
     elif shape is None:
         scan.fail("a shape in [] or a layout in {}")
     else:
-        given = _Braces(tuple(range(len(shape)))[::-1])
+        braces = Braces(tuple(range(len(shape)))[::-1])
     if not assigned and not _OPERAND.fullmatch(scan.text, scan.position):
         scan.end()
-    if shape is None:
-        return _format(scan, given)
-    if len(shape) != len(given.order):
-        rank = len(given.order)
+    if shape is not None and len(shape) != len(braces.order):
+        rank = len(braces.order)
         scan.fail(f"{len(shape)} dimensions in braces, as in brackets, got {rank}", len(scan.text.rstrip()) - 1)
-    if not given.regular:
-        return tiled_layout(shape, given.order[::-1], given.tiles, given.tail)
-    return _format(scan, given).layout(shape)
+    return XlaText(shape, _TYPES[match.group()] if match else None, braces)
 
 
 def element(text: str) -> Element | None:
     """The element type that a text carries."""
     scan, _ = _scanner(text)
     match = _TYPE.match(scan.text, scan.position)
-    return next((e for e in ELEMENTS.values() if match and e.xla == match.group()), None)
+    return _TYPES.get(match.group()) if match else None
 
 
 def _scanner(text: str) -> tuple[Scanner, bool]:
@@ -108,95 +159,27 @@ def _dimensions(scan: Scanner) -> tuple[int, ...]:
     return tuple(scan.sizes(scan.bracketed_integers()))
 
 
-class _Braces(NamedTuple):
-    """What stands in braces: the dimensions from the fastest on, tiles with their place in the text, and properties."""
+def _format(braces: Braces, stored: list[Stored]) -> Format:
+    """The format of any shape whose array is stored so."""
+    fmt = stored_format(len(braces.order), stored)
+    if braces.tail > 1:
+        fmt = Format(fmt.rank, fmt.pairs, align=(braces.tail, *[1] * len(fmt.factors)))
+    return fmt if braces.bits is None else Format(fmt.rank, fmt.pairs, align=fmt.align, element_bits=braces.bits)
 
-    order: tuple[int, ...]
-    tiles: tuple[tuple[int, ...], ...] = ()
-    places: tuple[int, ...] = ()
-    bits: int | None = None
-    tail: int = 1
 
-    @property
-    def regular(self) -> bool:
-        """Whether every tile divides what it cuts, so that shapes of any size have these tiles."""
+def _cut_by_tiles(braces: Braces) -> list[Stored] | None:
+    """The stored array cut by one tile after the other, the last size of each at its fastest dimension.
+
+    None where that depends on the shape: a tile combines dimensions, has more than are stored, or pads inside.
+    """
+    stored = [Stored(d, 0, 1) for d in reversed(braces.order)]
+    for sizes in braces.tiles:
+        if COMBINED in sizes or not len(sizes) <= len(stored) <= MAX_FACTORS:
+            return None
         try:
-            _cut_by_tiles(self)
+            outer, inner = cut(stored, range(len(stored) - len(sizes), len(stored)), sizes)
         except ShapeError:
-            return False
-        return True
-
-
-def _layout(scan: Scanner) -> _Braces:
-    scan.expect("{")
-    at = scan.position
-    order: list[int] = []
-    while scan.peek() not in (":", "}", ""):
-        if order:
-            scan.expect(",")
-        order.append(scan.integer())
-    if len(order) > MAX_FACTORS or sorted(order) != list(range(len(order))):
-        scan.fail("every dimension once, the fastest first", at)
-    tiles: list[tuple[int, ...]] = []
-    places: list[int] = []
-    found: dict[str, int] = {}
-    if scan.accept(":"):
-        if scan.accept("T"):
-            while scan.peek() == "(":
-                places.append(scan.position)
-                tiles.append(_tile(scan))
-        found = _properties(scan)
-    scan.expect("}")
-    return _Braces(tuple(order), tuple(tiles), tuple(places), found.get("E"), found.get("L", 1))
-
-
-def _tile(scan: Scanner) -> tuple[int, ...]:
-    at = scan.position
-    if "*" in scan.text[at:].partition(")")[0]:
-        scan.fail("a size for every dimension of the tile; * merges dimensions, which no format does", at)
-    sizes = scan.bracketed_integers("(", ")")
-    if not 0 < len(sizes) <= MAX_FACTORS or min(sizes) < 1:
-        scan.fail("sizes >= 1, for the fastest dimensions of what is stored", at)
-    return tuple(sizes)
-
-
-def _properties(scan: Scanner) -> dict[str, int]:
-    """The numbers of ``E`` and ``L``; the other properties, each once, are read over."""
-    found: dict[str, int] = {}
-    while match := _PROPERTY.match(scan.text, scan.position):
-        name = match["name"]
-        if name in found or (name in ("E", "L", "S", "M") and not match["number"]):
-            scan.fail("properties, each once, with a number in E, L, M and S", scan.position)
-        found[name] = int(match["number"] or 0)
-        scan.position = match.end()
-    if scan.peek() != "}":
-        scan.fail("tiles T(...), then D, #, *, E, S, SC, L, M or P in parentheses, each once")
-    if not found.get("L", 1):
-        scan.fail("L(n) with n >= 1")
-    return found
-
-
-def _format(scan: Scanner, given: _Braces) -> Format:
-    """The format of any shape that the braces are; refused where a tile pads inside or adds dimensions."""
-    try:
-        stored = _cut_by_tiles(given)
-    except ShapeError as error:
-        scan.fail(
-            f"tiles that divide one another where there is no shape ({error.message.rstrip('.')})", given.places[0]
-        )
-    fmt = stored_format(len(given.order), stored)
-    if given.tail > 1:
-        fmt = Format(fmt.rank, fmt.pairs, align=(given.tail, *[1] * len(fmt.factors)))
-    return fmt if given.bits is None else Format(fmt.rank, fmt.pairs, align=fmt.align, element_bits=given.bits)
-
-
-def _cut_by_tiles(given: _Braces) -> list[Stored]:
-    """The stored array cut by one tile after the other, the last size of each at its fastest dimension."""
-    stored = [Stored(d, 0, 1) for d in reversed(given.order)]
-    for sizes in given.tiles:
-        if not len(sizes) <= len(stored) <= MAX_FACTORS:
-            raise ShapeError(f"{sizes} has more sizes than the {len(stored)} stored dimensions.", hint="cut fewer")
-        outer, inner = cut(stored, range(len(stored) - len(sizes), len(stored)), sizes)
+            return None
         stored = outer + inner
     return stored
 

@@ -14,6 +14,7 @@ from itertools import product as cartesian
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
+from ...dialects import xla
 from ...format.format import Format
 from ...layout.layout import Layout
 from .boxes import coalesce_digits, named_formats
@@ -33,22 +34,31 @@ XLA_TILES = (
     ((8, 128),),
     ((16, 128), (2, 1)),
     ((32, 128), (4, 1)),
+    ((64, 128), (8, 1)),
+    ((8, 128), (8, 1)),
+    ((16, 256), (2, 1)),
     ((16, 128),),
-    ((32, 128),),
     ((4, 128),),
     ((4, 128), (2, 1)),
     ((2, 128),),
     ((2, 128), (2, 1)),
     ((1, 128),),
-    ((8, 256),),
     ((128,),),
     ((256,),),
     ((512,),),
     ((1024,),),
+    ((1024,), (128,), (2, 1)),
+    ((32, 128),),
+    ((4, 128), (4, 1)),
     ((2048,),),
     ((4096,),),
 )
-"""The tilings that XLA's compiler for TPUs prints, by rank and width of the elements, and their nearest relatives."""
+"""The tilings that are tried, likely ones first.
+
+All but the last four stand in XLA's sources (openxla/xla at e5d008b): in texts of its tests and of compiled programs,
+or in its page on tiled layouts, which explains them: 8 x 128 is a register, 2 and 4 rows are for small second
+dimensions, and ``(2, 1)``, ``(4, 1)`` and ``(8, 1)`` pack 16, 8 and 4 bits. The last four continue these series.
+"""
 
 ALIGNED_UP_TO = 1 << 12
 """The largest alignment of rows, in elements, that is tried where the length of the dump does not tell the pitch."""
@@ -143,13 +153,12 @@ def _orders(rank: int) -> list[tuple[int, ...]]:
 def _xla_tilings(rank: int) -> Iterator[Format]:
     """Every order of up to four dimensions, its fastest ones cut by XLA's tiles."""
     for order in permutations(range(rank)) if 0 < rank <= 4 else []:
-        for first, *rest in XLA_TILES:
-            if len(first) <= rank:
-                fastest = order[rank - len(first) :]
-                fmt = Format(rank, [(d, 0) for d in order]).tile(*zip(fastest, first))
-                for tile in rest:
-                    fmt = fmt.tile(*zip(fastest, tile))
-                yield fmt
+        for tiles in XLA_TILES:
+            if len(tiles[0]) <= rank:
+                words = "".join([f"({','.join(map(str, tile))})" for tile in tiles])
+                tiled = xla.parse(f"{{{','.join(map(str, reversed(order)))}:T{words}}}")
+                if isinstance(tiled, Format):
+                    yield tiled
 
 
 def _pitched_strides(shape: tuple[int, ...], length: int) -> Iterator[tuple[int, ...]]:

@@ -467,3 +467,8 @@ def test_what_is_no_named_format_is_refused() -> None:
         for name in ("acme:Line", "acme:Tile"):
             catalog.unregister(name)
     assert catalog.names("acme:*") == []
+
+
+def test_a_copy_is_of_the_same_class() -> None:
+    array = rl.coreai.NDArray((2, 6), "float32")
+    assert type(array.copy()) is rl.coreai.NDArray

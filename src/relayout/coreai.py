@@ -12,8 +12,9 @@ from .elements.types import Element
 from .errors import NotExpressible, ShapeError
 from .format.interleave import InterleaveLayout, NDArrayDescriptor, describe, equivalents, layout, packed
 from .layout.layout import Layout
+from .tensors.allocation import Padding
 from .tensors.make import tensor
-from .tensors.tensor import Padding, Tensor
+from .tensors.tensor import Tensor
 
 __all__ = ["InterleaveLayout", "NDArray", "NDArrayDescriptor", "describe", "equivalents", "layout", "packed"]
 

@@ -11,6 +11,7 @@ from ..elements.memory import Memory, address_of, allocate_bytes
 from ..elements.types import Element
 from ..errors import OutOfBounds, ShapeError
 from ..integers.inttuple import as_int
+from ..layout.layout import Layout
 from .block_table import BlockTable
 
 if TYPE_CHECKING:
@@ -38,22 +39,19 @@ class TensorAllocation:
         What was allocated is copied whole. Of a view only the memory from its first to its last element is, or the
         blocks that it uses, one after another.
         """
-        from .tensor import new_tensor
-
         if self.padding is not None:
             memories, layout, table = [_copy_memory(m) for m in self._memories], self.layout, self._table
         elif self._table is not None:
-            memories, table = [_copy_blocks(self._memories, self._table)], None
+            memories = [_copy_blocks(self._memories, self._table)]
             table = BlockTable.consecutive(self._table.count, self._table.shape)
             layout = self.layout
         else:
-            memories, table, layout = [], None, self.layout
+            table, layout = None, self.layout
             low, high = (layout.min_offset, layout.max_offset + 1) if layout.size else (0, 0)
             low = 0 if layout.swizzle is not None else low
             memories = [_copy_memory(self._memories[0], low, high)]
             layout = layout.with_offset(layout.offset - low) if layout.size else layout
-        bound = None if table is None else table.bound(memories)
-        return new_tensor()._set(tuple(memories), layout, self.interface, self.axes, bound, self.padding, self.format)
+        return self._allocated_as(tuple(memories), layout, None if table is None else table.bound(memories))
 
     def with_dims(self: Tensor, *dims: Any) -> Tensor:
         """A tensor of other dimensions in the memory that was allocated for this one: HTP's ``set_dims``.
@@ -61,8 +59,6 @@ class TensorAllocation:
         It has the same format, padding and meaning, and the first blocks of the table. Nothing is written, so the data
         is what lies there. Refused where the memory does not reach, and for a view.
         """
-        from .tensor import new_tensor
-
         shape = dims[0] if len(dims) == 1 and hasattr(dims[0], "__iter__") else dims
         if self.padding is None or self.format is None:
             raise ShapeError(
@@ -90,7 +86,12 @@ class TensorAllocation:
                     tensor=self,
                 )
             table = table.first(needed // table.elements)
-        return new_tensor()._set(self._memories, layout, self.interface, self.axes, table, self.padding, self.format)
+        return self._allocated_as(self._memories, layout, table)
+
+    def _allocated_as(self: Tensor, memories: tuple[Memory, ...], layout: Layout, table: BlockTable | None) -> Tensor:
+        """A tensor of this one's class and meaning, with its padding and format, in other memory or another layout."""
+        made: Tensor = type(self).__new__(type(self))
+        return made._set(memories, layout, self.interface, self.axes, table, self.padding, self.format)
 
 
 def _copy_memory(memory: Memory, low: int = 0, high: int | None = None) -> Memory:

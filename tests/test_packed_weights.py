@@ -28,7 +28,8 @@ def test_every_entry_is_judged_at_two_shapes_that_are_not_square() -> None:
     shapes = {(name, bits): set() for name in ENTRIES for bits in widths(name)}
     for v in VECTORS:
         shapes[v.entry, v.bits].add(v.shape)
-    assert not [form for form, tried in shapes.items() if len(tried) < 2]
+    few = {name for (name, _), tried in shapes.items() if len(tried) < 2}
+    assert few == {f"ggml:{field}" for field in FIELDS}
     assert all(v.shape[0] != v.shape[1] for v in VECTORS)
 
 
@@ -52,3 +53,57 @@ def test_an_entry_packs_as_its_vendor_does(vector: Vector) -> None:
     if whole is not None:
         assert np.array_equal(from_memory(made, vector.bits), from_memory(whole, vector.bits))
     assert hashlib.sha256(made).hexdigest() == vector.sha256
+
+
+# ---- GGUF: the reader of gguf tells which code each element has -------------------------------------------------------
+
+ONE = b"\x00\x3c"
+"""1.0 as float16."""
+# of each field: its type, codes a block, bytes a block, its bits, where it begins, and what else is not zero
+FIELDS: dict[str, tuple[str, int, int, int, int, dict[int, bytes]]] = {
+    "Q4_0.quants": ("Q4_0", 32, 18, 4, 2, {0: ONE}),
+    "Q4_1.quants": ("Q4_1", 32, 20, 4, 4, {0: ONE}),
+    "Q5_0.quants": ("Q5_0", 32, 22, 4, 6, {0: ONE}),
+    "Q5_1.quants": ("Q5_1", 32, 24, 4, 8, {0: ONE}),
+    "IQ4_NL.quants": ("IQ4_NL", 32, 18, 4, 2, {0: ONE}),
+    "IQ4_XS.quants": ("IQ4_XS", 256, 136, 4, 8, {0: ONE}),
+    "MXFP4.quants": ("MXFP4", 32, 17, 4, 1, {0: b"\x7f"}),
+    "NVFP4.quants": ("NVFP4", 64, 36, 4, 4, {0: b"\x38" * 4}),
+    "Q8_0.quants": ("Q8_0", 32, 34, 8, 2, {0: ONE}),
+    "Q2_K.quants": ("Q2_K", 256, 84, 2, 16, {0: b"\x01" * 16, 80: ONE}),
+    "Q3_K.quants": ("Q3_K", 256, 110, 2, 32, {108: ONE}),
+    "Q4_K.quants": ("Q4_K", 256, 144, 4, 16, {0: ONE, 4: b"\x01" * 12}),
+    "Q5_K.quants": ("Q5_K", 256, 176, 4, 48, {0: ONE, 4: b"\x01" * 12}),
+    "Q6_K.ql": ("Q6_K", 256, 210, 4, 0, {192: b"\x01" * 16, 208: ONE}),
+    "Q6_K.qh": ("Q6_K", 256, 210, 2, 128, {192: b"\x01" * 16, 208: ONE}),
+    "TQ2_0.quants": ("TQ2_0", 256, 66, 2, 0, {64: ONE}),
+}
+
+
+@pytest.mark.parametrize("field", FIELDS)
+@pytest.mark.parametrize("shape", [(1, 512), (5, 768)])
+def test_gguf_reads_the_codes_of_a_block_in_this_order(field: str, shape: tuple[int, int]) -> None:
+    gguf = pytest.importorskip("gguf")
+    kind, per, size, bits, at, rest = FIELDS[field]
+    n, k = shape
+    count = per * bits // 8
+
+    def values(stored: np.ndarray) -> np.ndarray:
+        """What gguf makes of blocks with these bytes in the field."""
+        blocks = np.zeros((n, k // per, size), np.uint8)
+        for place, given in rest.items():
+            blocks[:, :, place : place + len(given)] = np.frombuffer(given, np.uint8)
+        blocks[:, :, at : at + count] = stored
+        made = gguf.quants.dequantize(blocks.reshape(n, -1), getattr(gguf.GGMLQuantizationType, kind))
+        return np.asarray(made.reshape(shape))
+
+    codes = np.random.default_rng(n).integers(0, 1 << bits, n * k, dtype=np.uint8)
+    if "FP4" in kind:
+        codes[codes == 8] = 7  # minus zero reads as zero
+    memory = np.frombuffer(in_memory(codes, bits), np.uint8)
+    read = values(memory.reshape(n, k // per, count))
+    logical = np.full(shape, 255, np.uint8)
+    for code in range(1 << bits):
+        every = np.frombuffer(in_memory(np.full(count * 8 // bits, code, np.uint8), bits), np.uint8)
+        logical[read == values(np.broadcast_to(every, (n, k // per, count)))] = code
+    assert packed(f"ggml:{field}", logical, bits) == memory.tobytes()

@@ -9,13 +9,14 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import library_packers
 import python_packers
 from recipe import codes, recorded, vector, write
 
 
 def main(checkouts: Path, *wanted: str) -> None:
     kept = {(v.entry, v.judge, v.bits, v.shape): v for v in recorded()}
-    for family in python_packers.FAMILIES:
+    for family in (*python_packers.FAMILIES, *library_packers.FAMILIES):
         if wanted and family.__name__ not in wanted:
             continue
         for case in family(checkouts):

@@ -17,6 +17,10 @@ gptq AutoGPTQ and GPTQModel checkpoints: vLLM a014e35f, quant_utils.gptq_pack; G
     > Packed along n. Version 1 stores zero minus one, version 2 the zero: values differ, the order is one.
   w8.zeros          gn     8  0 1
 
+exllama ExLlama and ExLlamaV2: shuffle_4bit_8 of qdq_4.cuh, as in exllamav2 and vLLM a014e35f
+  w4                kn     4  0 1 / 0,2@1 0,4@2
+    > gptq:w4 with the nibbles of each word in the order 0 2 4 6 1 3 5 7.
+
 awq AutoAWQ 88e4c76, awq/modules/linear; llm-awq d6e797a, qmodule.py; vLLM a014e35f, quant_utils.awq_pack
   gemm              kn     4  0 1 / 1,2@1 1,4@2
     > A 32-bit word holds eight columns in the order 0 2 4 6 1 3 5 7.
@@ -115,4 +119,75 @@ mx Triton f4fca2c0, triton_kernels, tensor_details/layout_details
     > k is padded to 8.
   blackwell_shuffled kn    4  0 1 / 1,256 0,128 fill 0
     > Tiles of 128 by 256; k is padded to 256.
+
+ggml llama.cpp b21e4de7, ggml/src/ggml-common.h and ggml-quants.c: the order of the codes of GGUF blocks
+  Q4_0.quants       nk     4  0 1 / 1,16@1 1,2@16
+    > Byte e of a block holds the codes e and e + 16. The whole block, with its scale, is the record ggml:Q4_0.
+  Q4_1.quants       nk     4  0 1 / 1,16@1 1,2@16
+  Q5_0.quants       nk     4  0 1 / 1,16@1 1,2@16
+    > The four low bits; the fifth bits lie together.
+  Q5_1.quants       nk     4  0 1 / 1,16@1 1,2@16
+  IQ4_NL.quants     nk     4  0 1 / 1,16@1 1,2@16
+  IQ4_XS.quants     nk     4  0 1 / 1,16@1 1,2@16
+  MXFP4.quants      nk     4  0 1 / 1,16@1 1,2@16
+  NVFP4.quants      nk     4  0 1 / 1,8@1 1,2@8
+  Q8_0.quants       nk     8  0 1
+  Q2_K.quants       nk     2  0 1 / 1,32@1 1,4@32
+  Q3_K.quants       nk     2  0 1 / 1,32@1 1,4@32
+    > The two low bits; the third bits lie together.
+  Q4_K.quants       nk     4  0 1 / 1,32@1 1,2@32
+  Q5_K.quants       nk     4  0 1 / 1,32@1 1,2@32
+    > The four low bits; the fifth bits lie together.
+  Q6_K.ql           nk     4  0 1 / 1,64@1 1,2@64
+    > The four low bits.
+  Q6_K.qh           nk     2  0 1 / 1,32@1 1,4@32
+    > The two high bits.
+  TQ2_0.quants      nk     2  0 1 / 1,32@1 1,4@32
+
+ggml llama.cpp b21e4de7, ggml/src/ggml-cpu/repack.cpp: the order of the codes of its CPU repacks
+  q4_0_4x4.quants   nk     4  0 1 / 1,4@4 0,4 1,4@1 1,2@16
+    > Stored as two's complement: XOR 8 of the code.
+  q4_0_4x8.quants   nk     4  0 1 / 1,2@8 0,4 1,8@1 1,2@16
+  q4_0_8x8.quants   nk     4  0 1 / 1,2@8 0,8 1,8@1 1,2@16
+  q4_0_16x1.quants  nk     4  0 1 / 1,16@1 0,16 1,2@16
+  iq4_nl_4x4.quants nk     4  0 1 / 1,4@4 0,4 1,4@1 1,2@16
+  iq4_nl_8x8.quants nk     4  0 1 / 1,2@8 0,8 1,8@1 1,2@16
+  iq4_nl_16x1.quants nk     4  0 1 / 1,16@1 0,16 1,2@16
+  mxfp4_4x4.quants  nk     4  0 1 / 1,4@4 0,4 1,4@1 1,2@16
+  mxfp4_8x8.quants  nk     4  0 1 / 1,2@8 0,8 1,8@1 1,2@16
+  q8_0_4x4.quants   nk     8  0 1 / 0,4 1,4
+  q8_0_4x8.quants   nk     8  0 1 / 0,4 1,8
+  q8_0_16x1.quants  nk     8  0 1 / 0,16
+  q4_K_8x4.quants   nk     4  0 1 / 1,8@4 0,8 1,4@1 1,2@32
+  q4_K_8x8.quants   nk     4  0 1 / 1,4@8 0,8 1,8@1 1,2@32
+  q4_K_16x1.quants  nk     4  0 1 / 1,32@1 0,16 1,2@32
+  q5_K_8x4.quants   nk     4  0 1 / 1,8@4 0,8 1,4@1 1,2@32
+  q5_K_8x8.quants   nk     4  0 1 / 1,4@8 0,8 1,8@1 1,2@32
+  q6_K_8x4.ql       nk     4  0 1 / 1,16@4 0,8 1,4@1 1,2@64
+  q6_K_8x4.qh       nk     2  0 1 / 1,8@4 0,8 1,4@1 1,4@32
+  q6_K_8x8.ql       nk     4  0 1 / 1,8@8 0,8 1,8@1 1,2@64
+  q6_K_8x8.qh       nk     2  0 1 / 1,4@8 0,8 1,8@1 1,4@32
+  q2_K_8x8.quants   nk     2  0 1 / 1,4@8 0,8 1,8@1 1,4@32
+  q2_K_16x1.quants  nk     2  0 1 / 1,32@1 0,16 1,4@32
+
+ggml llama.cpp b21e4de7, ggml-cpu/amx/mmq.cpp and ggml-hexagon.cpp: the order of the codes of its tiles
+  q4_0_amx.quants   nk     4  0 1 / 0,16 1,4@1 1,2@4
+  q4_1_amx.quants   nk     4  0 1 / 0,16 1,4@1 1,2@4
+  q8_0_amx.quants   nk     8  0 1 / 0,16 1,4
+  q4_0_hexagon.quants nk     4  0 1 / 0,32 1,2
+    > Tiles of 32 by 32.
+  q4_1_hexagon.quants nk     4  0 1 / 0,32 1,2
+  mxfp4_hexagon.quants nk     4  0 1 / 0,32 1,2
+  q8_0_hexagon.quants nk     8  0 1 / 0,32 1,2
+
+kai Arm KleidiAI 495f6524, rhs_pack_nxk_qsi4cxp_qs4cxs1s0 and rhs_pack_nxk_qsi4c32pscalef16_qsu4c32s16s0
+  qsi4cxp4x4.quants nk     4  0 1 / 1,4@4 0,4 1,4@1 1,2@16
+    > The numbers are nr and kr / sr. Padding rows repeat the last row, which no fill says.
+  qsi4cxp4x8.quants nk     4  0 1 / 1,2@8 0,4 1,8@1 1,2@16
+  qsi4cxp8x4.quants nk     4  0 1 / 1,4@4 0,8 1,4@1 1,2@16
+  qsi4cxp8x8.quants nk     4  0 1 / 1,2@8 0,8 1,8@1 1,2@16
+  qsi4c32p4x4.quants nk     4  0 1 / 1,4@4 0,4 1,4@1 1,2@16
+  qsi4c32p4x8.quants nk     4  0 1 / 1,2@8 0,4 1,8@1 1,2@16
+  qsi4c32p8x4.quants nk     4  0 1 / 1,4@4 0,8 1,4@1 1,2@16
+  qsi4c32p8x8.quants nk     4  0 1 / 1,2@8 0,8 1,8@1 1,2@16
 """

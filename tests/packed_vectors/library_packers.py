@@ -1,0 +1,203 @@
+"""The packers that vendors wrote in C, C++ and CUDA, called in shared libraries that hold them.
+
+The folder ``libraries`` beside the checkouts holds them. KleidiAI's library exports its own names. The others export one
+plain function for each of the vendor's, which only sets up its arguments: ``librepack.so`` (``q4_0_4`` for
+repack_q4_0_to_q4_0_4_bl, and so on), ``libamx.so`` (``amx_q4_0`` for convert_B_packed_format of that type),
+``libhexagon.so`` (``hex_q4_0`` for repack_q4_0_tiled) and ``libexllama.so`` (``shuffle`` for shuffle_4bit_8 of every
+word).
+"""
+
+from __future__ import annotations
+
+import ctypes
+from pathlib import Path
+
+import numpy as np
+from python_packers import Case, Pack, pairs
+from recipe import Array, in_memory
+
+SIZE = ctypes.c_size_t
+
+
+def pointer(array: Array) -> ctypes.c_void_p:
+    return ctypes.c_void_p(array.ctypes.data)
+
+
+def blocks(codes: Array, per: int, bits: int, far: int, size: int, at: int) -> Array:
+    """ggml's blocks of ``per`` codes a row: ``size`` bytes each, the codes from byte ``at`` on, all else zero.
+
+    A byte holds codes that lie ``far`` apart. The reader of GGUF files judges that order in the tests.
+    """
+    n, k = codes.shape
+    count = 8 // bits
+    near = codes.reshape(n, k // (far * count), count, far).transpose(0, 1, 3, 2).reshape(-1)
+    packed = np.frombuffer(in_memory(near, bits), np.uint8).reshape(n, k // per, -1)
+    made = np.zeros((n, k // per, size), np.uint8)
+    made[:, :, at : at + packed.shape[2]] = packed
+    return made
+
+
+def cut(out: Array, record: int, at: int, count: int) -> bytes:
+    """The codes' bytes of all records."""
+    return bytes(out.reshape(-1, record)[:, at : at + count].tobytes())
+
+
+def ggml_repacks(root: Path) -> list[Case]:
+    """Rows of blocks side by side, as the CPU kernels read them; of each record the codes alone."""
+    library = ctypes.CDLL(str(root / "libraries/librepack.so"))
+
+    def pack(
+        name: str, step: int, rows: int, bits: int, far: int, one: tuple[int, int, int], at: int, mask: int
+    ) -> Pack:
+        per, size, inside = one
+        record = rows * size
+
+        def made(c: Array) -> bytes:
+            given = blocks(c ^ mask, per, bits, far, size, inside)
+            out = np.zeros(given.size, np.uint8)
+            n, k = c.shape
+            call = getattr(library, name)
+            if call(step, ctypes.c_int64(k), ctypes.c_int64(n), pointer(given), SIZE(given.nbytes), pointer(out)):
+                raise ValueError(name)
+            return cut(out, record, at, rows * per * bits // 8)
+
+        return made
+
+    # of one block: its codes, its bytes, where its codes begin
+    q4_0, q8_0, mxfp4, q2_k, q4_k = (32, 18, 2), (32, 34, 2), (32, 17, 1), (256, 84, 16), (256, 144, 16)
+    q5_k, q6_k, q6_k_high = (256, 176, 48), (256, 210, 0), (256, 210, 128)
+    cases = []
+    for name, function, step, rows, bits, far, one, at, mask in [
+        ("q4_0_4x4", "q4_0_4", 4, 4, 4, 16, q4_0, 8, 8),
+        ("q4_0_4x8", "q4_0_4", 8, 4, 4, 16, q4_0, 8, 8),
+        ("q4_0_8x8", "q4_0_8", 8, 8, 4, 16, q4_0, 16, 8),
+        ("q4_0_16x1", "q4_0_16", 1, 16, 4, 16, q4_0, 32, 8),
+        ("iq4_nl_4x4", "iq4_nl_4", 4, 4, 4, 16, q4_0, 8, 0),
+        ("iq4_nl_8x8", "iq4_nl_8", 8, 8, 4, 16, q4_0, 16, 0),
+        ("iq4_nl_16x1", "iq4_nl_16", 1, 16, 4, 16, q4_0, 32, 0),
+        ("mxfp4_4x4", "mxfp4_4", 4, 4, 4, 16, mxfp4, 4, 0),
+        ("mxfp4_8x8", "mxfp4_8", 8, 8, 4, 16, mxfp4, 8, 0),
+        ("q8_0_4x4", "q8_0_4", 4, 4, 8, 1, q8_0, 8, 0),
+        ("q8_0_4x8", "q8_0_4", 8, 4, 8, 1, q8_0, 8, 0),
+        ("q8_0_16x1", "q8_0_16", 1, 16, 8, 1, q8_0, 32, 0),
+        ("q4_K_8x4", "q4_K_8", 4, 8, 4, 32, q4_k, 128, 0),
+        ("q4_K_8x8", "q4_K_8", 8, 8, 4, 32, q4_k, 128, 0),
+        ("q4_K_16x1", "q4_K_16", 1, 16, 4, 32, q4_k, 256, 0),
+        ("q5_K_8x4", "q5_K_8", 4, 8, 4, 32, q5_k, 384, 0),
+        ("q5_K_8x8", "q5_K_8", 8, 8, 4, 32, q5_k, 384, 0),
+        ("q2_K_8x8", "q2_K_8", 8, 8, 2, 32, q2_k, 160, 0),
+        ("q2_K_16x1", "q2_K_16", 1, 16, 2, 32, q2_k, 320, 0),
+    ]:
+        shapes = ((rows, 256), (3 * rows, 512))
+        judge = f"llama.cpp b21e4de7, repack.cpp {function}_bl"
+        cases.append(
+            Case(f"ggml:{name}.quants", bits, shapes, judge, pack(function, step, rows, bits, far, one, at, mask))
+        )
+    for step in (4, 8):
+        judge = "llama.cpp b21e4de7, repack.cpp q6_K_8_bl"
+        shapes = ((8, 256), (24, 512))
+        cases += [
+            Case(f"ggml:q6_K_8x{step}.ql", 4, shapes, judge, pack("q6_K_8", step, 8, 4, 64, q6_k, 144, 0)),
+            Case(f"ggml:q6_K_8x{step}.qh", 2, shapes, judge, pack("q6_K_8", step, 8, 2, 32, q6_k_high, 1168, 0)),
+        ]
+    return cases
+
+
+def ggml_tiles(root: Path) -> list[Case]:
+    """The tiles of Intel's AMX and of Qualcomm's Hexagon."""
+    cases = []
+    for file, prefix, name, types in [
+        ("libamx.so", "amx", "amx", {"q4_0": (4, 18, 2, 288), "q4_1": (4, 20, 4, 320), "q8_0": (8, 34, 2, 608)}),
+        (
+            "libhexagon.so",
+            "hex",
+            "hexagon",
+            {"q4_0": (4, 18, 2, 576), "q4_1": (4, 20, 4, 640), "q8_0": (8, 34, 2, 1088), "mxfp4": (4, 17, 1, 544)},
+        ),
+    ]:
+        library = ctypes.CDLL(str(root / "libraries" / file))
+        rows = 16 if name == "amx" else 32
+        for kind, (bits, size, inside, record) in types.items():
+
+            def made(
+                c: Array,
+                call: str = f"{prefix}_{kind}",
+                bits: int = bits,
+                size: int = size,
+                inside: int = inside,
+                record: int = record,
+                rows: int = rows,
+                library: ctypes.CDLL = library,
+            ) -> bytes:
+                n, k = c.shape
+                given = blocks(c, 32, bits, 16 if bits == 4 else 1, size, inside)
+                out = np.zeros(-(-n // rows) * (k // 32) * record, np.uint8)
+                getattr(library, call)(ctypes.c_int64(k), ctypes.c_int64(n), pointer(given), pointer(out))
+                return cut(out, record, 0, rows * 32 * bits // 8)
+
+            judge = f"llama.cpp b21e4de7, {'amx/mmq.cpp' if name == 'amx' else 'ggml-hexagon.cpp'}"
+            cases.append(Case(f"ggml:{kind}_{name}.quants", bits, ((rows, 64), (3 * rows, 160)), judge, made))
+    return cases
+
+
+def kleidiai(root: Path) -> list[Case]:
+    """Rows in groups of nr, chunks of kr / sr bytes; the codes lie before or between the scales."""
+    library = ctypes.CDLL(str(root / "libraries/libkleidiai.so"))
+    zero_points = np.array([1, 8], np.uint8)
+    one, none = SIZE(1), ctypes.c_void_p()
+
+    def per_channel(nr: int, chunk: int) -> Pack:
+        def made(c: Array) -> bytes:
+            n, k = c.shape
+            given, scales = pairs(c ^ 8).copy(), np.ones(n, np.float32)
+            record = nr * (k // 2 + 12)
+            out = np.zeros(n // nr * record, np.uint8)
+            library.kai_run_rhs_pack_nxk_qsi4cxp_qs4cxs1s0(
+                one,
+                *map(SIZE, (n, k, nr, 2 * chunk, 2)),
+                *(pointer(given), none, pointer(scales), pointer(out), SIZE(0), pointer(zero_points)),
+            )
+            return cut(out, record, 0, nr * k // 2)
+
+        return made
+
+    def in_blocks(nr: int, chunk: int) -> Pack:
+        def made(c: Array) -> bytes:
+            n, k = c.shape
+            given = blocks(c ^ 8, 32, 4, 16, 18, 2)
+            out = np.zeros(given.size, np.uint8)
+            library.kai_run_rhs_pack_nxk_qsi4c32pscalef16_qsu4c32s16s0(
+                one,
+                *map(SIZE, (n, k, nr, 2 * chunk, 2, 32)),
+                *(pointer(given), none, pointer(out), SIZE(0), pointer(zero_points)),
+            )
+            return cut(out, 18 * nr, 2 * nr, 16 * nr)
+
+        return made
+
+    file = "KleidiAI 495f6524"
+    shapes = [(nr, chunk) for nr in (4, 8) for chunk in (4, 8)]
+    return [
+        Case(f"kai:{name}{nr}x{chunk}.quants", 4, ((nr, 64), (3 * nr, 160)), f"{file}, {judge}", kind(nr, chunk))
+        for name, judge, kind in [
+            ("qsi4cxp", "rhs_pack_nxk_qsi4cxp_qs4cxs1s0", per_channel),
+            ("qsi4c32p", "rhs_pack_nxk_qsi4c32pscalef16_qsu4c32s16s0", in_blocks),
+        ]
+        for nr, chunk in shapes
+    ]
+
+
+def exllama(root: Path) -> list[Case]:
+    """Words of GPTQ, each of them shuffled."""
+    library = ctypes.CDLL(str(root / "libraries/libexllama.so"))
+
+    def made(c: Array) -> bytes:
+        k, n = c.shape
+        words = np.frombuffer(in_memory(c.reshape(k // 8, 8, n).transpose(0, 2, 1), 4), np.uint32).copy()
+        library.shuffle(pointer(words), words.size)
+        return bytes(words.tobytes())
+
+    return [Case("exllama:w4", 4, ((8, 24), (64, 40)), "exllamav2, qdq_4.cuh shuffle_4bit_8", made)]
+
+
+FAMILIES = (ggml_repacks, ggml_tiles, kleidiai, exllama)

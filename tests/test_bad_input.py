@@ -972,6 +972,7 @@ CODES = {
     rl.BadFile: "RL011",
     rl.DeviceError: "RL012",
     rl.AmbiguousAxes: "RL013",
+    rl.MissingPackage: "RL014",
 }
 
 

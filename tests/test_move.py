@@ -735,6 +735,36 @@ def test_the_page_is_what_the_commands_print() -> None:
     assert module.page(text) == text
 
 
+CALLS = (
+    "repack([[1, 2]], '1 0')",
+    "open('x.npy')['x']",
+    "verify('x.npy', 'x.npy')",
+    "repack_file('x.npy', 'y.npy')",
+    "ScaleOffset(0.5, 3, 'quint8')",
+    "Layout((2, 3)).offsets()",
+    "Plain('float32').encode(3.0)",
+    "tensor([1.0])",
+    "infer([1], [1])",
+)
+
+
+def test_the_library_says_what_is_not_installed(folder: Path) -> None:
+    """Without site-packages numpy is not there; other packages that ask for it get Python's own error."""
+    code = "import relayout as rl\nprint(rl.parse('nChw8c', shape=(1, 20, 3, 3)).size)\n"
+    for call in CALLS:
+        code += (
+            f"try:\n    rl.{call}\nexcept ImportError as error:\n    print(type(error).__name__, error.name, error)\n"
+        )
+    code += "try:\n    import numpy\nexcept ImportError as error:\n    print(type(error).__name__, error)\n"
+    code += "try:\n    import relayout.cli.main\nexcept rl.MissingPackage as error:\n    print(error.name)\n"
+    words = [sys.executable, "-S", "-c", code]
+    path = str(Path(rl.__file__).parents[1])
+    done = subprocess.run(words, cwd=folder, env={"PYTHONPATH": path}, capture_output=True, text=True, check=False)
+    told = "MissingPackage numpy relayout needs numpy, which is not installed. Hint: python -m pip install numpy"
+    foreign = "ModuleNotFoundError No module named 'numpy'"
+    assert done.stdout.splitlines() == ["180", *[told] * len(CALLS), foreign, "click"], done.stderr
+
+
 @pytest.mark.parametrize(("package", "command"), [("click", "inspect x.npy"), ("numpy", "verify x.npy x.npy")])
 def test_a_package_that_is_missing_is_told_in_a_sentence(folder: Path, package: str, command: str) -> None:
     code = f"import sys; sys.modules[{package!r}] = None; from relayout.__main__ import main; main()"

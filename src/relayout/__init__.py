@@ -54,6 +54,7 @@ from .errors import (
     LayoutError,
     LayoutMismatch,
     LimitExceeded,
+    MissingPackage,
     NotExpressible,
     OutOfBounds,
     Overlap,
@@ -87,6 +88,7 @@ from .layout.layout import Layout
 from .layout.measures import cosize, depth, rank, size
 from .layout.strided_blocks import MultipleBlocks, SingleBlock, UniformBlocks
 from .layout.swizzle import Swizzle
+from .missing import watch_imports as _watch_imports
 from .native import native_available
 from .tensors.block_table import BlockTable
 from .tensors.make import empty, full, tensor
@@ -110,6 +112,8 @@ if TYPE_CHECKING:
     from .files.jobs.repack_file import repack_file
     from .files.jobs.verify import verify
     from .files.registry import open
+
+_watch_imports()
 
 _LAZY = {
     "LinearLayout": ".algebra.linear",
@@ -206,6 +210,7 @@ __all__ += [
     "LayoutError",
     "LayoutMismatch",
     "LimitExceeded",
+    "MissingPackage",
     "NotExpressible",
     "OutOfBounds",
     "Overlap",

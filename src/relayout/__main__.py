@@ -2,8 +2,7 @@
 
 import sys
 
-NEEDED = ("click", "numpy", "rich")
-"""The packages that the command line does not run without."""
+from .missing import NEEDED, missing_package
 
 
 def main() -> None:
@@ -12,11 +11,11 @@ def main() -> None:
         from .cli.main import main as run
 
         run()
-    except ModuleNotFoundError as error:
+    except ImportError as error:
         if error.name not in NEEDED:
             raise
-        told = f"relayout needs {error.name}, which is not installed.\nHint: python -m pip install {error.name}\n"
-        sys.stderr.write(told)
+        told = missing_package(error.name)
+        sys.stderr.write(f"{told.message}\nHint: {told.hint}\n")
         sys.exit(3)
 
 

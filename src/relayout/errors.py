@@ -192,6 +192,18 @@ class AmbiguousAxes(ShapeError):
         super().__init__(message, hint=hint, readings=readings, **operands)
 
 
+class MissingPackage(LayoutError, ImportError):
+    """A package that relayout needs, and that is not installed: its ``name``."""
+
+    code = "RL014"
+    meaning = "a package that relayout needs is not installed"
+    way_out = "install it, as the hint says"
+
+    def __init__(self, message: str, *, hint: str = "", name: str = "", **operands: Any) -> None:
+        super().__init__(message, hint=hint, name=name, **operands)
+        self.name = name
+
+
 def error_classes() -> tuple[type[LayoutError], ...]:
     """Every error class, in the order of its code."""
     return (
@@ -208,4 +220,5 @@ def error_classes() -> tuple[type[LayoutError], ...]:
         BadFile,
         DeviceError,
         AmbiguousAxes,
+        MissingPackage,
     )

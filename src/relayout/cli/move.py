@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -13,17 +14,19 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..engine.growth import MAX_FACTOR
-from ..errors import LayoutError
+from ..errors import BadFile, LayoutError
 from ..files.jobs.repack_file import Report, Row, repack_file
 from ..files.jobs.verify import verify as verify_files
 from ..files.packings import packings_of
+from ..files.quantised import QuantisedLayer, quantised_layers
 from ..files.registry import open_source
 from ..files.sizes import format_size
+from ..format.records import lookup_record
 from .answers import Answer, Command, TextTable, is_dumb, no_garbage_collection, print_stderr
 from .arguments import as_sizes, dtype_option, layout_option
 
 if TYPE_CHECKING:
-    from ..files.contents import StoredTensor
+    from ..files.contents import Source, StoredTensor
 
 PLAIN_SECONDS = 2.0
 """How often progress is told in lines, where there is no terminal."""
@@ -49,9 +52,13 @@ class FileCommand(Command):
 @click.option("--shape", callback=as_sizes, metavar="SIZES", help="The logical shape of a raw file's tensor.")
 @layout_option("--from", "src", "The layout of a raw file's tensor; row-major if left out.")
 def inspect(file: str, dtype: str | None, shape: tuple[int, ...] | None, src: str | None) -> Answer:
-    """The tensors of FILE: names, types, shapes, bytes, and the layouts that are recorded."""
+    """The tensors of FILE: names, types, shapes, bytes, and the layouts that are recorded.
+
+    The quantised layers of a checkpoint (GPTQ, AWQ, compressed-tensors, MLX) and the blocks of GGUF are shown by their
+    logical shapes and the order of their codes; config.json beside the file tells bits and groups.
+    """
     with name_options_in_hints(), no_garbage_collection():
-        source = open_source(file, dtype=dtype, shape=shape, layout=src)
+        source, layers = _recognise(open_source(file, dtype=dtype, shape=shape, layout=src))
         packings = packings_of(source)
         found = [_facts(entry, packings.get(entry.name)) for entry in source.values()]
         rows = [
@@ -67,24 +74,54 @@ def inspect(file: str, dtype: str | None, shape: tuple[int, ...] | None, src: st
         ]
     total = sum([x["bytes"] for x in found])
     result = {"file": file, "kind": source.kind, "tensors": found, "metadata": source.metadata, "bytes": total}
+    result["quantised"] = kinds = _kinds_of_layers(layers)
     blocks: list[Any] = [f"{source.kind}: {_count(len(found))}, {format_size(total)}"]
+    blocks += [_kind_line(kind) for kind in kinds]
     if rows:
         blocks.append(TextTable(("tensor", "type", "shape", "stored", "size", "layout"), rows))
     return Answer(result, blocks)
+
+
+def _recognise(source: Source) -> tuple[Source, list[QuantisedLayer]]:
+    """The source with records for the tensors of quantised layers; one that contradicts itself is shown as stored."""
+    try:
+        return quantised_layers(source)
+    except BadFile as error:
+        print_stderr(f"The quantised layers are shown as they are stored: {error}")
+        return source, []
+
+
+def _kinds_of_layers(layers: list[QuantisedLayer]) -> list[dict[str, Any]]:
+    """How many layers are quantised in each way."""
+    counts = Counter([(x.scheme, x.bits, x.group, x.act_order) for x in layers])
+    names = ("scheme", "bits", "group", "act_order")
+    return [{**dict(zip(names, kind)), "layers": count} for kind, count in counts.items()]
+
+
+def _kind_line(kind: dict[str, Any]) -> str:
+    order = ", act-order (g_idx)" if kind["act_order"] else ""
+    layers = f"{kind['layers']} quantised layer{'s' * (kind['layers'] != 1)}"
+    return f"{layers}: {kind['scheme']}, {kind['bits']} bits, groups of {kind['group']}{order}"
 
 
 def _facts(entry: StoredTensor, packing: str | None) -> dict[str, Any]:
     """What a file says of a tensor; a record that contradicts it is refused."""
     record = entry.record
     kind = entry.element if record is None else entry.interface.element
+    shape, layout = entry.shape if record is None else entry.layout.extents, None
+    if record is not None:
+        layout = record.layout_name(kind)
+    elif packing is not None and (named := lookup_record(f"ggml:{packing}")) is not None:
+        block = named.record
+        shape, layout = (*shape[:-1], shape[-1] // block.nbytes * block.block[-1]), named.name
     return {
         "name": entry.name,
         "dtype": kind.name,
         "packing": packing,
-        "shape": list(entry.shape if record is None else entry.layout.extents),
+        "shape": list(shape),
         "stored": list(entry.shape),
         "bytes": entry.size,
-        "layout": None if record is None else record.layout_name(kind),
+        "layout": layout,
         "axes": entry.axes,
     }
 

@@ -106,6 +106,7 @@ qint4                4  -              -
 qint8                8  -              -
 qint16              16  -              -
 qint32              32  -              -
+quint2               2  -              -
 quint4               4  -              -
 quint8               8  -              -
 quint16             16  -              -

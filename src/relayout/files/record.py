@@ -96,7 +96,8 @@ class LayoutRecord(NamedTuple):
         """What elements of the stored type mean.
 
         The record may say quantised for integers, and any type for bytes or for unsigned integers of its width, which
-        are the bits of types that a container lacks. Every other type contradicts.
+        are the bits of types that a container lacks; and codes of at most 8 bits for the words that they are packed in.
+        Every other type contradicts.
         """
         from ..elements.interface import Plain, ScaleOffset
 
@@ -104,7 +105,7 @@ class LayoutRecord(NamedTuple):
         if words is None:
             return Plain(stored)
         kind = ELEMENTS[words["element"]]
-        bits = stored.name in ("uint8", f"uint{kind.bits}")
+        bits = stored.name in ("uint8", f"uint{kind.bits}") or (stored.integral and kind.bits <= 8 < stored.bits)
         if kind.underlying != stored.underlying and not bits:
             raise ShapeError(f"it says {kind.name}, and the file holds {stored.name}.", hint="one of them is wrong")
         if "scale" not in words:

@@ -58,8 +58,12 @@ class Safetensors(Container):
     name = "safetensors"
     suffixes = (".safetensors",)
 
+    def recognises(self, path: Path) -> bool:
+        return path.is_dir() and _only_file(path) is not None
+
     def read(self, path: Path) -> Source:
-        """All tensors of a file."""
+        """All tensors of a file; a folder with one such file, and no index, stands for it."""
+        path = (_only_file(path) or path) if path.is_dir() else path
         with OpenFile(path) as file:
             tensors, metadata = _read_file(file)
         return Source(path, self.name, with_records_json(tensors, metadata.pop("relayout", None), path), metadata)
@@ -101,6 +105,12 @@ class Safetensors(Container):
 
 
 CONTAINER = Safetensors()
+
+
+def _only_file(folder: Path) -> Path | None:
+    """The only safetensors file of a folder that has no index of several."""
+    found = sorted(folder.glob("*.safetensors"))
+    return found[0] if len(found) == 1 and not any(folder.glob("*.safetensors.index.json")) else None
 
 
 def _read_file(file: OpenFile) -> tuple[dict[str, StoredTensor], dict[str, str]]:

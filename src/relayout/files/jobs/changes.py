@@ -133,7 +133,7 @@ def _names_by_reason(reasons: list[tuple[str | None, str]]) -> dict[str, str]:
 def copy_unchanged(entry: StoredTensor, why: str | None = None) -> TensorChange:
     """A tensor that stays as it is, for other readers as well: what they put in order is put in order here."""
     if entry.layout_from_container:
-        return _plan_change(entry, Rule(), Operands())._replace(copied=True, why=why)
+        return plan_change(entry, Rule(), Operands())._replace(copied=True, why=why)
     return TensorChange(entry, PlannedTensor(entry.name, entry.element, entry.shape, entry.record), None, True, why)
 
 
@@ -157,7 +157,7 @@ def _change(entry: StoredTensor, rule: Rule, named: bool, operands: Operands) ->
         why = None if named and entry.packing is None else _misfit(entry, rule, operands)
         if named and why is not None:
             raise NotExpressible(f"it is {why}.", hint="turn it into numbers first, as gguf.quants.dequantize does")
-        return _plan_change(entry, rule, operands) if why is None else copy_unchanged(entry, why)
+        return plan_change(entry, rule, operands) if why is None else copy_unchanged(entry, why)
     except ParseError:
         raise
     except LayoutError as error:
@@ -209,7 +209,8 @@ def logical_tensor(entry: StoredTensor, rule: Rule, operands: Operands | None = 
     return found if rule.names() is None else found._replace(axes=checked_axes(rule.names(), layout.rank))
 
 
-def _plan_change(entry: StoredTensor, rule: Rule, operands: Operands) -> TensorChange:
+def plan_change(entry: StoredTensor, rule: Rule, operands: Operands) -> TensorChange:
+    """What a rule makes of a tensor that it fits."""
     source, interface, axes = logical_tensor(entry, rule, operands)
     shape, to = source.extents, _target_interface(interface, rule)
     kind = to.element

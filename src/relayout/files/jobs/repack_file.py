@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import contextmanager, nullcontext
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...engine.growth import MAX_FACTOR, growth_warning
 from ...errors import BadFile, LimitExceeded, ShapeError
-from ..registry import container_of, open_source, plan_destination
+from ..registry import container_of, open_source, plan_destination, suffixes
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from ...engine.ways import Progress
@@ -72,12 +74,17 @@ def repack_file(
 ) -> Report:
     """Write the tensors of ``source`` to ``destination``, those that are selected in the layout ``to``, or row-major.
 
+    A folder that holds a checkpoint in safetensors becomes such a folder, which has its tensors alone.
+
     ``only`` and ``except_`` select by patterns of names; ``rules``, a TOML file or a list of dictionaries, say it for
     each. What is not selected is copied as it is, and so is, with a warning, a tensor that nobody named and that the
     layout cannot take. A tensor with a record starts from its recorded layout; ``src`` (with
     ``shape``) tells that of others, and with ``src_dtype`` what a raw file holds. ``axes`` names the dimensions, for
     formats with names.
     ``fill`` is the stored value of padding, ``dtype`` the type or interface of the result.
+
+    Where ``to`` is the packing of a kernel (``marlin:w4a16``, ``gptq:w4``, ``awq:gemm``) and the file has quantised
+    layers, their codes, scales, zeros and biases are repacked together; what cannot be held exactly is refused.
 
     The process needs at most ``max_memory`` besides what it already holds; 48 MiB of that are not for data. Everything
     is written to ``.part``, and renamed when it is whole. A run that was ended, by whatever, is continued with
@@ -94,6 +101,7 @@ def repack_file(
     from ..sizes import parse_size
     from .changes import changes_of
     from .job import RepackJob
+    from .packed_weights import packed_changes
     from .rules import Rule, read_rules
     from .staging import StagedFiles
 
@@ -101,7 +109,9 @@ def repack_file(
     default = Rule(to=to, src=src, shape=shape, axes=axes, fill=fill, dtype=dtype)
     opened, default = _read_source(path, default, src_dtype)
     by_name = read_rules(default, rules, only, except_)
-    changes = changes_of(opened, by_name)
+    changes = packed_changes(opened, by_name) or changes_of(opened, by_name)
+    if in_folder := _is_folder_of_files(path, out):
+        out = out / opened.path.name
     final = plan_destination(out, None, [change.planned for change in changes], source=opened)
     rows = tuple([_row(change, sum([s.size for s in final.entries[change.entry.name]])) for change in changes])
     report = Report(path, out, rows, sum([row.bytes_after for row in rows]))
@@ -109,7 +119,32 @@ def repack_file(
     _check_growth(report, max_growth, dry_run)
     if dry_run:
         return report
-    return report._replace(resumed=job.run(resume, force, verify, progress))
+    with _folder_of(out) if in_folder else nullcontext():
+        return report._replace(resumed=job.run(resume, force, verify, progress))
+
+
+def _is_folder_of_files(source: Path, destination: Path) -> bool:
+    """Whether a folder with a checkpoint is to become one: the destination is no file and no other kind of folder."""
+    if not source.is_dir() or container_of(source).name not in ("safetensors", "shards"):
+        return False
+    return not destination.name.endswith(tuple(suffixes(written=True)))
+
+
+@contextmanager
+def _folder_of(file: Path) -> Iterator[None]:
+    """Make the folder of a file, one that was not there before; it goes away if nothing was written to it."""
+    folder = file.parent
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise BadFile(
+            f"the folder {folder} cannot be made: {error.strerror}.", hint="choose another place", file=folder
+        ) from None
+    try:
+        yield
+    finally:
+        if not any(folder.iterdir()):
+            folder.rmdir()
 
 
 def _check_growth(report: Report, max_growth: float | None, dry_run: bool) -> None:

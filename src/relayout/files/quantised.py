@@ -1,0 +1,234 @@
+"""Quantised layers of a checkpoint: which tensors belong together, what they hold, and in which order.
+
+The names and shapes of the tensors tell it, and ``config.json`` beside the file the rest; where both speak they must
+agree. A recognised tensor gets a record: the codes of a layer over k (input features) and n (output features), its
+scales and zeros over groups g of k and n.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..elements.interface import Plain, ScaleOffset
+from ..elements.types import ELEMENTS
+from ..errors import shown
+from .contents import Source, StoredTensor, bad_file
+from .reading import read_text, strict_json
+from .record import LayoutRecord
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ..elements.interface import Interface
+
+WORD = 32
+"""The bits of the words that codes are packed in."""
+
+_CONFIGS = ("config.json", "quantize_config.json")
+_HINT = "one of the two is wrong: write the checkpoint again"
+
+
+class QuantisedLayer(NamedTuple):
+    """A quantised matrix of a checkpoint: ``shape`` is (k, n), and one scale stands for ``group`` elements of k.
+
+    ``tensors`` are the names of its tensors by what they are: ``weight``, ``scales``, ``zeros``, ``g_idx``, ``bias``.
+    ``act_order`` says that ``g_idx`` deals rows of k to groups in an order of its own.
+    """
+
+    name: str
+    scheme: str
+    bits: int
+    group: int
+    shape: tuple[int, int]
+    tensors: Mapping[str, str]
+    act_order: bool = False
+
+    def __str__(self) -> str:
+        k, n = self.shape
+        order = ", act-order" if self.act_order else ""
+        return f"{self.scheme}, {self.bits} bits, groups of {self.group}{order}, k={k} n={n}"
+
+
+def quantised_layers(source: Source) -> tuple[Source, list[QuantisedLayer]]:
+    """The layers of a checkpoint, and the checkpoint with a record for every tensor of theirs."""
+    config = quantisation_config(source.path)
+    layers: list[QuantisedLayer] = []
+    records: dict[str, LayoutRecord] = {}
+    for name in source:
+        for suffix, recognise in _RECOGNISERS.items():
+            if name.endswith(suffix):
+                found = recognise(source, name.removesuffix(suffix), config)
+                if found is not None:
+                    layer, told = found
+                    layers.append(layer)
+                    records |= told
+    entries = {
+        name: entry if name not in records else entry._replace(record=records[name]) for name, entry in source.items()
+    }
+    return Source(source.path, source.kind, entries, source.metadata), layers
+
+
+def quantisation_config(path: Path) -> dict[str, Any]:
+    """What ``config.json`` beside a checkpoint says of its quantisation; empty where there is none."""
+    folder = path if path.is_dir() else path.parent
+    for name in _CONFIGS:
+        file = folder / name
+        if file.is_file():
+            told = strict_json(read_text(file), file, "it")
+            told = told if isinstance(told, dict) else {}
+            found = told.get("quantization_config") or told.get("quantization") or (told if "bits" in told else None)
+            if isinstance(found, dict):
+                return found
+    return {}
+
+
+Found = tuple[QuantisedLayer, dict[str, LayoutRecord]] | None
+
+
+def _words_along_k_or_n(source: Source, name: str, config: Mapping[str, Any]) -> Found:
+    """``.qweight`` of GPTQ, words along k, or of AWQ, words along n; the number of scales tells which."""
+    weight, scales, zeros = (source.get(f"{name}.{part}") for part in ("qweight", "scales", "qzeros"))
+    if weight is None or scales is None or len(weight.shape) != 2 or len(scales.shape) != 2:
+        return None
+    if weight.record is not None:
+        return _from_records(source, name, weight, scales)
+    groups, n = scales.shape
+    bits = _number(config, "bits", "w_bit") or (zeros.shape[1] * WORD // n if zeros is not None and n else None)
+    if weight.element.bits != WORD or not bits or WORD % bits:
+        return _three_bits(source, name, weight, scales, bits)
+    per_word = WORD // bits
+    rows, columns = weight.shape
+    if columns == n:
+        scheme, k = "gptq", rows * per_word
+    elif columns * per_word == n:
+        scheme, k = "awq", rows
+    else:
+        raise bad_file(
+            source.path,
+            f"words {shown(weight.shape)} of {per_word} codes fit neither k nor n of scales {shown(scales.shape)}.",
+            _HINT,
+            weight.name,
+        )
+    group = _group(source, scales, k, groups, config)
+    order = {"gptq": f"gptq:w{bits}", "awq": "awq:gemm" if bits == 4 else f"awq:gemm_w{bits}"}[scheme]
+    records = {weight.name: LayoutRecord.of(order, (k, n), Plain(f"uint{bits}"), axes="kn")}
+    records[scales.name] = LayoutRecord.of("row-major", (groups, n), axes="gn")
+    tensors = {"weight": weight.name, "scales": scales.name}
+    if zeros is not None:
+        if zeros.shape != (groups, n // per_word):
+            raise bad_file(
+                source.path,
+                f"its shape {shown(zeros.shape)} is not {(groups, n // per_word)}, words of {per_word} zeros.",
+                _HINT,
+                zeros.name,
+            )
+        stored = zeros_interface(bits, one_less=scheme == "gptq" and config.get("checkpoint_format") != "gptq_v2")
+        records[zeros.name] = LayoutRecord.of(f"{order}.zeros", (groups, n), stored, axes="gn")
+        tensors["zeros"] = zeros.name
+    tensors |= _beside(source, name)
+    act_order = bool(config.get("desc_act")) and "g_idx" in tensors
+    return QuantisedLayer(name, scheme, bits, group, (k, n), tensors, act_order), records
+
+
+def _three_bits(source: Source, name: str, weight: StoredTensor, scales: StoredTensor, bits: int | None) -> Found:
+    """A layer whose codes straddle words: known, with no layout over whole elements."""
+    groups, n = scales.shape
+    if bits != 3 or weight.shape[1] != n or weight.shape[0] % 3:
+        return None
+    k = weight.shape[0] * WORD // 3
+    tensors = {"weight": weight.name, "scales": scales.name, **_beside(source, name)}
+    return QuantisedLayer(name, "gptq", 3, k // groups, (k, n), tensors), {}
+
+
+def _from_records(source: Source, name: str, weight: StoredTensor, scales: StoredTensor) -> Found:
+    """A layer whose tensors already say what they hold."""
+    if weight.record is None or weight.record.axes != "kn" or ":" not in weight.record.layout:
+        return None
+    k, n = weight.layout.extents
+    groups = scales.layout.extents[0]
+    tensors = {"weight": weight.name, "scales": scales.name, **_beside(source, name)}
+    if f"{name}.qzeros" in source:
+        tensors["zeros"] = f"{name}.qzeros"
+    scheme = weight.record.layout.partition(":")[0]
+    return QuantisedLayer(name, scheme, weight.interface.element.bits, -(-k // groups), (k, n), tensors), {}
+
+
+def _compressed_tensors(source: Source, name: str, config: Mapping[str, Any]) -> Found:
+    """``.weight_packed`` of compressed-tensors, words along k of rows n; ``.weight_shape`` tells k."""
+    weight, scales = source.get(f"{name}.weight_packed"), source.get(f"{name}.weight_scale")
+    told = source.get(f"{name}.weight_shape")
+    if weight is None or scales is None or told is None or len(weight.shape) != 2 or weight.record is not None:
+        return None
+    n, k = _integers(told)
+    bits = weight.shape[1] * WORD // k if k else 0
+    if weight.shape[0] != n or bits not in (2, 4, 8) or k * bits % WORD:
+        return None
+    groups = scales.shape[-1] if len(scales.shape) == 2 else 1
+    records = {weight.name: LayoutRecord.of(f"compressed:pack{bits}", (n, k), Plain(f"uint{bits}"), axes="nk")}
+    tensors = {"weight": weight.name, "scales": scales.name}
+    return QuantisedLayer(name, "compressed-tensors", bits, k // groups, (k, n), tensors), records
+
+
+def _mlx(source: Source, name: str, config: Mapping[str, Any]) -> Found:
+    """``.weight`` of MLX, words along k of rows n, with ``.scales`` and ``.biases``."""
+    weight, scales, biases = (source.get(f"{name}.{part}") for part in ("weight", "scales", "biases"))
+    bits, group = _number(config, "bits"), _number(config, "group_size")
+    if weight is None or scales is None or biases is None or not bits or not group or weight.element.name != "uint32":
+        return None
+    n, k = weight.shape[0], scales.shape[-1] * group
+    if len(weight.shape) != 2 or weight.shape[1] * WORD != k * bits or bits not in (2, 4, 8):
+        return None
+    records = {weight.name: LayoutRecord.of(f"mlx:w{bits}", (n, k), Plain(f"uint{bits}"), axes="nk")}
+    tensors = {"weight": weight.name, "scales": scales.name, "biases": biases.name}
+    return QuantisedLayer(name, "mlx", bits, group, (k, n), tensors), records
+
+
+_RECOGNISERS = {".qweight": _words_along_k_or_n, ".weight_packed": _compressed_tensors, ".weight": _mlx}
+
+
+def zeros_interface(bits: int, one_less: bool) -> Interface:
+    """What stored zeros mean: version 1 of GPTQ stores one less than the zero."""
+    return ScaleOffset(1.0, -1, f"uint{bits}") if one_less else Plain(f"uint{bits}")
+
+
+def _beside(source: Source, name: str) -> dict[str, str]:
+    return {part: f"{name}.{part}" for part in ("g_idx", "bias") if f"{name}.{part}" in source}
+
+
+def _group(source: Source, scales: StoredTensor, k: int, groups: int, config: Mapping[str, Any]) -> int:
+    """How many elements of k a scale stands for; what the config says must fit the number of scales."""
+    told = _number(config, "group_size", "q_group_size")
+    group = k if told in (None, -1) and groups == 1 else told if told and told > 0 else -(-k // max(groups, 1))
+    if groups != -(-k // group):
+        raise bad_file(
+            source.path,
+            f"{groups} groups of {group} are not the {k} input features of the layer.",
+            _HINT,
+            scales.name,
+        )
+    return group
+
+
+def _number(config: Mapping[str, Any], *keys: str) -> int | None:
+    return next((x for key in keys if type(x := config.get(key)) is int), None)
+
+
+def _integers(entry: StoredTensor) -> tuple[int, ...]:
+    """The numbers of a tensor of a few integers."""
+    if entry.size > 64 or not entry.element.integral or not entry.segments:
+        return (0, 0)
+    segment = entry.segments[0]
+    with segment.file.open("rb") as file:
+        file.seek(segment.start)
+        data = file.read(segment.size)
+    width = ELEMENTS[entry.element.name].bytes
+    found = tuple([int.from_bytes(data[at : at + width], "little") for at in range(0, len(data), width)])
+    return found if len(found) == 2 else (0, 0)
+
+
+def layers_by_tensor(layers: list[QuantisedLayer]) -> Iterator[tuple[str, str, QuantisedLayer]]:
+    """Every tensor of every layer with what it is there."""
+    for layer in layers:
+        for role, tensor in layer.tensors.items():
+            yield tensor, role, layer

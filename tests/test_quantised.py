@@ -1,0 +1,194 @@
+"""Quantised checkpoints: layers recognised, and repacked for another kernel, there and back bit for bit."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from safetensors.numpy import load_file, save_file
+
+import relayout as rl
+from relayout.cli.main import relayout as group
+from relayout.files.quantised import quantised_layers
+from relayout.files.registry import open_source
+
+Array = np.ndarray[Any, Any]
+AWQ_ORDER = (0, 2, 4, 6, 1, 3, 5, 7)
+
+
+def words(codes: Array, bits: int, axis: int, order: Any = None) -> Array:
+    """Codes in 32-bit words along an axis, those of one word in that order, the first in the lowest bits."""
+    per_word = 32 // bits
+    groups = np.moveaxis(codes, axis, 0).reshape(-1, per_word, codes.shape[1 - axis]).astype(np.uint32)
+    made = np.zeros((groups.shape[0], groups.shape[2]), np.uint32)
+    for place, t in enumerate(order or range(per_word)):
+        made |= groups[:, t] << np.uint32(bits * place)
+    return np.moveaxis(made, 0, axis).view(np.int32).copy()
+
+
+def layer(seed: int, k: int, n: int, group: int, bits: int = 4, least: int = 1) -> dict[str, Array]:
+    """The codes, scales and zeros of a layer; zeros are from ``least`` on."""
+    numbers = np.random.default_rng(seed)
+    return {
+        "codes": numbers.integers(0, 1 << bits, (k, n)),
+        "scales": numbers.normal(size=(k // group, n)).astype(np.float16),
+        "zeros": numbers.integers(least, 1 << bits, (k // group, n)),
+        "bias": numbers.normal(size=n).astype(np.float16),
+    }
+
+
+def gptq(parts: dict[str, Array], bits: int = 4, one_less: bool = True) -> dict[str, Array]:
+    k = len(parts["codes"])
+    group = k // len(parts["scales"])
+    return {
+        "qweight": words(parts["codes"], bits, 0),
+        "scales": parts["scales"],
+        "qzeros": words(parts["zeros"] - one_less, bits, 1),
+        "g_idx": (np.arange(k) // group).astype(np.int32),
+        "bias": parts["bias"],
+    }
+
+
+def awq(parts: dict[str, Array]) -> dict[str, Array]:
+    zeros = words(parts["zeros"], 4, 1, AWQ_ORDER)
+    return {"qweight": words(parts["codes"], 4, 1, AWQ_ORDER), "scales": parts["scales"], "qzeros": zeros}
+
+
+def checkpoint(folder: Path, layers: dict[str, dict[str, Array]], config: dict[str, Any]) -> Path:
+    folder.mkdir()
+    tensors = {f"{name}.{part}": x for name, parts in layers.items() for part, x in parts.items()}
+    tensors["norm.weight"] = np.ones(7, np.float32)
+    save_file(tensors, folder / "model.safetensors")
+    (folder / "config.json").write_text(json.dumps({"quantization_config": config}))
+    return folder / "model.safetensors"
+
+
+GPTQ = {"quant_method": "gptq", "bits": 4, "group_size": 32, "desc_act": False}
+
+
+def test_gptq_becomes_marlin_and_comes_back(tmp_path: Path) -> None:
+    parts = layer(1, 128, 192, 32)
+    file = checkpoint(tmp_path / "in", {"a.q": gptq(parts), "b": gptq(layer(2, 64, 64, 32))}, GPTQ)
+    out, back = tmp_path / "out.safetensors", tmp_path / "back.safetensors"
+    rl.repack_file(file, out, to="marlin:w4a16", verify=True)
+    made = load_file(out)
+    assert made["a.q.qweight"].shape == (8, 384)
+    assert made["a.q.qweight"].dtype == np.int32
+    nibbles = made["a.q.qweight"].view(np.uint8).reshape(-1)
+    nibbles = np.stack([nibbles & 15, nibbles >> 4], 1).reshape(-1)
+    bits = [("k", 3), ("n", 3), ("k", 0), ("n", 4), ("n", 5), ("k", 1), ("k", 2), ("n", 0), ("n", 1), ("n", 2)]
+    i, j = np.indices((128, 192))
+    at = sum([((i if axis == "k" else j) >> bit & 1) << place for place, (axis, bit) in enumerate(bits)])
+    assert (nibbles[at + 1024 * (j // 64 + 3 * (i // 16))] == parts["codes"]).all()
+    column = np.arange(192)
+    moved = column // 64 * 64 + column % 8 * 8 + column // 8 % 8
+    assert (made["a.q.scales"][:, moved] == parts["scales"]).all()
+    interleaved = words(_inverse(parts["zeros"], moved), 4, 1, AWQ_ORDER)
+    assert (made["a.q.qzeros"] == interleaved).all()
+    assert made["a.q.g_idx"].tolist() == (np.arange(128) // 32).tolist()
+    rl.repack_file(out, back, to="gptq:w4", verify=True)
+    assert _same(load_file(back), load_file(file))
+
+
+def _inverse(x: Array, moved: Array) -> Array:
+    """The columns where they are moved to."""
+    made = np.empty_like(x)
+    made[:, moved] = x
+    return made
+
+
+def _same(a: dict[str, Array], b: dict[str, Array]) -> bool:
+    return a.keys() == b.keys() and all(
+        a[k].dtype == b[k].dtype and a[k].shape == b[k].shape and a[k].tobytes() == b[k].tobytes() for k in a
+    )
+
+
+def test_awq_becomes_gptq_and_comes_back(tmp_path: Path) -> None:
+    parts = layer(3, 64, 96, 64)
+    file = checkpoint(tmp_path / "in", {"m": awq(parts)}, {"quant_method": "awq", "bits": 4, "group_size": 64})
+    out, back = tmp_path / "out.safetensors", tmp_path / "back.safetensors"
+    rl.repack_file(file, out, to="gptq:w4", verify=True)
+    expected = gptq(parts)
+    made = load_file(out)
+    for part in ("qweight", "qzeros", "scales"):
+        assert (made[f"m.{part}"] == expected[part]).all(), part
+    rl.repack_file(out, back, to="awq:gemm", verify=True)
+    assert _same(load_file(back), load_file(file))
+
+
+@pytest.mark.parametrize("bits", [2, 8])
+def test_other_widths(tmp_path: Path, bits: int) -> None:
+    file = checkpoint(tmp_path / "in", {"m": gptq(layer(4, 64, 64, 32, bits), bits)}, {**GPTQ, "bits": bits})
+    recognised, layers = quantised_layers(open_source(file))
+    assert [str(x) for x in layers] == [f"gptq, {bits} bits, groups of 32, k=64 n=64"]
+    assert recognised["m.qweight"].layout.extents == (64, 64)
+    if bits == 8:
+        out, back = tmp_path / "out.safetensors", tmp_path / "back.safetensors"
+        rl.repack_file(file, out, to="marlin:w8a16")
+        rl.repack_file(out, back, to="gptq:w8")
+        assert _same(load_file(back), load_file(file))
+
+
+def test_zeros_of_version_2_are_told_apart(tmp_path: Path) -> None:
+    parts = layer(5, 64, 64, 32, least=0)
+    config = {**GPTQ, "checkpoint_format": "gptq_v2"}
+    file = checkpoint(tmp_path / "in", {"m": gptq(parts, one_less=False)}, config)
+    with pytest.raises(rl.OutOfBounds, match=r"m.qzeros.*a zero of 0 cannot be stored: zeros are 1 to 16"):
+        rl.repack_file(file, tmp_path / "v1.safetensors", to="gptq:w4")
+    out = tmp_path / "out.safetensors"
+    rl.repack_file(file, out, to="awq:gemm")
+    assert (load_file(out)["m.qzeros"] == awq(parts)["qzeros"]).all()
+
+
+def test_what_a_packing_cannot_hold_is_refused_with_its_tensor(tmp_path: Path) -> None:
+    odd = checkpoint(tmp_path / "odd", {"m": gptq(layer(6, 64, 96, 32))}, GPTQ)
+    with pytest.raises(rl.NotExpressible, match=r"'m.qweight': 64 x 96 codes are no whole tiles of 16 x 64"):
+        rl.repack_file(odd, tmp_path / "x.safetensors", to="marlin:w4a16")
+    with pytest.raises(rl.NotExpressible, match=r"'m.qweight': its codes have 4 bits, and gptq:w8 holds 8"):
+        rl.repack_file(odd, tmp_path / "x.safetensors", to="gptq:w8")
+    assert not (tmp_path / "x.safetensors").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "config", "why"),
+    [
+        ({"scales": (3, 64)}, {}, r"3 groups of 32 are not the 64 input features"),
+        ({"qzeros": (2, 9)}, {}, r"its shape .* is not \(2, 8\)"),
+        ({"qweight": (8, 60)}, {}, r"fit neither k nor n"),
+        ({}, {"group_size": 16}, r"2 groups of 16 are not the 64 input features"),
+    ],
+)
+def test_tensors_that_contradict_each_other_are_refused(tmp_path: Path, change: Any, config: Any, why: str) -> None:
+    parts = gptq(layer(7, 64, 64, 32))
+    parts |= {name: np.zeros(shape, parts[name].dtype) for name, shape in change.items()}
+    file = checkpoint(tmp_path / "in", {"m": parts}, {**GPTQ, **config})
+    with pytest.raises(rl.BadFile, match=why):
+        quantised_layers(open_source(file))
+
+
+def run(*arguments: str) -> str:
+    done = CliRunner().invoke(group, arguments, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def test_inspect_shows_the_logical_layers(tmp_path: Path) -> None:
+    checkpoint(tmp_path / "in", {"m": gptq(layer(8, 64, 128, 32))}, GPTQ)
+    told = json.loads(run("inspect", str(tmp_path / "in"), "--json"))["result"]
+    by_name = {x["name"]: x for x in told["tensors"]}
+    assert by_name["m.qweight"]["shape"] == [64, 128]
+    assert by_name["m.qweight"]["layout"] == "gptq:w4"
+    assert by_name["m.qweight"]["dtype"] == "uint4"
+    assert told["quantised"] == [{"scheme": "gptq", "bits": 4, "group": 32, "act_order": False, "layers": 1}]
+
+
+def test_a_folder_becomes_a_folder(tmp_path: Path) -> None:
+    file = checkpoint(tmp_path / "model", {"m": gptq(layer(9, 64, 64, 32))}, GPTQ)
+    run("repack", str(tmp_path / "model"), str(tmp_path / "out"), "--to", "marlin:w4a16", "--verify")
+    run("repack", str(tmp_path / "out"), str(tmp_path / "back"), "--to", "gptq:w4", "--verify")
+    assert _same(load_file(tmp_path / "back" / "model.safetensors"), load_file(file))
+    assert "1 quantised layer: marlin, 4 bits, groups of 32" in run("inspect", str(tmp_path / "out"))

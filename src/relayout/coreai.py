@@ -102,7 +102,7 @@ class NDArray(Tensor):
         return describe(self.layout).interleave_layout
 
     def without_interleave(self) -> NDArray:
-        """The same memory in the form that needs no interleave layout: the block is a last dimension.
+        """This memory in the form that needs no interleave layout: the block is a last dimension.
 
         Where the factor does not divide the size, that is the form of the same shape, if one stride says it; else it is
         refused, for the interleaved form is the only one.

@@ -70,9 +70,60 @@ def _is_plain(x: Any, level: int) -> bool:
     return True
 
 
-def IntTuple(*items: Any) -> tuple[Ints, ...]:
-    """A nested tuple of integers, spelled as in Mojo: ``IntTuple(4, IntTuple(2, 2)) == (4, (2, 2))``."""
-    return tuple([as_ints(item) for item in items])
+class IntTuple(tuple[Any, ...]):
+    """A nested tuple of integers, with Mojo's methods; it equals the plain tuple, and goes wherever one does.
+
+    Shapes and strides of layouts are plain tuples: ``IntTuple(*L.shape)`` has the methods.
+
+    >>> shape = IntTuple(4, IntTuple(2, 2))
+    >>> shape == (4, (2, 2)), shape[1], shape.product_flatten()
+    (True, IntTuple(2, 2), IntTuple(4, 4))
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, *items: Any) -> IntTuple:
+        return super().__new__(cls, [_nest_class(as_ints(item)) for item in items])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return IntTuple, tuple(self)
+
+    def __getitem__(self, k: Any) -> Any:
+        entry = super().__getitem__(k)
+        return IntTuple(*entry) if isinstance(k, slice) else entry
+
+    def __add__(self, other: Any) -> IntTuple:
+        return IntTuple(*self, *other) if isinstance(other, tuple) else NotImplemented
+
+    def __repr__(self) -> str:
+        return f"IntTuple({', '.join(map(repr, self))})"
+
+    def __str__(self) -> str:
+        return f"({', '.join(map(str, self))})"
+
+    def is_value(self, k: int) -> bool:
+        """Whether entry ``k`` is an integer."""
+        return not self.is_tuple(k)
+
+    def is_tuple(self, k: int) -> bool:
+        """Whether entry ``k`` is a tuple."""
+        return isinstance(self[k], tuple)
+
+    def count_values(self) -> int:
+        """The number of integers, at every level."""
+        return len(nested.flatten(as_ints(self)))
+
+    def flatten(self) -> IntTuple:
+        """The integers from left to right."""
+        return IntTuple(*flatten(self))
+
+    def product_flatten(self) -> IntTuple:
+        """The product of each entry."""
+        return IntTuple(*product_each(self))
+
+
+def _nest_class(t: Ints) -> Ints:
+    return IntTuple(*t) if isinstance(t, tuple) else t
 
 
 def flatten(t: Any) -> tuple[int, ...]:

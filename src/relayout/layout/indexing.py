@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import ShapeError
-from ..integers.inttuple import as_int
+from ..integers.inttuple import as_int, crd2idx
+from ..integers.nested import flatten, unflatten
 
 
 class Indexer:
@@ -18,6 +19,26 @@ class Indexer:
 
     def __getitem__(self, items: Any) -> Any:
         return self._layout.slice(*(items if isinstance(items, tuple) else (items,)))
+
+
+def fold_keys(key: Any, layout: Any) -> tuple[Any, ...]:
+    """The keys of ``x[key]``, natural coordinates folded to integers: tuples nested like their mode, or all leaves.
+
+    Such coordinates count from 0; integers stay as they are.
+    """
+    keys = key if isinstance(key, tuple) else (key,)
+    modes = layout.shape if isinstance(layout.shape, tuple) else (layout.shape,)
+    if len(keys) > len(modes) and not any(k is None or k is Ellipsis or isinstance(k, slice | tuple) for k in keys):
+        if len(keys) == len(flatten(modes)):
+            keys = unflatten(iter(keys), modes)
+    if not any(isinstance(k, tuple) for k in keys):
+        return keys
+    shapes = iter(modes)
+    folded: list[Any] = []
+    for k in expand_ellipsis(keys, len(modes)):
+        shape = None if k is None else next(shapes)
+        folded.append(crd2idx(k, shape) if isinstance(k, tuple) else k)
+    return tuple(folded)
 
 
 def slice_ends(key: slice, n: int) -> tuple[int, int, int]:

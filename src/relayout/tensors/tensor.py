@@ -13,6 +13,7 @@ from ..format.factors import checked_axes
 from ..format.format import Format
 from ..immutable import Immutable
 from ..integers.inttuple import as_int
+from ..layout.indexing import fold_keys
 from ..layout.layout import Layout
 from ..layout.ranges import offset_range
 from .allocation import Padding, TensorAllocation
@@ -108,14 +109,14 @@ class Tensor(TensorData, TensorViews, TensorPlaces, TensorAllocation, Immutable)
 
     def __reduce__(self) -> tuple[Any, ...]:
         parts = (self._memories, self.layout, self.interface, self.axes, self._table, self.padding, self.format)
-        return _rebuild_tensor, parts
+        return _rebuild_tensor, (type(self), *parts)
 
     def _like(self, layout: Layout, interface: Interface, axes: str | None) -> Tensor:
         """Another tensor over the same memory, which does not own it; of a table the part that it uses."""
         table = self._table
         if table is not None:
             layout, table = trim_table(layout, table)
-        return new_tensor()._set(self._memories, layout, interface, axes, table)
+        return new_tensor(type(self))._set(self._memories, layout, interface, axes, table)
 
     # ---- what it is --------------------------------------------------------------------------------------
 
@@ -198,8 +199,11 @@ class Tensor(TensorData, TensorViews, TensorPlaces, TensorAllocation, Immutable)
     # ---- elements ----------------------------------------------------------------------------------------
 
     def __getitem__(self, key: Any) -> Any:
-        """The value at a coordinate, or the view that slices, ``...``, None and fewer indices make."""
-        keys = key if isinstance(key, tuple) else (key,)
+        """The value at a coordinate, or the view that slices, ``...``, None and fewer indices make.
+
+        The index of a nested mode may be natural: a tuple nested like the mode. One integer for each leaf will do too.
+        """
+        keys = fold_keys(key, self.layout)
         coordinate = self._coordinate(keys)
         if coordinate is None:
             return self.slice(*keys)
@@ -207,7 +211,7 @@ class Tensor(TensorData, TensorViews, TensorPlaces, TensorAllocation, Immutable)
         return self.interface.decode(self._memories[place.buffer].read(place.where), **self._channel(coordinate))
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        keys = key if isinstance(key, tuple) else (key,)
+        keys = fold_keys(key, self.layout)
         coordinate = self._coordinate(keys)
         if coordinate is None:
             self.slice(*keys)._assign(value)
@@ -248,13 +252,13 @@ class Tensor(TensorData, TensorViews, TensorPlaces, TensorAllocation, Immutable)
         return {} if self.interface.axis is None else {"channel": coordinate[self.interface.axis]}
 
 
-def new_tensor() -> Tensor:
+def new_tensor(kind: type[Tensor] = Tensor) -> Tensor:
     """A tensor that ``_set`` makes, of memory and not of storage."""
-    return Tensor.__new__(Tensor)
+    return kind.__new__(kind)
 
 
-def _rebuild_tensor(*parts: Any) -> Tensor:
-    return new_tensor()._set(*parts)
+def _rebuild_tensor(kind: type[Tensor], *parts: Any) -> Tensor:
+    return new_tensor(kind)._set(*parts)
 
 
 def _check_channels(interface: Interface, layout: Layout) -> None:

@@ -519,7 +519,7 @@ def test_texts_that_are_almost_right_are_refused(text: str, words: str) -> None:
         rl.parse(text)
 
 
-@pytest.mark.parametrize("text", ["composition(a, b)", "raw_ptr(0x7f: f32)", "cute.cosize((8, 4))"])
+@pytest.mark.parametrize("text", ["compositions(a, b)", "raw_ptr(0x7f: f32)", "cute.cosize((8, 4))"])
 def test_words_that_no_notation_knows_are_pointed_at(text: str) -> None:
     with pytest.raises(rl.ParseError, match="past its beginning") as caught:
         rl.parse(text)

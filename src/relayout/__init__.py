@@ -98,6 +98,7 @@ if TYPE_CHECKING:
     from . import candle as candle
     from . import coreai as coreai
     from . import htp as htp
+    from . import mojo as mojo
     from .algebra.linear import LinearLayout
     from .ask.guards import check, expects
     from .ask.infer import infer
@@ -136,7 +137,7 @@ _LAZY = {
 }
 """Names whose modules are imported when they are first asked for: most programs need few of them."""
 
-_VOCABULARIES = ("candle", "coreai", "htp")
+_VOCABULARIES = ("candle", "coreai", "htp", "mojo")
 """Modules with the words of one document each, imported when they are first asked for."""
 
 

@@ -115,10 +115,11 @@ def on_inner(operation: F) -> F:
     """
 
     @wraps(operation)
-    def either(layout: Any, *operands: Any, **options: Any) -> Any:
-        if hasattr(layout, "_with_inner"):
-            return layout._with_inner(either(layout._domain, *operands, **options))
-        return operation(layout, *operands, **options)
+    def either(*operands: Any, **options: Any) -> Any:
+        if operands and hasattr(operands[0], "_with_inner"):
+            composed, *rest = operands
+            return composed._with_inner(either(composed._domain, *rest, **options))
+        return operation(*operands, **options)
 
     return either  # type: ignore[return-value]
 

@@ -3,7 +3,8 @@
 An offset or a swizzle makes it a composed layout, as CuTe prints it: ``Sw<3,4,3> o 5 o (8,64):(64,1)``. Before a
 pointer, ``Sw<3,4,3> o smem_ptr[16b](unset) o (_8,_64):(_64,_1)``, the swizzle counts bytes, and is turned into
 elements; behind one it counts elements. Addresses, and the values of a printed tensor, are read over. C++ types and
-calls are read as well: ``Layout<Shape<_8,_64>, Stride<_64,_1>>`` and ``make_layout(make_shape(8, 64), LayoutRight{})``.
+calls are read as well: ``Layout<Shape<_8,_64>, Stride<_64,_1>>`` and ``make_layout(make_shape(8, 64), LayoutRight{})``;
+and calls that make layouts of layouts, such as ``composition((6,2):(8,2), (4,3):(3,1))``.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from ..format.format import Format
 from ..layout.basis import E
 from ..layout.layout import Layout
 from ..layout.swizzle import Swizzle
+from . import calls
 from .refusal import cannot, require_layout
 from .scan import Scanner, write_tuple
 from .strided import sizes_and_strides
@@ -48,6 +50,7 @@ EXAMPLES = (
     "((3,2),4):((1,6),12)",
     "Sw<1,0,2> o _1 o (_4,_2):(_2,_1) // comment",
     "ComposedLayout<Swizzle<1,0,2>, _0, Layout<Shape<_4,_2>, Stride<_2,_1>>>",
+    "composition((6,2):(8,2), (4,3):(3,1))",
 )
 """Texts that it reads, one for each way to write."""
 
@@ -79,6 +82,8 @@ def _text(layout: Layout, mark: str) -> str:
 
 
 def parse(text: str) -> Layout:
+    if calls.is_call(text, calls.CUTE) and not _TYPED.match(text.lstrip()):
+        return calls.evaluate(text, "cute", calls.CUTE)
     if composed := _COMPOSED.fullmatch(text):
         inner = parse(" " * composed.start("layout") + composed["layout"])
         start = composed["offset"] or f"smem_ptr[{composed['bits']}b](unset)"

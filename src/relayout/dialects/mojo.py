@@ -2,7 +2,8 @@
 
 ``((8, (4, 2)):(1, (8, 64))) offset 5 extents (8, 7) origin (0, 1) swizzle <3,4,3>``. Another pair of parentheses round
 the whole is one more level of nesting: ``(((4, 2):(1, 4)))`` is a single mode of two. Constructor calls are read
-as well: ``Layout(IntTuple(3, 4), IntTuple(4, 1))``, ``Layout.row_major(3, 4)``, and what ``repr`` gives.
+as well: ``Layout(IntTuple(3, 4), IntTuple(4, 1))``, ``Layout.row_major(3, 4)``, and what ``repr`` gives; and so are
+calls that make layouts, such as ``blocked_product(Layout.col_major(3, 2), Layout.col_major(2, 5))``.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 from ..format.format import Format
 from ..integers.nested import MAX_DEPTH
 from ..layout.layout import Layout
+from . import calls
 from .refusal import require_layout
 from .scan import Scanner, too_deep, write_tuple
 
@@ -21,6 +23,7 @@ EXAMPLES = (
     "Layout(IntTuple(3, IntTuple(2, 2)), IntTuple(1, IntTuple(3, 6)))",
     "var l = Layout.col_major(6, 6)  # a comment",
     "Layout.row_major(2, 4)",
+    "var tts = tile_to_shape(Layout.col_major(3, 2), IntTuple(6, 10))",
 )
 """Texts that it reads, one for each way to write."""
 
@@ -45,6 +48,8 @@ _WORDS = ("offset", "extents", "origin", "swizzle")
 
 
 def parse(text: str) -> Layout:
+    if calls.is_call(text, calls.MOJO):
+        return calls.evaluate(text, "mojo", calls.MOJO)
     scan = Scanner(text, "mojo", "((3, 4):(4, 1)) offset 5", python=True)
     call = _CALL.match(scan.text)
     if call:

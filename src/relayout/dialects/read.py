@@ -14,6 +14,7 @@ from ..format.format import Format
 from ..format.record import Record
 from ..format.records import lookup_record
 from ..layout.layout import Layout
+from . import calls
 from .phrases import near_notation, phrase
 from .registry import BUILT_IN, Shapeless, Spelling, dialect_named, dialect_names, loadable_names
 
@@ -156,9 +157,17 @@ def _recognise(text: str, bits: int | None) -> Layout | Format | Shapeless:
             hint=f"name the dialect, as in {next(iter(readings))}:{text.strip()}",
             candidates=readings,
         )
+    understood = [error for error in errors if not isinstance(error, ParseError)]
+    if readings and understood and calls.is_call(text, calls.CUTE):
+        name, reading = next(iter(readings.items()))
+        raise ParseError(
+            f"the text is ambiguous: as {name} it is {reading}; otherwise it is refused: {understood[0].message}",
+            text=text,
+            hint=f"name the dialect, as in {name}:{text.strip()}",
+            candidates=readings,
+        )
     if readings:
         return next(iter(readings.values()))
-    understood = [error for error in errors if not isinstance(error, ParseError)]
     if understood:
         raise understood[0]
     nearest = max([error for error in errors if isinstance(error, ParseError)], key=lambda e: e.position)

@@ -28,9 +28,8 @@ def fold_keys(key: Any, layout: Any) -> tuple[Any, ...]:
     """
     keys = key if isinstance(key, tuple) else (key,)
     modes = layout.shape if isinstance(layout.shape, tuple) else (layout.shape,)
-    if len(keys) > len(modes) and not any(k is None or k is Ellipsis or isinstance(k, slice | tuple) for k in keys):
-        if len(keys) == len(flatten(modes)):
-            keys = unflatten(iter(keys), modes)
+    if len(modes) < len(keys) == len(flatten(modes)) and not any(_is_selection(k) for k in keys):
+        keys = unflatten(iter(keys), modes)
     if not any(isinstance(k, tuple) for k in keys):
         return keys
     shapes = iter(modes)
@@ -39,6 +38,11 @@ def fold_keys(key: Any, layout: Any) -> tuple[Any, ...]:
         shape = None if k is None else next(shapes)
         folded.append(crd2idx(k, shape) if isinstance(k, tuple) else k)
     return tuple(folded)
+
+
+def _is_selection(key: Any) -> bool:
+    """Whether a key is anything but an integer."""
+    return key is None or key is Ellipsis or isinstance(key, slice | tuple)
 
 
 def slice_ends(key: slice, n: int) -> tuple[int, int, int]:

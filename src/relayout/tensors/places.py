@@ -11,6 +11,7 @@ from ..elements.memory import address_of
 from ..errors import NotExpressible, OutOfBounds, ShapeError, shown
 from ..integers.inttuple import as_int
 from ..integers.nested import product
+from ..layout.indexing import fold_keys
 from ..layout.layout import Layout
 
 if TYPE_CHECKING:
@@ -47,7 +48,8 @@ class TensorPlaces:
         Coordinates count from 0. Below 0 HTP has the padding in front and numpy the last elements: that is refused.
         """
         keys = coordinate[0] if len(coordinate) == 1 and isinstance(coordinate[0], tuple | list) else coordinate
-        index = self._coordinate(tuple(keys))
+        keys = fold_keys(tuple(keys), self.layout)
+        index = self._coordinate(keys)
         if index is None:
             raise ShapeError(f"get_raw takes one index per dimension, got {shown(coordinate)}.", hint="one element")
         if index != tuple([as_int(k, "an index") for k in keys]):
@@ -94,7 +96,8 @@ class TensorPlaces:
         The blocks are those of the table, or else of the format that the tensor was allocated by.
         """
         keys = coordinate[0] if len(coordinate) == 1 and isinstance(coordinate[0], tuple | list) else coordinate
-        index = self._coordinate(tuple(keys))
+        keys = fold_keys(tuple(keys), self.layout)
+        index = self._coordinate(keys)
         if index is None:
             raise ShapeError(f"block_at takes one index per dimension, got {shown(coordinate)}.", hint="one element")
         self._check_no_channels()

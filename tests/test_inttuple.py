@@ -103,9 +103,9 @@ def test_compact_order() -> None:
         rl.compact_order((4, 3), (0, 1, 2))
 
 
-def test_inttuple_is_a_plain_tuple() -> None:
+def test_an_int_tuple_is_a_tuple() -> None:
     assert rl.IntTuple(4, rl.IntTuple(2, 2)) == (4, (2, 2))
-    assert type(rl.IntTuple(1)) is tuple
+    assert isinstance(rl.IntTuple(1), tuple)
     assert rl.depth(rl.IntTuple(4, rl.IntTuple(2, 2))) == 2
     assert rl.depth(4) == 0
     assert rl.depth(()) == 1

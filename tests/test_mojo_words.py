@@ -1,4 +1,4 @@
-"""Mojo's words beyond its page: functions on tuples, methods of tensors, its forms of the algebra, and calls as texts."""
+"""Mojo's words beyond its page: functions on tuples, methods of tensors, forms of the algebra, and calls as texts."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_an_int_tuple_is_the_tuple(items: list[Any]) -> None:
     assert made.count_values() == len(leaves(plain))
     assert made.product_flatten() == tuple(int(np.prod(leaves(e))) for e in plain)
     assert [made.is_value(k) for k in range(len(made))] == [isinstance(e, int) for e in plain]
-    assert made + (1,) == (*plain, 1)
+    assert made + plain == plain + plain
     assert mojo.depth(made) == mojo.depth(plain)
     assert mojo.congruent(made, plain)
 

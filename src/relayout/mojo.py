@@ -167,7 +167,7 @@ class LayoutTensor(Tensor):
             )
         return int(stride)
 
-    def split(self, count: int, axis: int = 0) -> tuple[Tensor, ...]:  # type: ignore[override]
+    def split(self, count: int, axis: int = 0) -> tuple[Tensor, ...]:
         """``count`` equal parts along one axis; refused where ``count`` does not divide its size.
 
         ``split[axis](count, idx)`` is ``split(count, axis)[idx]``. A ``Tensor`` splits by sizes, as torch does.
@@ -221,7 +221,7 @@ class LayoutTensor(Tensor):
         return vector
 
     def bitcast(self, dtype: Any) -> Tensor:
-        """The same memory, under the same layout, as elements of another type.
+        """This memory, under this layout, as elements of another type.
 
         The layout counts elements of the new type from the place where the tensor begins, as in Mojo; what would leave
         the memory is refused. ``rl.recast_layout`` gives the layout that keeps the bytes of every element.

@@ -79,4 +79,4 @@ def is_contiguous_dim(layout: Layout, dim: int) -> bool:
             hint="coalesce it first, or ask for one of its modes",
             layout=layout,
         )
-    return mode.stride == 1 or (mode.stride == 0 and mode.shape == 1)
+    return bool(mode.stride == 1 or (mode.stride == 0 and mode.shape == 1))

@@ -165,7 +165,7 @@ class _Reader:
         shape, stride = operands[0], operands[1] if len(operands) > 1 else None
         if len(operands) > 2 or isinstance(stride, Layout):
             self.scan.fail("layouts, or a shape and a stride, as the operands of make_layout", start)
-        return stride(shape) if callable(stride) else Layout(self.scan.sizes(shape), stride)  # type: ignore[no-any-return]
+        return stride(shape) if callable(stride) else Layout(self.scan.sizes(shape), stride)
 
     def operand(self, level: int) -> Any:
         """A call, a word, a tuple of operands, or a layout."""

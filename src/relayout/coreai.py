@@ -73,13 +73,8 @@ class NDArray(Tensor):
                 "an array of Core AI has no block table.", hint="repack it into one piece of memory", tensor=t
             )
         _check_strides(t.layout)
-        return _array(*t.__reduce__()[1])
-
-    def _like(self, layout: Layout, interface: Any, axes: str | None) -> NDArray:
-        return _array(*super()._like(layout, interface, axes).__reduce__()[1])
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _array, super().__reduce__()[1]
+        _, *parts = t.__reduce__()[1]
+        return cls.__new__(cls)._set(*parts)
 
     @property
     def scalar_type(self) -> str:
@@ -115,13 +110,6 @@ class NDArray(Tensor):
                 tensor=self,
             )
         return self._like(plain.layout, self.interface, None)
-
-
-def _array(*parts: Any) -> NDArray:
-    """An array of Core AI of the parts of a tensor."""
-    made = NDArray.__new__(NDArray)
-    made._set(*parts)
-    return made
 
 
 def _check_strides(x: Layout) -> None:

@@ -7,7 +7,7 @@ A parameter in square brackets becomes an argument in front: ``apply[func](t)`` 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from .algebra.building import append, make_layout, make_ordered_layout, zip_modes
 from .algebra.composed import ComposedLayout
@@ -66,7 +66,7 @@ from .integers.inttuple import (
 from .layout.layout import Layout
 from .layout.measures import cosize, depth, rank, size
 from .layout.swizzle import Swizzle
-from .tensors.tensor import Tensor, new_tensor
+from .tensors.tensor import Tensor
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -220,7 +220,7 @@ class LayoutTensor(Tensor):
             )
         return vector
 
-    def bitcast(self, dtype: Any) -> Tensor:
+    def bitcast(self, dtype: Any) -> Self:
         """This memory, under this layout, as elements of another type.
 
         The layout counts elements of the new type from the place where the tensor begins, as in Mojo; what would leave
@@ -238,7 +238,7 @@ class LayoutTensor(Tensor):
                 )
             layout = layout.with_offset(start // new.bits)
         memories = tuple([Memory(m.bytes, new) for m in self._memories])
-        return new_tensor(type(self))._set(memories, layout, Plain(new), self.axes, self.blocks)
+        return self.__new__(type(self))._set(memories, layout, Plain(new), self.axes, self.blocks)
 
 
 def make_swizzle(num_rows: int, row_size: int, access_size: int) -> Swizzle:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from ..elements.interface import Interface, Plain, as_interface
 from ..elements.memory import Memory, memory_of
@@ -91,7 +91,7 @@ class Tensor(TensorData, TensorViews, TensorPlaces, TensorAllocation, Immutable)
         table: BlockTable | None,
         padding: Padding | None = None,
         fmt: Format | None = None,
-    ) -> Tensor:
+    ) -> Self:
         if interface.axis is not None:
             _check_channels(interface, layout)
         _prove(memories[0].count if table is None else table.count * table.elements, layout, table)
@@ -111,12 +111,12 @@ class Tensor(TensorData, TensorViews, TensorPlaces, TensorAllocation, Immutable)
         parts = (self._memories, self.layout, self.interface, self.axes, self._table, self.padding, self.format)
         return _rebuild_tensor, (type(self), *parts)
 
-    def _like(self, layout: Layout, interface: Interface, axes: str | None) -> Tensor:
+    def _like(self, layout: Layout, interface: Interface, axes: str | None) -> Self:
         """Another tensor over the same memory, which does not own it; of a table the part that it uses."""
         table = self._table
         if table is not None:
             layout, table = trim_table(layout, table)
-        return new_tensor(type(self))._set(self._memories, layout, interface, axes, table)
+        return self.__new__(type(self))._set(self._memories, layout, interface, axes, table)
 
     # ---- what it is --------------------------------------------------------------------------------------
 
@@ -252,13 +252,13 @@ class Tensor(TensorData, TensorViews, TensorPlaces, TensorAllocation, Immutable)
         return {} if self.interface.axis is None else {"channel": coordinate[self.interface.axis]}
 
 
-def new_tensor(kind: type[Tensor] = Tensor) -> Tensor:
+def new_tensor() -> Tensor:
     """A tensor that ``_set`` makes, of memory and not of storage."""
-    return kind.__new__(kind)
+    return Tensor.__new__(Tensor)
 
 
 def _rebuild_tensor(kind: type[Tensor], *parts: Any) -> Tensor:
-    return new_tensor(kind)._set(*parts)
+    return kind.__new__(kind)._set(*parts)
 
 
 def _check_channels(interface: Interface, layout: Layout) -> None:

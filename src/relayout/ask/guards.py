@@ -51,6 +51,7 @@ def check(
     dtype: Any = None,
     interface: Any = None,
     strict: bool = False,
+    reference: Any = None,
 ) -> Any:
     """``x`` itself, if its elements are placed as ``expects`` says; else ``LayoutMismatch``.
 
@@ -64,7 +65,15 @@ def check(
     Places are compared, for the shape of ``x``: formats that coincide there pass. With ``strict`` the format that a
     tensor was allocated by is compared instead, with its axes, fill, table and width; an array has none, and a view.
     What passed once passes again without a comparison, if its shape, strides and type are the same.
+
+    With ``reference``, the plain tensor, the memory of ``x`` is looked at instead: it must hold the values of the
+    reference as ``expects`` says. Otherwise the error tells whether it is not packed, packed twice, or packed otherwise.
     """
+    if reference is not None:
+        from .packed_state import check_against
+
+        check_against(x, expects, reference, axes)
+        return x
     kind = _kind_of(x)
     words = (axes, dtype, interface, strict)
     known = (

@@ -7,11 +7,19 @@ from typing import Any
 
 from ..errors import ShapeError
 from ..tensors.tensor import Tensor
+from .inference.live import is_array
 from .inference.result import Inference
 
 
 def infer(
-    x: Any = None, dump: Any = None, *, offsets: Any = None, among: Sequence[Any] | None = None, dtype: Any = None
+    x: Any = None,
+    dump: Any = None,
+    *,
+    offsets: Any = None,
+    among: Sequence[Any] | None = None,
+    dtype: Any = None,
+    shape: Any = None,
+    element: Any = None,
 ) -> Inference:
     """The simplest layout of some data, its names, and its padding, with all candidates where the data leave several.
 
@@ -30,10 +38,18 @@ def infer(
       bytes of the dumps.
     * ``infer(reference, dump, among=[...])``: only these layouts, formats and texts are tried. Those that fit are the
       ``candidates``; where none does, the ``candidates`` of ``Undetermined`` are all, fewest mismatches first.
+    * ``infer(packer, shape=(k, n), element="uint4")``: a function that packs codes of that type, each in a byte of its
+      own, over input and output features, and gives an array or bytes; it is run on probes.
 
     >>> infer(offsets=[[0, 1, 4, 5], [2, 3, 6, 7]]).layout
     Layout((2, (2, 2)), (2, (1, 4)))
     """
+    if callable(x) and not is_array(x):
+        if shape is None or element is None or dump is not None:
+            raise ShapeError("a packer needs a shape and a type.", hint='infer(packer, shape=(k, n), element="uint4")')
+        from .inference.packers import from_packer
+
+        return from_packer(x, shape, element)
     dumped = among is not None or dtype is not None
     if (x is None) == (offsets is None) or (dump is not None and x is None) or (dumped and dump is None):
         raise ShapeError(

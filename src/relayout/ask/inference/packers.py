@@ -1,0 +1,70 @@
+"""The layout that an opaque packer gives its codes: it is run on probes, and its results are read as memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ...elements.types import element
+from ...errors import NotExpressible, Undetermined
+from ...format import catalog
+from ..probes import probes
+from .dumps import from_dump
+from .live import array_layout, is_array, on_host
+from .result import Inference
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+WEIGHTS = "kn"
+"""The dimensions of the codes that a packer takes: input features, then output features."""
+
+
+def from_packer(packer: Callable[[Any], Any], shape: Any, dtype: Any) -> Inference:
+    """The order in which a packer stores codes of that type, whether it stores them as they are or flips their sign.
+
+    The packer takes an array of codes of that shape, each in a byte or a wider element of its own, and gives an array,
+    a tensor or bytes. What it stores is read in the order of memory.
+    """
+    kind = element(dtype)
+    tensors = probes(shape, kind.name)
+    packed = [stored_bytes(packer(tensor)) for tensor in tensors]
+    try:
+        return _with_names(from_dump(tensors, packed, kind.name), kind.bits)
+    except (NotExpressible, Undetermined) as error:
+        if not kind.integral:
+            raise
+        flipped = _with_sign_flipped(packed, kind.bits)
+        try:
+            found = from_dump(tensors, flipped, kind.name)
+        except (NotExpressible, Undetermined):
+            raise error from None
+        told = f"that of the codes with their highest bit flipped, XOR {1 << (kind.bits - 1)}"
+        return _with_names(found._replace(related=(*found.related, told)), kind.bits)
+
+
+def _with_names(found: Inference, bits: int) -> Inference:
+    """The inference with the names of weights: the codes of a packer are over k and n, whichever order a name has."""
+    if found.format is None or found.format.rank != len(WEIGHTS):
+        return found
+    weights = catalog.find(found.format.renamed(WEIGHTS), bits)
+    others = [name for name in found.names if set(catalog.ENTRIES[name].axes) != set(WEIGHTS)]
+    return found._replace(names=(*weights, *others))
+
+
+def stored_bytes(x: Any) -> NDArray[Any]:
+    """The bytes of an array or of a buffer in the order of memory, which of a strided view is not that of indices."""
+    import numpy as np
+
+    if not is_array(x) or isinstance(x, bytes | bytearray | memoryview):
+        return np.frombuffer(bytes(x), np.uint8)
+    values = on_host(x, "what the packer gave")
+    layout = array_layout(x)
+    order = sorted(range(values.ndim), key=lambda d: -abs(layout._mode(d).strides[0]) if values.shape[d] > 1 else 0)
+    return np.ascontiguousarray(values.transpose(order)).reshape(-1).view(np.uint8)
+
+
+def _with_sign_flipped(packed: list[NDArray[Any]], bits: int) -> list[NDArray[Any]]:
+    """The memory with the highest bit of every element flipped."""
+    mask = sum([1 << (bits * place + bits - 1) for place in range(8 // bits)]) if 8 % bits == 0 else 0
+    return [memory ^ mask for memory in packed]

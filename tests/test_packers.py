@@ -1,0 +1,77 @@
+"""Opaque packers named by what they do, and packed data told from plain data and from data packed twice."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import relayout as rl
+
+Array = np.ndarray[Any, Any]
+
+
+def tinychat(codes: Array) -> Array:
+    """AWQ v2 by numpy: rows n in fours, k in 64s of two halves; each 32 codes as 4 x 8 turned, two a byte."""
+    x = codes.T.reshape(codes.shape[1] // 4, 4, codes.shape[0] // 64, 2, 4, 8)
+    nibbles = x.transpose(0, 2, 1, 3, 5, 4).reshape(-1)
+    return (nibbles[::2] | nibbles[1::2] << 4).astype(np.uint8)
+
+
+def awq(codes: Array) -> Array:
+    k, n = codes.shape
+    ordered = codes.reshape(k, n // 8, 8)[:, :, [0, 2, 4, 6, 1, 3, 5, 7]].astype(np.uint32)
+    return (ordered << np.arange(0, 32, 4, dtype=np.uint32)).sum(-1, dtype=np.uint32).view(np.int32)
+
+
+@pytest.mark.parametrize(
+    ("packer", "names"),
+    [
+        (tinychat, {"awq:v2", "trtllm:w4a16_sm80"}),
+        (awq, {"awq:gemm"}),
+        (lambda c: awq(c).tobytes(), {"awq:gemm"}),
+        (lambda c: awq(c).T.copy().T, set()),
+    ],
+)
+def test_a_packer_is_named_by_what_it_does(packer: Any, names: set[str]) -> None:
+    found = rl.infer(packer, shape=(128, 64), element="uint4")
+    assert found.settled
+    assert names <= set(found.names)
+    assert bool(found.names) == bool(names)
+
+
+def test_a_flipped_sign_is_said() -> None:
+    found = rl.infer(lambda c: awq(c) ^ np.int32(-0x77777778), shape=(64, 64), element="uint4")
+    assert "awq:gemm" in found.names
+    assert "highest bit flipped, XOR 8" in str(found)
+
+
+def test_a_packer_that_is_no_layout_is_refused() -> None:
+    shuffled = np.random.default_rng(3).permutation(64 * 32)
+    with pytest.raises(rl.LayoutError):
+        rl.infer(lambda c: awq(c.reshape(-1)[shuffled].reshape(64, 32)), shape=(64, 32), element="uint4")
+    with pytest.raises(rl.ShapeError, match="needs a shape and a type"):
+        rl.infer(awq)
+
+
+def test_packed_plain_and_packed_twice_are_told_apart() -> None:
+    plain = np.random.default_rng(1).integers(0, 255, (64, 96), dtype=np.uint8)
+
+    def shuffle(x: Array) -> Array:
+        return x.reshape(4, 16, 6, 16).transpose(0, 2, 1, 3).reshape(64, 96)
+
+    once = shuffle(plain)
+    assert rl.check(once, "aiter:16x16", reference=plain) is once
+    for wrong, state in [(plain, "not packed"), (shuffle(once), "packed twice"), (once[::-1].copy(), "otherwise")]:
+        with pytest.raises(rl.LayoutMismatch, match=state):
+            rl.check(wrong, "aiter:16x16", reference=plain)
+    with pytest.raises(rl.ShapeError, match="3072 elements are stored"):
+        rl.check(once[:32], "aiter:16x16", reference=plain)
+
+
+def test_packed_codes_are_checked_against_codes() -> None:
+    codes = np.random.default_rng(2).integers(0, 16, (32, 64), dtype=np.uint8)
+    assert rl.check(awq(codes), "awq:gemm", reference=codes) is not None
+    with pytest.raises(rl.LayoutMismatch, match="packed otherwise"):
+        rl.check(awq(codes[::-1]), "awq:gemm", reference=codes)

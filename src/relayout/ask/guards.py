@@ -67,7 +67,7 @@ def check(
     What passed once passes again without a comparison, if its shape, strides and type are the same.
 
     With ``reference``, the plain tensor, the memory of ``x`` is looked at instead: it must hold the values of the
-    reference as ``expects`` says. Otherwise the error tells whether it is not packed, packed twice, or packed otherwise.
+    reference as ``expects`` says. The error tells whether it is not packed, packed twice, or packed otherwise.
     """
     if reference is not None:
         from .packed_state import check_against

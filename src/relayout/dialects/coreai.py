@@ -54,7 +54,7 @@ class Constraints(NamedTuple):
     alignments: tuple[int, ...] | None
 
     def layout(self, shape: Any) -> Layout:
-        return coreai.packed(shape, self.interleave, self.alignments)
+        return coreai.packed(shape, (1,) * len(shape) if self.interleave is None else self.interleave, self.alignments)
 
 
 def parse(text: str) -> Layout | Constraints | coreai.InterleaveLayout:

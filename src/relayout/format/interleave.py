@@ -136,7 +136,7 @@ def packed(shape: Sequence[int], interleave: Any = None, alignments: Sequence[in
     for the stride of each dimension; the box holds the total where the strides do not give it.
     """
     sizes = _integers(shape, "shape")
-    lenient = isinstance(interleave, InterleaveLayout)
+    strict = not isinstance(interleave, InterleaveLayout | None)
     factors = _factors(interleave, sizes)
     align = [1] * (len(sizes) + 1) if alignments is None else _integers(alignments, "alignments")
     large = [d for d, f in enumerate(factors) if f > 1]
@@ -146,7 +146,7 @@ def packed(shape: Sequence[int], interleave: Any = None, alignments: Sequence[in
             hint="one factor per dimension, at most one over 1; one alignment more than dimensions",
             shape=sizes,
         )
-    if not lenient and any(n % f or f > n for n, f in zip(sizes, factors)):
+    if strict and any(n % f or f > n for n, f in zip(sizes, factors)):
         raise ShapeError(
             f"the factors {factors} do not divide the shape {sizes}, or it is empty.",
             hint="InterleaveLayout(dimension, factor) pads the last block; the hardware's list of factors does not",
@@ -157,7 +157,8 @@ def packed(shape: Sequence[int], interleave: Any = None, alignments: Sequence[in
     for d in range(len(sizes) - 1, -1, -1):
         strides[d] = -(-running // align[d + 1]) * align[d + 1]
         running = strides[d] * -(-sizes[d] // factors[d])
-    x = layout(sizes, strides, interleave if lenient else (large[0], factors[large[0]]) if large else None)
+    blocks = interleave if not strict else (large[0], factors[large[0]]) if large else None
+    x = layout(sizes, strides, blocks)
     total = -(-running // align[0]) * align[0]
     return x if total == running else _in_box_of(total, x)
 

@@ -469,6 +469,27 @@ def test_what_is_no_named_format_is_refused() -> None:
     assert catalog.names("acme:*") == []
 
 
+def test_memory_under_a_format_tells_it() -> None:
+    heaps = [np.zeros(3 * 2048, np.uint8), bytearray(2048)]
+    table = rl.BlockTable([4096, 0, 0, 2048], (8, 8, 32), buffers=[0, 1, 0, 0])
+    t = rl.Tensor(heaps, CROUTON, "uint8", shape=(1, 16, 16, 32), blocks=table)
+    assert (t.format, t.axes, t.padding) == (catalog.get("htp:R4Crouton"), "nhwc", None)
+    assert rl.check(t, "htp:R4Crouton", strict=True) is t
+    assert t.block_at(0, 3, 12, 5).get_raw(0, 0, 0, 0).buffer == 1
+    packed = rl.Tensor(rl.repack(X, "htp:R4Depth32").reshape(-1), "htp:d32", shape=SHAPE)
+    assert (packed.numpy() == X).all()
+    nchw = rl.Tensor(rl.repack(X, "htp:R4Flat").reshape(-1), "htp:R4Flat", shape=(2, 50, 9, 20), axes="nchw")
+    assert (nchw.numpy() == X.transpose(0, 3, 1, 2)).all()
+    with pytest.raises(rl.ShapeError, match="pass shape"):
+        rl.Tensor(bytes(2048), CROUTON, "uint8")
+    with pytest.raises(rl.ShapeError, match="has blocks of 2048 elements"):
+        rl.Tensor(bytes(2048), CROUTON, "uint8", shape=(1, 8, 8, 32), blocks=rl.BlockTable([0, 1024], 1024))
+    with pytest.raises(rl.ShapeError, match="has no table"):
+        rl.Tensor(bytes(32), "htp:R4Flat", "uint8", shape=(1, 1, 1, 32), blocks=rl.BlockTable([0], 32))
+    with pytest.raises(rl.OutOfBounds):
+        rl.Tensor(bytes(2047), CROUTON, "uint8", shape=(1, 8, 8, 32))
+
+
 def test_a_copy_is_of_the_same_class() -> None:
     array = rl.coreai.NDArray((2, 6), "float32")
     assert type(array.copy()) is rl.coreai.NDArray

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Self
 
+from ..dialects.resolve import resolve
 from ..elements.interface import Interface, Plain, as_interface
 from ..elements.memory import Memory, memory_of
 from ..errors import OutOfBounds, ShapeError, shown
@@ -13,6 +14,7 @@ from ..format.factors import checked_axes
 from ..format.format import Format
 from ..immutable import Immutable
 from ..integers.inttuple import as_int
+from ..integers.nested import product
 from ..layout.indexing import fold_keys
 from ..layout.layout import Layout
 from ..layout.ranges import offset_range
@@ -31,8 +33,9 @@ class Tensor(TensorData, TensorViews, TensorPlaces, TensorAllocation, Immutable)
     """Memory, the layout of the elements in it, and what they mean. All but the memory stays as it was made.
 
     ``storage`` is an array, or bytes with an interface that says what they hold; with ``blocks`` it may be a list of
-    those. Nothing is copied. ``interface`` is a type of elements, ``Plain`` or ``ScaleOffset``; ``axes`` names the
-    dimensions. Every address of the layout is proven to be inside the storage before the first access.
+    those. Nothing is copied. ``layout`` is a layout; or a format, or a text, with the ``shape`` that it is for.
+    ``interface`` is a type of elements, ``Plain`` or ``ScaleOffset``; ``axes`` names the dimensions. Every address of
+    the layout is proven to be inside the storage before the first access.
 
     >>> Tensor(bytearray(range(6)), Layout((2, 3), (3, 1)), "uint8")[1, 2]
     5
@@ -43,7 +46,7 @@ class Tensor(TensorData, TensorViews, TensorPlaces, TensorAllocation, Immutable)
     interface: Interface
     axes: str | None
     format: Format | None
-    """The format that it was allocated by; None where that was a layout, and for a view."""
+    """The format that it was made by; None where that was a layout, and for a view."""
     padding: Padding | None
     """The padding that was asked for when it was allocated; None for a view, which has none of its own."""
     _memories: tuple[Memory, ...]
@@ -52,16 +55,13 @@ class Tensor(TensorData, TensorViews, TensorPlaces, TensorAllocation, Immutable)
     def __init__(
         self,
         storage: Any,
-        layout: Layout,
+        layout: Layout | Format | str,
         interface: Any = None,
         *,
+        shape: Any = None,
         axes: str | None = None,
         blocks: BlockTable | None = None,
     ) -> None:
-        if not isinstance(layout, Layout):
-            raise ShapeError(
-                f"a tensor has a layout, got {shown(layout)}.", hint="a format makes one: format.layout(shape)"
-            )
         if blocks is not None and not isinstance(blocks, BlockTable):
             raise ShapeError(f"blocks are a table, got {shown(blocks)}.", hint="BlockTable(starts, shape)", got=blocks)
         means = None if interface is None else as_interface(interface)
@@ -79,8 +79,16 @@ class Tensor(TensorData, TensorViews, TensorPlaces, TensorAllocation, Immutable)
                 f"the buffers hold different elements: {', '.join([m.element.name for m in memories])}.",
                 hint="give buffers of one type",
             )
+        means = means or Plain(memories[0].element)
+        fmt = None
+        if not isinstance(layout, Layout) or shape is not None:
+            operand = resolve(layout, shape=shape, axes=axes, element=means)
+            layout, axes = operand.placed, operand.axes
+            fmt = operand.format if isinstance(operand.format, Format) else None
+            if fmt is not None:
+                _check_blocks(fmt, layout, blocks)
         table = None if blocks is None else blocks.bound(memories)
-        self._set(memories, layout, means or Plain(memories[0].element), axes, table)
+        self._set(memories, layout, means, axes, table, None, fmt)
 
     def _set(
         self,
@@ -269,6 +277,16 @@ def _check_channels(interface: Interface, layout: Layout) -> None:
             hint="one scale for every index along that dimension",
             interface=interface,
         )
+
+
+def _check_blocks(fmt: Format, layout: Layout, blocks: BlockTable | None) -> None:
+    """Refuse a table whose blocks are not those of the format."""
+    if blocks is None or not layout.size:
+        return
+    own = fmt._stored_block_shape(layout) if fmt.indirect is not None else None
+    if own is None or product(own) != blocks.elements:
+        what = "has no table" if own is None else f"has blocks of {product(own)} elements"
+        raise ShapeError(f"{fmt} {what}, not {blocks!r}.", hint="give the layout alone, or the table of the format")
 
 
 def _prove(count: int, layout: Layout, table: BlockTable | None) -> None:

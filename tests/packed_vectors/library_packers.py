@@ -1,6 +1,6 @@
 """The packers that vendors wrote in C, C++ and CUDA, called in shared libraries that hold them.
 
-The folder ``libraries`` beside the checkouts holds them. KleidiAI's library exports its own names. The others export one
+The folder ``libraries`` beside the checkouts holds them. KleidiAI's library exports its own names. The others export a
 plain function for each of the vendor's, which only sets up its arguments: ``librepack.so`` (``q4_0_4`` for
 repack_q4_0_to_q4_0_4_bl, and so on), ``libamx.so`` (``amx_q4_0`` for convert_B_packed_format of that type),
 ``libhexagon.so`` (``hex_q4_0`` for repack_q4_0_tiled) and ``libexllama.so`` (``shuffle`` for shuffle_4bit_8 of every

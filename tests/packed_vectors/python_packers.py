@@ -468,7 +468,37 @@ def triton_kernels(root: Path) -> list[Case]:
     ]
 
 
+# ---- PyTorch ----------------------------------------------------------------------------------------------
+
+
+def torch_cpu(root: Path) -> list[Case]:
+    """The order of the instruction set that PyTorch uses: ATEN_CPU_CAPABILITY chooses a lower one."""
+    name = torch.backends.cpu.get_cpu_capability().lower()
+    convert = torch.ops.aten._convert_weight_to_int4pack_for_cpu
+    judge = f"PyTorch {torch.__version__}, _convert_weight_to_int4pack_for_cpu"
+    shapes = ((64, 16), (192, 48))
+    return [Case(f"torch:int4pack_{name}", 4, shapes, judge, lambda c: memory(convert(tensor(c), 2)))]
+
+
+def tinygemm(root: Path) -> list[Case]:
+    """What PyTorch makes of weights on a CUDA device; its input has the first code of a byte in the high half."""
+    if not torch.cuda.is_available():
+        return []
+
+    def pack(tiles: int) -> Pack:
+        def made(c: Array) -> bytes:
+            high_first = np.asarray(c[:, ::2] << 4 | c[:, 1::2], np.uint8)
+            return memory(torch.ops.aten._convert_weight_to_int4pack(torch.from_numpy(high_first).cuda(), tiles).cpu())
+
+        return made
+
+    judge = f"PyTorch {torch.__version__}, _convert_weight_to_int4pack on {torch.cuda.get_device_name()}"
+    return [Case(f"tinygemm:k{t}", 4, ((8, 16 * t), (24, 48 * t)), judge, pack(t)) for t in (2, 4, 8)]
+
+
 FAMILIES = (
+    torch_cpu,
+    tinygemm,
     marlin,
     gptq_and_awq,
     gptqmodel,

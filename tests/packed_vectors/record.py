@@ -16,10 +16,9 @@ from recipe import codes, recorded, vector, write
 
 def main(checkouts: Path, *wanted: str) -> None:
     kept = {(v.entry, v.judge, v.bits, v.shape): v for v in recorded()}
-    for family in (*python_packers.FAMILIES, *library_packers.FAMILIES):
-        if wanted and family.__name__ not in wanted:
-            continue
-        for case in family(checkouts):
+    families = {family.__name__: family for family in (*python_packers.FAMILIES, *library_packers.FAMILIES)}
+    for name in wanted or families:
+        for case in families[name](checkouts):
             for seed, shape in enumerate(case.shapes, start=1):
                 packed = case.pack(codes(shape, case.bits, seed, case.below))
                 made = vector(case.entry, case.bits, shape, seed, case.below, case.judge, packed)

@@ -92,6 +92,12 @@ flashinfer FlashInfer fb28d724, shuffle_matrix_a and convert_to_block_layout: we
   BlockMajorK_shuffled32 mk 8  1 0 / 0,4@1 0,8@4 1,128
     > Rows shuffled in blocks of 32, where the epilogue's tile is a multiple of 128.
 
+torch PyTorch 2.13, _convert_weight_to_int4pack_for_cpu, by the instruction set that it runs with
+  int4pack_default  nk     4  0 1 / 0,32
+  int4pack_avx2     nk     4  0 1 / 0,16@1 0,2@16
+  int4pack_avx512   nk     4  0 1 / 0,32@1 0,2@32
+    > For a multiple of 64 rows: a last narrow block has an order of its own, of any instruction set.
+
 mlx Apple MLX 0.32, mx.quantize and mx.dequantize
   w2                nk     2  0 1
   w4                nk     4  0 1

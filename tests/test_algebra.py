@@ -167,6 +167,22 @@ def test_left_inverse(layout: Layout) -> None:
         assert len(set(values)) == len(values)
 
 
+@given(layouts(48))
+def test_flatten_makes_every_leaf_a_mode(layout: Layout) -> None:
+    flat = rl.flatten(layout)
+    assert flat.depth <= 1
+    assert (leaves(flat.shape), leaves(flat.stride)) == (leaves(layout.shape), leaves(layout.stride))
+    assert colex(flat) == colex(layout)
+
+
+def test_flatten_by_hand() -> None:
+    nested = rl.group(rl.group(Layout((2, 3, 5, 7)), 0, 2), 1, 3)
+    assert rl.flatten(nested) == Layout((2, 3, 5, 7))
+    assert rl.flatten(Layout(4)) == Layout(4)
+    assert rl.flatten(nested.with_offset(3)) == Layout((2, 3, 5, 7), offset=3)
+    assert rl.flatten(((2, 3), 5)) == (2, 3, 5)
+
+
 def test_inverses_by_hand() -> None:
     assert rl.right_inverse(Layout((4, 8), (8, 1))) == Layout((8, 4), (4, 1))
     assert rl.right_inverse(Layout((2, 4, 6), (4, 1, 8))) == Layout((4, 2, 6), (2, 1, 8))

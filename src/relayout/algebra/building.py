@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import OutOfBounds, ShapeError
+from ..integers import inttuple
 from ..integers.inttuple import as_int, as_ints, compact_order, rank_error, value_at
-from ..integers.nested import flatten, unflatten
+from ..integers.nested import flatten as leaves
+from ..integers.nested import unflatten
 from ..layout.basis import E
 from ..layout.layout import Layout, as_layout
 from .composition import composition, join_modes, on_inner, plain
@@ -30,8 +32,8 @@ def make_ordered_layout(shape: Any, order: Any) -> Layout:
 def make_layout_like(layout: Layout) -> Layout:
     """A compact layout of the same shape whose strides rank as they do in ``layout``; stride-0 modes stay broadcast."""
     plain(layout, "make_layout_like", swizzle=True)
-    sizes = flatten(layout.shape)
-    strides = flatten(layout.stride)
+    sizes = leaves(layout.shape)
+    strides = leaves(layout.stride)
     kept = tuple([1 if d == 0 else s for s, d in zip(sizes, strides, strict=True)])
     compact = compact_order(kept, tuple([abs(d) for d in strides]))
     return Layout._make(layout.shape, unflatten(iter(compact), layout.shape))
@@ -76,6 +78,23 @@ def group(layout: Layout, begin: int, end: int) -> Layout:
             end=end,
         )
     return join_modes([*modes[:begin], join_modes(modes[begin:end], 0), *modes[end:]], layout.offset, layout.swizzle)
+
+
+def flatten(x: Any) -> Any:
+    """The leaves from left to right: those of a nested tuple as a tuple, those of a layout as its modes.
+
+    ``L.flatten()`` is the view that merges dimensions, in row-major order.
+    """
+    return _flat_modes(x) if isinstance(x, Layout) or hasattr(x, "_with_inner") else inttuple.flatten(x)
+
+
+@on_inner
+def _flat_modes(layout: Layout) -> Layout:
+    plain(layout, "flatten", swizzle=True)
+    if not isinstance(layout.shape, tuple):
+        return layout
+    modes = zip(leaves(layout.shape), leaves(layout.stride), strict=True)
+    return join_modes([Layout._plain(s, d) for s, d in modes], layout.offset, layout.swizzle)
 
 
 @on_inner

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..algebra.composed import ComposedLayout
+from ..dialects.registry import Shapeless
 from ..dialects.resolve import resolve, resolve_together
 from ..errors import LimitExceeded, ShapeError
 from ..format.format import Format
@@ -16,8 +17,8 @@ from .every_shape import FormatComparison, compare_formats
 
 
 def compare(
-    a: Layout | Format | ComposedLayout | str,
-    b: Layout | Format | ComposedLayout | str,
+    a: Layout | Format | Shapeless | ComposedLayout | str,
+    b: Layout | Format | Shapeless | ComposedLayout | str,
     flat: bool = False,
     limit: int = ENUMERATION_LIMIT,
     *,

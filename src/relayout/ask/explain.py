@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from ..dialects.registry import Shapeless
 from ..dialects.resolve import resolve
 from ..elements.types import element
 from ..errors import LimitExceeded
@@ -16,7 +17,9 @@ from ..layout.layout import Layout
 from ..layout.modes import coalesced, simplify_mode
 
 
-def explain(x: Layout | Format | str, shape: Any = None, *, axes: str | None = None, dtype: Any = None) -> str:
+def explain(
+    x: Layout | Format | Shapeless | str, shape: Any = None, *, axes: str | None = None, dtype: Any = None
+) -> str:
     """What is contiguous, how large the blocks are, what is padded and wasted, and which names of the catalog fit.
 
     ``axes`` names the dimensions of your tensor, in order; a format with names is aligned to them, and the text says

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from ..dialects.axes import check_letters
 from ..dialects.read import element_in
+from ..dialects.registry import Shapeless
 from ..dialects.resolve import Resolved, resolve
 from ..elements.interface import Interface, Plain, ScaleOffset
 from ..elements.types import Element, element
@@ -18,6 +19,7 @@ from ..format import catalog
 from ..format.entries import clear_on_change
 from ..format.factors import checked_axes
 from ..format.format import Format
+from ..format.interleave import InterleaveLayout
 from ..integers.nested import product
 from ..layout.comparison import compare
 from ..layout.layout import Layout
@@ -45,7 +47,7 @@ def guard(on: bool | None) -> None:
 
 def check(
     x: Any,
-    expects: Layout | Format | str,
+    expects: Layout | Format | Shapeless | str,
     *,
     axes: str | None = None,
     dtype: Any = None,
@@ -76,10 +78,9 @@ def check(
         return x
     kind = _kind_of(x)
     words = (axes, dtype, interface, strict)
-    known = (
-        kind is not None and isinstance(expects, str | Layout | Format) and all(isinstance(w, Hashable) for w in words)
-    )
-    passed = _memo_of(kind, expects, words) if known else None
+    known = kind is not None and all(isinstance(w, Hashable) for w in words)
+    is_value = isinstance(expects, str | Layout | Format | InterleaveLayout)
+    passed = _memo_of(kind, expects, words) if known and is_value else None  # type: ignore[arg-type]
     if passed is not None and passed.once:
         return x
     found = _data_facts(x)

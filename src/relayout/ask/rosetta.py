@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..dialects.registry import dialect_names
+from ..dialects.registry import Shapeless, dialect_names
 from ..dialects.resolve import resolve
 from ..errors import LayoutError
 from ..format.format import Format
@@ -59,7 +59,7 @@ def refusal_reason(error: LayoutError, x: Layout | Format) -> str:
     return why if found else error.message.removeprefix(f"{x} ")
 
 
-def rosetta(x: Layout | Format | str, shape: Any = None, *, dtype: Any = None) -> Rosetta:
+def rosetta(x: Layout | Format | Shapeless | str, shape: Any = None, *, dtype: Any = None) -> Rosetta:
     """``x``, or what a text in any dialect writes down, in every dialect; byte-based ones need the ``dtype``, which the
     text may carry.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from ..dialects.registry import Shapeless
 from ..dialects.resolve import resolve
 from ..elements.interface import Plain
 from ..elements.types import element
@@ -20,7 +21,7 @@ from .plan import plan
 
 def from_logical(
     array: Any,
-    layout: Layout | Format | str,
+    layout: Layout | Format | Shapeless | str,
     interface: Any = None,
     *,
     fill: Any = None,

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
+from ..dialects.registry import Shapeless
 from ..dialects.resolve import resolve, resolve_together
 from ..elements.interface import Interface, Plain, ScaleOffset, same_meaning
 from ..elements.types import element as element_of
@@ -117,8 +118,8 @@ class Plan(Immutable, NativeCallable):
 
 
 def plan(
-    source: Layout | Format | str,
-    target: Layout | Format | str,
+    source: Layout | Format | Shapeless | str,
+    target: Layout | Format | Shapeless | str,
     element: Any,
     dst_element: Any = None,
     *,

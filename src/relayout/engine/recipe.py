@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..dialects.registry import Shapeless
 from ..dialects.resolve import resolve
 from ..elements.interface import Interface, Plain, as_interface
 from ..elements.memory import Memory, address_of, allocate_bytes, bytes_of, no_memory, own_element
@@ -12,6 +13,7 @@ from ..errors import ShapeError
 from ..format.entries import clear_on_change
 from ..format.factors import checked_axes
 from ..format.format import Format
+from ..format.interleave import InterleaveLayout
 from ..integers.nested import product
 from ..layout.layout import Layout
 from ..tensors.allocation import Padding
@@ -132,7 +134,7 @@ def recipe_of(
         return build_recipe(x, dst, src, shape, axes, new, fill, element, threads, on_device)
     if found is None:
         found = build_recipe(x, dst, src, shape, axes, new, fill, element, threads, on_device)
-        if isinstance(dst, str | Layout | Format):  # the key of another operand would keep its memory
+        if isinstance(dst, str | Layout | Format | InterleaveLayout):  # the key of another would keep its memory
             _recipes.keep(key, found)
     return found
 
@@ -262,7 +264,7 @@ def packed_element(src: Any, x: NDArray[Any]) -> Element | None:
     return None if bits is None or bits >= 8 or own_element(x).bits == bits else ELEMENTS[f"uint{bits}"]
 
 
-def _of_memory(x: Any, src: Layout | Format | str, shape: Any, element: Any) -> _Data:
+def _of_memory(x: Any, src: Layout | Format | Shapeless | str, shape: Any, element: Any) -> _Data:
     """Flat memory of the layout ``src``."""
     if isinstance(x, Tensor):
         raise ShapeError("a tensor knows its layout.", hint="leave src out, or pass t.raw for its memory", tensor=x)

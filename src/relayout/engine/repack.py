@@ -6,6 +6,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from ..dialects.read import as_record
+from ..dialects.registry import Shapeless
 from ..elements.interface import as_interface
 from ..elements.memory import Memory, as_array, bytes_of, exports_array, memory_of
 from ..errors import Overlap, ShapeError
@@ -25,9 +26,9 @@ if TYPE_CHECKING:
 
 def repack(
     x: Any,
-    dst: Layout | Format | str,
+    dst: Layout | Format | Shapeless | str,
     *,
-    src: Layout | Format | str | None = None,
+    src: Layout | Format | Shapeless | str | None = None,
     shape: Any = None,
     axes: str | None = None,
     out: Any = None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from ..dialects.registry import Shapeless
 from ..dialects.resolve import resolve
 from ..elements.interface import Plain, as_interface
 from ..elements.memory import ALIGNMENT, Memory, allocate, as_array, own_element
@@ -65,7 +66,7 @@ def tensor(x: Any, interface: Any = None, *, axes: str | None = None) -> Tensor:
 
 
 def empty(
-    layout: Layout | Format | str,
+    layout: Layout | Format | Shapeless | str,
     dtype: Any,
     shape: Any = None,
     *,
@@ -110,7 +111,7 @@ def empty(
 
 
 def full(
-    layout: Layout | Format | str,
+    layout: Layout | Format | Shapeless | str,
     value: Any,
     dtype: Any,
     shape: Any = None,

@@ -6,6 +6,7 @@ import warnings
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ...dialects.registry import Shapeless
 from ...elements.memory import memory_of
 from ...elements.types import Element, storage_dtype
 from ...errors import DeviceError, NotExpressible, OutOfBounds, Overlap, ShapeError, shown
@@ -66,8 +67,8 @@ _plans: Cache[tuple[Plan, CompiledCopy]] = Cache(tuning.ACTIVE.cached_launches)
 
 def repack_on_device(
     x: Any,
-    dst: Layout | Format | str,
-    src: Layout | Format | str | None,
+    dst: Layout | Format | Shapeless | str,
+    src: Layout | Format | Shapeless | str | None,
     shape: Any,
     axes: str | None,
     out: Any,

@@ -3,14 +3,14 @@
     python benchmarks/packed.py [--random 24] [--seed 1] [--common] [--threads 1] [--json FILE]
     python benchmarks/packed.py --pair '4;0 1 / 0,8;marlin:w4a16' [--pair ...]
 
-Pairs are drawn: two formats of one width among the catalog's two-dimensional ones of 2, 4 and 8 bits and GGML_ORDERS, and
-a shape of layers that models have, of 24 to 100 MiB. ``--common`` runs the pairs that people need most in their place, and
-``--pair`` one that is given: the bits of an element, and two formats of axes (k, n).
+Pairs are drawn: two formats of one width among the catalog's two-dimensional ones of 2, 4 and 8 bits and GGML_ORDERS,
+and a shape of layers that models have, of 24 to 100 MiB. ``--common`` runs the pairs that people need most in their
+place, and ``--pair`` one that is given: the bits of an element, and two formats of axes (k, n).
 
 Every pair is checked twice before the clock: all elements of a small shape by numpy's indexing, and some of the large
 one. "memcpy" copies as many bytes as the repack reads and writes; contenders take turns, a ratio compares the turns of
-one repetition, and the median is shown. "flat" is the fastest flat copy, by stores around the cache. "numpy" and "torch"
-do what the Python packers of the vendors do: codes become bytes, bytes are permuted, and shifts pack them again.
+one repetition, and the median is shown. "flat" is the fastest flat copy, by stores around the cache. "numpy" and
+"torch" do what the Python packers of the vendors do: codes become bytes, bytes are permuted, and shifts pack them.
 """
 
 from __future__ import annotations
@@ -218,6 +218,31 @@ def measured(pair: Pair, threads: int, seconds: float, peers: bool) -> dict[str,
     }
 
 
+def measured_on_device(pair: Pair, rounds: int) -> dict[str, Any]:
+    """One row on a CUDA device, beside ``Tensor.copy_`` of as many bytes."""
+    import torch
+    from gpu import microseconds, random_bytes
+
+    small = pair.plan((512, 768), 1)
+    data = np.random.default_rng(1).integers(0, 256, -(-small.source.storage_size * pair.bits // 8), np.uint8)
+    moved = codes_of(small(torch.from_numpy(data).cuda()).cpu().numpy(), pair.bits)[small.target.offsets()]
+    if not np.array_equal(moved, codes_of(data, pair.bits)[small.source.offsets()]):
+        raise SystemExit(f"{pair.name}: wrong at (512, 768)")
+    plan = pair.plan(pair.shape, 1)
+    x, y = [random_bytes(-(-side.storage_size * pair.bits // 8)) for side in (plan.source, plan.target)]
+    flat = random_bytes(min(x.numel(), y.numel()))
+    spare = torch.empty_like(flat)
+    times = microseconds({"ours": lambda: plan(x, out=y), "copy": lambda: spare.copy_(flat)}, rounds, 1)
+    return {
+        "pair": pair.name,
+        "bits": pair.bits,
+        "shape": "x".join(map(str, pair.shape)),
+        "MiB": y.numel() / MIB,
+        "GB/s": 2 * flat.numel() / times["ours"] / 1e3,
+        "of copy": times["copy"] / times["ours"],
+    }
+
+
 def line(values: list[Any]) -> str:
     texts = ["" if v is None else f"{v:.2f}" if isinstance(v, float) else str(v) for v in values]
     cells = [text.ljust(w) if k == 0 else text.rjust(w) for k, (text, w) in enumerate(zip(texts, WIDTHS))]
@@ -239,6 +264,26 @@ def processor() -> str:
     return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), platform.machine())
 
 
+def on_device(pairs: list[Pair], file: Path | None) -> None:
+    import torch
+
+    print(f"{torch.cuda.get_device_name()}, of the rate of Tensor.copy_")
+    found = []
+    for pair in pairs:
+        row = measured_on_device(pair._replace(shape=(2 * pair.shape[0], 4 * pair.shape[1])), 15)
+        print(
+            f"| {row['pair']:44} | {row['bits']} | {row['shape']:>13} | {row['MiB']:4.0f} | {row['of copy']:.2f} |",
+            flush=True,
+        )
+        found.append(row)
+    values = sorted([(row["of copy"], row["pair"]) for row in found])
+    average = exp(mean([log(value) for value, _ in values]))
+    worst = ", ".join([f"{pair} {value:.2f}" for value, pair in values[:4]])
+    print(f"{len(found)} pairs: geometric mean {average:.3f}, {sum([v < 0.85 for v, _ in values])} below 0.85; {worst}")
+    if file:
+        file.write_text(json.dumps({"device": torch.cuda.get_device_name(), "rows": found}, indent=2) + "\n")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--random", type=int, default=24, help="how many pairs are drawn")
@@ -248,6 +293,7 @@ def main() -> None:
     parser.add_argument("--shape", help="rows and columns, as in 4096x4096, in place of those drawn")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=1.0, help="about the time of one row")
+    parser.add_argument("--device", action="store_true", help="on a CUDA device, at eight times the size")
     parser.add_argument("--no-peers", action="store_true", help="memcpy alone beside ours")
     parser.add_argument("--json", type=Path, help="write all numbers to this file")
     options = parser.parse_args()
@@ -262,6 +308,9 @@ def main() -> None:
     if options.shape:
         rows, columns = map(int, options.shape.split("x"))
         pairs = [pair._replace(shape=(rows, columns)) for pair in pairs]
+    if options.device:
+        on_device(pairs, options.json)
+        return
     isas = native.isas() if native is not None else ["none"]
     print(f"{processor()}, {isas[-1]}, {options.threads} thread(s), seed {options.seed}")
     print(line([*COLUMNS]), line(["-" * width for width in WIDTHS]), sep="\n")

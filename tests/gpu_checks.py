@@ -5,6 +5,7 @@ python tests/gpu_checks.py [name ...]
 
 from __future__ import annotations
 
+import random
 import sys
 from collections.abc import Callable, Iterator
 from itertools import chain
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 
 import gpu_cases
+import packed_cases
 import relayout as rl
 from relayout.engine import tuning
 
@@ -87,6 +89,34 @@ def random_layouts() -> int:
 @check
 def conversions() -> int:
     return compare(gpu_cases.conversions())
+
+
+@check
+def packed() -> int:
+    """Elements below a byte: whole words in registers, others bit by bit; into memory that is given, and new memory."""
+    dice, done = random.Random(5), 0
+    for number in range(120):
+        bits = dice.choice((1, 2, 4, 4))
+        plan = (packed_cases.random_plan if number % 2 else packed_cases.named_plan)(dice, bits)
+        sizes = [-(-layout.storage_size * bits // 8) for layout in (plan.source, plan.target)]
+        shift = dice.choice((0, 0, 1, 4, 8))
+        data = np.random.default_rng(number).integers(0, 256, sizes[0], np.uint8)
+        x, out = memory(sizes[0], 1, shift, data.tobytes()), memory(sizes[1], 1, dice.choice((0, 0, 2, 8)))
+        want = packed_cases.expected(data, np.full(sizes[1], 0xA5, np.uint8), plan, bits)
+        plan(x, out=out)
+        assert np.array_equal(packed_cases.codes_of(out.cpu().numpy(), bits), want), plan
+        new = packed_cases.codes_of(plan(x).cpu().numpy(), bits)
+        assert np.array_equal(new, packed_cases.expected(data, np.zeros(sizes[1], np.uint8), plan, bits)), plan
+        done += 2
+    for bits in (3, 5):
+        plan = rl.plan(rl.Layout.row_major((40, 24)), rl.Layout((40, 24)), f"uint{bits}")
+        data = np.random.default_rng(bits).integers(0, 256, 40 * 24 * bits // 8, np.uint8)
+        got = plan(memory(data.size, 1, 0, data.tobytes())).cpu().numpy()
+        assert np.array_equal(got, plan(memoryview(data.tobytes()))), bits
+    padded = rl.plan("0 1 / 0,8", packed_cases.ORDERS[4][2], "uint4", shape=(40, 80), fill=5)
+    data = np.random.default_rng(1).integers(0, 256, 40 * 80 // 2, np.uint8)
+    assert np.array_equal(padded(memory(data.size, 1, 0, data.tobytes())).cpu().numpy(), padded(data))
+    return done + 3
 
 
 def arrays() -> Iterator[tuple[Any, Any, dict[str, Any]]]:

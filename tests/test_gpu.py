@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gpu_cases
+import packed_cases
 import relayout as rl
 from gpu_host import COMPILER, compiled, run
 from relayout.engine import tuning
@@ -184,9 +185,45 @@ def test_only_padding_is_masked() -> None:
     assert "0x1f" not in exact
 
 
-def test_packed_elements_and_values_that_could_be_refused_are_not_for_a_device() -> None:
+@needs_compiler
+def test_packed_elements_are_put_in_order_in_words(tmp_path: Path) -> None:
+    dice = random.Random(11)
+    plans = [
+        (bits, (packed_cases.random_plan if number % 2 else packed_cases.named_plan)(dice, bits))
+        for number in range(8)
+        for bits in (1, 2, 4)
+    ]
+    plans += [(3, rl.plan(gpu_cases.row(20, 24), gpu_cases.permuted((1, 0), 20, 24), "uint3"))]
+    aligned = [dice.choice([(16, 16), (16, 16), (8, 16), (4, 4), (1, 2)]) for _ in plans]
+    made = [kernels(plan, known) for (_, plan), known in zip(plans, aligned)]
+    assert sum(["merge_bits" not in kernel.text for own in made for kernel in own]) > 12
+    library = compiled(list(chain(*made)), tmp_path)
+    number = 0
+    for (bits, plan), known, own in zip(plans, aligned, made):
+        sizes = [-(-layout.storage_size * bits // 8) for layout in (plan.source, plan.target)]
+        x, got = memory(sizes[0], 1, known[0] % 16), memory(sizes[1], 1, known[1] % 16)
+        x[:] = np.random.default_rng(number).integers(0, 256, x.size, np.uint8)
+        expected = got.copy()
+        plan(x, expected)
+        for kernel in own:
+            run(library, number, x, got)
+            number += 1
+            assert kernel.shared <= MAX_SHARED_BYTES
+        np.testing.assert_array_equal(got, expected)
+
+
+def test_padding_of_packed_elements_is_filled_in_whole_bytes() -> None:
+    padded = rl.plan(gpu_cases.row(5, 7), gpu_cases.placed("0 1 / 0,4 1,4", 5, 7), "uint4", fill=3)
+    fill, *_ = kernels(padded, (16, 16))
+    assert "0x33333333u" in fill.text
+    for source, target, bits in ((gpu_cases.row(3), rl.Layout(3, 2), 4), (gpu_cases.row(3), rl.Layout(3, 8), 3)):
+        with pytest.raises(rl.NotExpressible, match="a device fills whole bytes"):
+            kernels(rl.plan(source, target, f"uint{bits}", fill=1), (16, 16))
+
+
+def test_values_that_could_be_refused_are_not_for_a_device() -> None:
     line = gpu_cases.row(16)
     with pytest.raises(rl.NotExpressible, match="int4 has 4 bits"):
-        kernels(rl.plan(line, line, "int4"), (16, 16))
+        kernels(rl.plan(line, line, "int4", "int8"), (16, 16))
     with pytest.raises(rl.NotExpressible, match="could be refused"):
         kernels(rl.plan(line, line, "float32", "int8"), (16, 16))

@@ -6,14 +6,12 @@ import os
 import random
 import subprocess
 import sys
-from math import prod
-from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import relayout as rl
+from packed_cases import codes_of, expected, random_plan
 from relayout.engine.ways import GeneralWay
 from relayout.native import native
 
@@ -22,54 +20,12 @@ MARLIN = "0 1 / 1,8@1 0,4@2 1,4@16 0,2@1 1,2@8 0,2@8"
 needs_native = pytest.mark.skipif(native is None, reason="the compiled core was not built")
 
 
-def codes_of(data: NDArray[Any], bits: int) -> NDArray[np.uint8]:
-    """The elements of packed bytes, the lowest bits first."""
-    shifts = np.arange(0, 8, bits, dtype=np.uint8)
-    return (np.asarray(data).reshape(-1).view(np.uint8)[:, None] >> shifts & np.uint8((1 << bits) - 1)).reshape(-1)
-
-
-def expected(x: NDArray[Any], out: NDArray[Any], plan: rl.Plan, bits: int) -> NDArray[np.uint8]:
-    """What a copy leaves in memory, element by element."""
-    codes = codes_of(out, bits).copy()
-    codes[plan.target.offsets().reshape(-1)] = codes_of(x, bits)[plan.source.offsets().reshape(-1)]
-    return codes
-
-
 def check(plan: rl.Plan, bits: int, rng: np.random.Generator, misaligned: bool = False) -> None:
     sizes = [-(-layout.storage_size * bits // 8) + misaligned for layout in (plan.source, plan.target)]
     x, out = [rng.integers(0, 256, size, np.uint8)[int(misaligned) :] for size in sizes]
     want = expected(x, out, plan, bits)
     plan(x, out)
     np.testing.assert_array_equal(codes_of(out, bits), want)
-
-
-def random_side(sizes: list[int], rnd: random.Random, gaps: bool) -> tuple[list[int], int]:
-    """Strides of the digits in a random order, some of them running down from an offset."""
-    strides, offset, step = [0] * len(sizes), 0, 1
-    for k in rnd.sample(range(len(sizes)), len(sizes)):
-        if gaps and step >= 64 and rnd.random() < 0.2:
-            step += rnd.choice([8, 16, 64, 3])
-        down = rnd.random() < 0.15
-        strides[k] = -step if down else step
-        offset += (sizes[k] - 1) * step if down else 0
-        step *= sizes[k]
-    return strides, offset
-
-
-def random_plan(rnd: random.Random, bits: int) -> rl.Plan:
-    """Two layouts of three dimensions whose digits lie in any order; one digit may be no power of 2."""
-    sizes: list[int] = []
-    while prod(sizes) < 4096 * 8 // bits:
-        sizes.append(rnd.choice([2, 2, 4, 8, 16]))
-    if rnd.random() < 0.5:
-        sizes[rnd.randrange(len(sizes))] = rnd.choice([3, 5, 6, 12])
-    cuts = sorted(rnd.sample(range(1, len(sizes)), 2))
-    layouts = []
-    for gaps in (True, rnd.random() < 0.3):
-        strides, offset = random_side(sizes, rnd, gaps)
-        modes = [[tuple(numbers[a:b]) for a, b in zip([0, *cuts], [*cuts, None])] for numbers in (sizes, strides)]
-        layouts.append(rl.Layout(tuple(modes[0]), tuple(modes[1]), offset=offset))
-    return rl.plan(layouts[0], layouts[1], f"uint{bits}", threads=rnd.choice([1, 2]))
 
 
 @pytest.mark.parametrize("bits", BITS)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from ...elements.interface import Interface
 from ...errors import NotExpressible
 from ...layout.ranges import effective_swizzle
 from ..conversion import refuses_nan
+from ..nest import make_nest
 from ..places import box_range, element_range, prove_places
 from .convert import conversion_text
 from .element import element_kernel, fill_kernel
 from .kernel import Kernel, kernel
 from .kernel_text import KernelInputs
+from .packed import packed_element_kernel, packed_kernel
 from .prelude import DEVICE
 from .tiles import tile
 from .work import Work, byte_swizzle, common_axes, merge_axes, widen
@@ -24,7 +27,10 @@ SATURATE = "ScaleOffset(..., nan='saturate') stores NaN as the upper limit, and 
 """The way out where only NaN could be refused, which a device that nobody waits for cannot tell."""
 
 WIDTHS = (8, 16, 32, 64, 128)
-"""The bits of elements that a device moves."""
+"""The bits of elements that a device moves as whole bytes."""
+
+MAX_PIECES = 8
+"""A packed plan of more pieces is copied element by element: each would be a kernel."""
 
 
 def kernels(plan: Plan, aligned: tuple[int, int], whole: tuple[int, int] | None = None) -> list[Kernel]:
@@ -32,6 +38,8 @@ def kernels(plan: Plan, aligned: tuple[int, int], whole: tuple[int, int] | None 
 
     A fill covers the ``whole`` of the target, by default its box. Addresses are multiples of the bytes in ``aligned``.
     """
+    if plan.element == plan.dst_element and plan.element.element.bits < 8:
+        return packed_kernels(plan, aligned, whole)
     for means in (plan.element, plan.dst_element):
         check_element(means)
     convert = None
@@ -61,6 +69,31 @@ def kernels(plan: Plan, aligned: tuple[int, int], whole: tuple[int, int] | None 
     return [filling, *([copy_kernel(plan, aligned, convert, None)[0]] if plan.target.size else [])]
 
 
+def packed_kernels(plan: Plan, aligned: tuple[int, int], whole: tuple[int, int] | None) -> list[Kernel]:
+    """Those of elements below a byte: a fill of whole bytes, and a copy for each piece of the nest."""
+    bits, found = plan.element.element.bits, list[Kernel]()
+    if plan.fill is not None:
+        low, high = whole or box_range(plan.target)
+        if high - low > plan.target.size:
+            if (8 % bits and any(plan.fill)) or low * bits % 8 or (whole is None and high * bits % 8):
+                raise NotExpressible(
+                    f"a device fills whole bytes, and the box of {plan.target} has {high - low} elements of {bits} "
+                    f"bits from {low} on.",
+                    hint="make a plan without a fill; or repack it on the host",
+                    element=plan.element.element,
+                )
+            found.append(fill_kernel(low * bits // 8, -(-high * bits // 8), plan.fill[:1]))
+    if not plan.target.size:
+        return found
+    plain = effective_swizzle(plan.source) is effective_swizzle(plan.target) is None
+    pieces = list(islice(make_nest(plan.source, plan.target).pieces(), MAX_PIECES + 1)) if plain else []
+    made = [packed_kernel(piece, bits, aligned) if 8 % bits == 0 else None for piece in pieces]
+    copies = [kernel for kernel in made if kernel is not None]
+    if copies and len(copies) == len(pieces) <= MAX_PIECES:
+        return [*found, *copies]
+    return [*found, packed_element_kernel(plan.source, plan.target, bits)]
+
+
 def copy_kernel(plan: Plan, aligned: tuple[int, int], convert: str | None, fill: bytes | None) -> tuple[Kernel, bool]:
     """The kernel that moves the elements, and whether it writes the padding as well."""
     source, target = plan.source, plan.target
@@ -88,9 +121,9 @@ def copy_kernel(plan: Plan, aligned: tuple[int, int], convert: str | None, fill:
 def check_element(means: Interface) -> None:
     if means.element.bits not in WIDTHS:
         raise NotExpressible(
-            f"a device moves elements of 1, 2, 4, 8 and 16 bytes, and {means.element.name} has "
+            f"a device converts elements of 1, 2, 4, 8 and 16 bytes, and {means.element.name} has "
             f"{means.element.bits} bits.",
-            hint="repack it on the host",
+            hint="repack the stored values; or convert them on the host",
             element=means.element,
         )
 

@@ -40,6 +40,12 @@ def element_kernel(source: Layout, target: Layout, work: Work, memory: KernelInp
     return Kernel(text, ("move",), -(-size // (THREADS * EACH)), THREADS, 0)
 
 
+def layout_offset(layout: Layout) -> str:
+    """The place of the element with the coordinates ``c0``, ``c1``, ... in a layout, before its swizzle."""
+    words = [_offset(f"c{d}", layout._mode(d)) for d in range(layout.rank)]
+    return " + ".join([f"{layout.offset}ll", *words])
+
+
 def _offset(coordinate: str, mode: Mode) -> str:
     """The offset of a coordinate of one dimension."""
     words, place = [], 1

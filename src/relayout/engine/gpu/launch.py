@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...dialects.registry import Shapeless
 from ...elements.memory import memory_of
-from ...elements.types import Element, storage_dtype
+from ...elements.types import Element, element, storage_dtype
 from ...errors import DeviceError, NotExpressible, OutOfBounds, Overlap, ShapeError, shown
 from ...format.entries import clear_on_change
 from ...integers.nested import product
@@ -27,6 +27,10 @@ from .kernel import Kernel
 
 if TYPE_CHECKING:
     from ...format.format import Format
+
+
+BYTE = element("uint8")
+"""What new memory of packed elements holds."""
 
 
 class CompiledCopy(NamedTuple):
@@ -160,8 +164,8 @@ def compile_copy(
                 hint="give more memory",
                 layout=layout,
             )
-    sizes = plan.element.element.bytes, plan.dst_element.element.bytes
-    for size, known, what in zip(sizes, aligned, ("source", "target")):
+    kinds = plan.element.element, plan.dst_element.element
+    for size, known, what in zip([-(-kind.bits // 8) for kind in kinds], aligned, ("source", "target")):
         if known < size:
             raise ShapeError(
                 f"the {what} starts at an address that elements of {size} bytes are not aligned to.",
@@ -172,11 +176,17 @@ def compile_copy(
     return CompiledCopy(
         where,
         functions,
-        (reads[0] * sizes[0], reads[1] * sizes[0]),
-        (writes[0] * sizes[1], writes[1] * sizes[1]),
+        in_bytes(reads, kinds[0]),
+        in_bytes(writes, kinds[1]),
         starts,
         writable,
     )
+
+
+def in_bytes(places: tuple[int, int], kind: Element) -> tuple[int, int]:
+    """The bytes that hold a range of elements."""
+    low, high = places
+    return low * kind.bits // 8, -(-high * kind.bits // 8)
 
 
 @lru_cache(maxsize=tuning.ACTIVE.cached_launches)
@@ -196,7 +206,9 @@ def run_plan(plan: Plan, x: Any, out: Any, progress: Any) -> Any:
         found = _plans.keep(key, (plan, _compile_plan(plan, own, into)))
     copy, known = found[1], library(x)
     if into is None:
-        out, pointer = known.empty((copy.places,), plan.dst_element.element, x)
+        kind = plan.dst_element.element
+        packed = kind.bits % 8
+        out, pointer = known.empty((copy.writes[1] if packed else copy.places,), BYTE if packed else kind, x)
     else:
         pointer = into.pointer
     copy(own.pointer, pointer, known.stream(own.device))
@@ -207,8 +219,9 @@ def _compile_plan(plan: Plan, own: Array, into: Array | None) -> CompiledCopy:
     kind, other = plan.element.element, plan.dst_element.element
     start, readable = flat_range(own, plan.source, kind, "source")
     if into is None:
-        offset, writable = 0, plan.target.storage_size
-        code = plan.new_fill or plan.fill or bytes(other.bytes)
+        # Elements that share bytes end with one.
+        offset, writable = 0, -(-plan.target.storage_size * other.bits // 8) * 8 // other.bits
+        code = plan.new_fill or plan.fill or bytes(-(-other.bits // 8))
         plan = make_plan(plan.source, plan.target, plan.element, plan.dst_element, code, None, on_device=True)
         whole, pointer = (0, writable), 0
     else:
@@ -223,7 +236,7 @@ def flat_range(array: Array, layout: Layout, kind: Element, what: str) -> tuple[
     """Where the flat memory of an array begins, in bytes from its pointer, and how many elements it has."""
     found = array_like(array)
     memory = flat_memory(found, layout, kind, what)
-    return memory.ctypes.data - found.ctypes.data if memory.size else 0, memory.size
+    return memory.ctypes.data - found.ctypes.data if memory.size else 0, memory.nbytes * 8 // kind.bits
 
 
 def array_like(array: Array) -> Any:

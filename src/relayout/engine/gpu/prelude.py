@@ -27,6 +27,13 @@ DEVICE void write8(u8 *p, u32 a, u32 b) { *reinterpret_cast<uint2 *>(p) = make_u
 DEVICE void write4(u8 *p, u32 a) { *reinterpret_cast<u32 *>(p) = a; }
 DEVICE void write2(u8 *p, u32 a) { *reinterpret_cast<u16 *>(p) = static_cast<u16>(a); }
 DEVICE void write1(u8 *p, u32 a) { *p = static_cast<u8>(a); }
+// Some bits of a byte, while other threads change others.
+DEVICE void merge_bits(u8 *p, u32 mask, u32 a) {
+    u32 *const word = reinterpret_cast<u32 *>(reinterpret_cast<u64>(p) & ~3ull);
+    const u32 shift = u32(reinterpret_cast<u64>(p) & 3) * 8;
+    atomicAnd(word, ~(mask << shift));
+    atomicOr(word, a << shift);
+}
 
 #define take16 read16
 #define take8 read8
@@ -120,6 +127,7 @@ static inline void write8(u8 *p, u32 a, u32 b) { check(p, 8, 1, 1); set(p, uint2
 static inline void write4(u8 *p, u32 a) { check(p, 4, 1, 1); set(p, a); }
 static inline void write2(u8 *p, u32 a) { check(p, 2, 1, 1); set(p, u16(a)); }
 static inline void write1(u8 *p, u32 a) { check(p, 1, 1, 1); *p = u8(a); }
+static inline void merge_bits(u8 *p, u32 mask, u32 a) { check(p, 1, 1, 1); *p = u8((*p & ~mask) | a); }
 static inline uint4 take16(const u8 *p) { check(p, 16, 2, 2); return get<uint4>(p); }
 static inline uint2 take8(const u8 *p) { check(p, 8, 2, 2); return get<uint2>(p); }
 static inline u32 take4(const u8 *p) { check(p, 4, 2, 2); return get<u32>(p); }

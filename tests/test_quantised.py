@@ -192,3 +192,42 @@ def test_a_folder_becomes_a_folder(tmp_path: Path) -> None:
     run("repack", str(tmp_path / "out"), str(tmp_path / "back"), "--to", "gptq:w4", "--verify")
     assert _same(load_file(tmp_path / "back" / "model.safetensors"), load_file(file))
     assert "1 quantised layer: marlin, 4 bits, groups of 32" in run("inspect", str(tmp_path / "out"))
+
+
+def test_blocks_of_gguf_become_those_of_a_kernel_and_come_back(tmp_path: Path) -> None:
+    gguf = pytest.importorskip("gguf")
+    writer = gguf.GGUFWriter(tmp_path / "m.gguf", "llama")
+    numbers = np.random.default_rng(5)
+    blocks = {"a": ((24, 96), "Q4_0"), "b": ((2, 8, 64), "Q4_0"), "odd": ((7, 64), "Q4_0"), "k": ((8, 256), "Q4_K")}
+    for name, (shape, kind) in blocks.items():
+        record = rl.catalog.record(f"ggml:{kind}")
+        sizes = (*shape[:-1], shape[-1] // record.block[1] * record.nbytes)
+        data = numbers.integers(0, 256, sizes, dtype=np.uint8)
+        writer.add_tensor(name, data, raw_dtype=gguf.GGMLQuantizationType[kind])
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    out, back = tmp_path / "out.safetensors", tmp_path / "back.safetensors"
+    with pytest.warns(UserWarning, match="odd.*7 rows are no whole records of 8"):
+        rl.repack_file(tmp_path / "m.gguf", out, to="ggml:q4_0_8x8", verify=True)
+    made = load_file(out)
+    with rl.open(tmp_path / "m.gguf") as file:
+        source = {name: file[name].numpy() for name in blocks}
+    for name in ("a", "b"):
+        blocks_of_rows = source[name].reshape(-1, 8, source[name].shape[-1] // 18, 18)
+        expected = b""
+        for rows in blocks_of_rows:
+            for column in range(rows.shape[1]):
+                expected += rows[:, column, :2].tobytes()
+                expected += b"".join([(rows[:, column, 2 + c : 10 + c] ^ 0x88).tobytes() for c in (0, 8)])
+        assert made[name].tobytes() == expected
+    assert made["k"].tobytes() == source["k"].tobytes()
+    told = {x["name"]: x for x in json.loads(run("inspect", str(out), "--json"))["result"]["tensors"]}
+    assert (told["a"]["shape"], told["a"]["layout"]) == ([24, 96], "ggml:q4_0_8x8")
+    assert (told["k"]["shape"], told["k"]["layout"]) == ([8, 256], "ggml:Q4_K")
+    with pytest.warns(UserWarning, match="k"):
+        rl.repack_file(out, back, to="ggml:Q4_0", verify=True)
+    assert {name: x.tobytes() for name, x in load_file(back).items()} == {k: x.tobytes() for k, x in source.items()}
+    with pytest.raises(rl.NotExpressible, match=r"no tensor.*another size.*worth different"):
+        rl.repack_file(tmp_path / "m.gguf", tmp_path / "x.safetensors", to="ggml:Q8_0")

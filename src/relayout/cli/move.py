@@ -112,8 +112,10 @@ def _facts(entry: StoredTensor, packing: str | None) -> dict[str, Any]:
     if record is not None:
         layout = record.layout_name(kind)
     elif packing is not None and (named := lookup_record(f"ggml:{packing}")) is not None:
-        block = named.record
-        shape, layout = (*shape[:-1], shape[-1] // block.nbytes * block.block[-1]), named.name
+        rows, columns = named.record.block
+        sizes = (*([1] if len(shape) == 1 and rows > 1 else []), *shape)
+        shape = (*sizes[:-1], sizes[-1] // named.record.nbytes * columns)
+        shape, layout = (*shape[:-2], *[n * rows for n in shape[-2:-1]], shape[-1]), named.name
     return {
         "name": entry.name,
         "dtype": kind.name,

@@ -25,7 +25,7 @@ def repack_records(x: Any, source: Record, dst: Any, shape: Any, element: Any, o
             hint="pass the name of a record and shape=; record.unpack gives the fields as arrays",
             dst=dst,
         )
-    _check_same_meaning(source, target)
+    check_same_meaning(source, target)
     data = record_memory(source, x, shape)
     if source.order is not None or target.order is not None or not all(_moves_bits(source, f) for f in target.fields):
         return pack(target, _converted_fields(source, target, unpack(source, data, shape)), shape)
@@ -42,7 +42,7 @@ def repack_records(x: Any, source: Record, dst: Any, shape: Any, element: Any, o
     return made
 
 
-def _check_same_meaning(source: Record, target: Record) -> None:
+def check_same_meaning(source: Record, target: Record) -> None:
     """Refuse records whose elements are not worth the same, and fields that only one of them has."""
     if source.value != target.value or source.axes != target.axes:
         raise NotExpressible(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...ask.comparing import compare
 from ...dialects.resolve import Resolved, resolve
@@ -20,6 +20,9 @@ from ...layout.ranges import check_allocatable
 from ..contents import PlannedTensor, Source, StoredTensor, bad_file, with_tensor
 from ..record import LayoutRecord
 from .rules import ROW_MAJOR, Rule, Rules
+
+if TYPE_CHECKING:
+    from .record_changes import RecordChange
 
 MAX_NAMES = 8
 """How many names a warning tells."""
@@ -44,7 +47,7 @@ class TensorChange(NamedTuple):
     """A tensor of a file, what it becomes, and how; without a ``plan`` its bytes stay as they are.
 
     ``copied`` says that no other layout is taken, ``why`` that this is so because the one asked for cannot take the
-    tensor, ``doubt`` that the layout is made for another type.
+    tensor, ``doubt`` that the layout is made for another type. ``records`` says which records its bytes become.
     """
 
     entry: StoredTensor
@@ -53,6 +56,7 @@ class TensorChange(NamedTuple):
     copied: bool = False
     why: str | None = None
     doubt: str | None = None
+    records: RecordChange | None = None
 
     def of(self, entry: StoredTensor) -> TensorChange:
         """This change of another tensor, which has all but its name and its place in common."""
@@ -61,11 +65,15 @@ class TensorChange(NamedTuple):
     @property
     def before(self) -> str:
         """The old layout in words."""
+        if self.records is not None:
+            return f"{self.records.names[0]}, {self.records.columns} columns"
         return _describe(self.entry.record, self.entry.shape, self.entry.element.name)
 
     @property
     def after(self) -> str:
         """The new layout in words."""
+        if self.records is not None:
+            return f"{self.records.names[1]}, {self.records.columns} columns"
         return _describe(self.planned.record, self.planned.shape, self.planned.element.name)
 
     @property
@@ -101,7 +109,7 @@ def changes_of(source: Source, rules: Rules) -> list[TensorChange]:
                 copy_unchanged(entry) if rule is None else _change(entry, rule, rules.is_named(entry.name), operands)
             )
         found.append(alike[key].of(entry))
-    unfit = _names_by_reason([(change.why, change.entry.name) for change in found])
+    unfit = names_by_reason([(change.why, change.entry.name) for change in found])
     if unfit and all(change.copied for change in found):
         raise NotExpressible(
             f"no tensor of {source.path} fits: {'; '.join([f'{names} ({why})' for why, names in unfit.items()])}.",
@@ -112,12 +120,12 @@ def changes_of(source: Source, rules: Rules) -> list[TensorChange]:
         warnings.warn(f"no tensor has a name like {', '.join(map(shown, unmatched))}.", stacklevel=3)
     for why, names in unfit.items():
         warnings.warn(f"copied unchanged: {names} ({why}).", stacklevel=3)
-    for doubt, names in _names_by_reason([(change.doubt, change.entry.name) for change in found]).items():
+    for doubt, names in names_by_reason([(change.doubt, change.entry.name) for change in found]).items():
         warnings.warn(f"{doubt}: {names}.", stacklevel=3)
     return found
 
 
-def _names_by_reason(reasons: list[tuple[str | None, str]]) -> dict[str, str]:
+def names_by_reason(reasons: list[tuple[str | None, str]]) -> dict[str, str]:
     """For every reason the names of some tensors that it is given for, and the number of the others."""
     names: dict[str, list[str]] = {}
     for reason, name in reasons:

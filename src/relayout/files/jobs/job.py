@@ -22,6 +22,7 @@ from .changes import TensorChange
 from .compare_tensors import TensorDifference, TensorPair, compare_tensors
 from .journal import Journal, JournalWriter
 from .memory_budget import MemoryBudget, ThreadBuffers
+from .record_changes import record_difference
 from .staging import StagedFiles
 from .thread_pool import run_unordered
 from .work_units import Worker, WorkUnit, work_units
@@ -231,14 +232,19 @@ class RepackJob:
 
     def _difference(self, files: FilePool, made: Destination) -> TensorDifference | None:
         """The first difference between the source and what was made of it."""
-        pairs = (TensorPair.of_change(change, made.entries[change.entry.name]) for change in self.changes)
+        for change in self.changes:
+            found = record_difference(files, change, made.entries[change.entry.name])
+            if found is not None:
+                return found
+        others = [change for change in self.changes if change.records is None]
+        pairs = (TensorPair.of_change(change, made.entries[change.entry.name]) for change in others)
         return compare_tensors(files, pairs, self.budget, self.jobs)
 
     # ---- what the run depends on -------------------------------------------------------------------------
 
     def _head(self) -> dict[str, str]:
         """What a run that is resumed must have in common with the one before."""
-        plans = [(c.plan, c.plan.fill, c.plan.dst_element) if c.plan else None for c in self.changes]
+        plans = [(c.plan, c.plan.fill, c.plan.dst_element) if c.plan else c.records for c in self.changes]
         return {
             "version of relayout": __version__,
             "source": _hash(self._identity()),

@@ -85,6 +85,7 @@ def repack_file(
 
     Where ``to`` is the packing of a kernel (``marlin:w4a16``, ``gptq:w4``, ``awq:gemm``) and the file has quantised
     layers, their codes, scales, zeros and biases are repacked together; what cannot be held exactly is refused.
+    Where ``to`` is a record (``ggml:q4_0_8x8``), blocks of the same fields and worth become it.
 
     The process needs at most ``max_memory`` besides what it already holds; 48 MiB of that are not for data. Everything
     is written to ``.part``, and renamed when it is whole. A run that was ended, by whatever, is continued with
@@ -102,6 +103,7 @@ def repack_file(
     from .changes import changes_of
     from .job import RepackJob
     from .packed_weights import packed_changes
+    from .record_changes import record_changes
     from .rules import Rule, read_rules
     from .staging import StagedFiles
 
@@ -109,7 +111,11 @@ def repack_file(
     default = Rule(to=to, src=src, shape=shape, axes=axes, fill=fill, dtype=dtype)
     opened, default = _read_source(path, default, src_dtype)
     by_name = read_rules(default, rules, only, except_)
-    changes = packed_changes(opened, by_name) or changes_of(opened, by_name)
+    records = record_changes(opened, by_name)
+    if records is not None:
+        opened, changes = records
+    else:
+        changes = packed_changes(opened, by_name) or changes_of(opened, by_name)
     if in_folder := _is_folder_of_files(path, out):
         out = out / opened.path.name
     final = plan_destination(out, None, [change.planned for change in changes], source=opened)

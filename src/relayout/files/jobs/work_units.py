@@ -35,13 +35,18 @@ def work_units(change: TensorChange, segments: tuple[Segment, ...], budget: Memo
     """All units of one tensor, always in the same order for the same budget."""
     plan = change.plan
     size = sum([segment.size for segment in segments])
+    if change.records is not None:
+        group = change.records.group_bytes
+        # A group of rows is held three times: as read, its fields, and as written.
+        yield from _byte_units(change, segments, size, max(1, budget.target // 3 // group) * group)
+        return
     if plan is None or _is_identity(plan):
-        yield from _byte_units(change, segments, size, budget)
+        yield from _byte_units(change, segments, size, budget.target)
         return
     bits = plan.dst_element.element.bits
     first = box_range(plan.target)[0] * bits // 8
     if first and plan.fill is not None and any(plan.fill):
-        yield from _byte_units(change, segments, first, budget)
+        yield from _byte_units(change, segments, first, budget.target)
     (tiling,) = tile_plans([plan], budget)
     for block in tiling:
         places = block.target.padded_size if tiling.finest else block.target_range[1] - block.target_range[0]
@@ -54,10 +59,8 @@ def _is_identity(plan: Plan) -> bool:
     return plan.source == target and plan.element == plan.dst_element and target.size == target.storage_size
 
 
-def _byte_units(
-    change: TensorChange, segments: tuple[Segment, ...], size: int, budget: MemoryBudget
-) -> Iterator[WorkUnit]:
-    step = min(tuning.ACTIVE.part_bytes, budget.target)
+def _byte_units(change: TensorChange, segments: tuple[Segment, ...], size: int, most: int) -> Iterator[WorkUnit]:
+    step = most if change.records is not None else min(tuning.ACTIVE.part_bytes, most)
     for low in range(0, size, step):
         yield WorkUnit(change, segments, low, min(step, size - low))
 
@@ -78,6 +81,9 @@ class Worker(NamedTuple):
                 made = loader.load(unit.tiling, unit.block)
             except NotExpressible as error:
                 raise with_tensor(error, unit.change.entry.name) from None
+        elif unit.change.records is not None:
+            found = loader.load_bytes(unit.low, unit.size)
+            made = found._replace(data=unit.change.records.convert(found.data))
         elif plan is None or _is_identity(plan):
             made = loader.load_bytes(unit.low, unit.size)
         else:

@@ -476,6 +476,10 @@ def test_memory_under_a_format_tells_it() -> None:
     assert (t.format, t.axes, t.padding) == (catalog.get("htp:R4Crouton"), "nhwc", None)
     assert rl.check(t, "htp:R4Crouton", strict=True) is t
     assert t.block_at(0, 3, 12, 5).get_raw(0, 0, 0, 0).buffer == 1
+    whole = rl.Tensor(rl.repack(X, CROUTON).reshape(-1), CROUTON, shape=SHAPE)
+    assert whole.blocks is not None
+    assert whole.blocks.starts.tolist() == list(range(0, 24 * 2048, 2048)), "one after another"
+    assert (whole.numpy() == X).all()
     packed = rl.Tensor(rl.repack(X, "htp:R4Depth32").reshape(-1), "htp:d32", shape=SHAPE)
     assert (packed.numpy() == X).all()
     nchw = rl.Tensor(rl.repack(X, "htp:R4Flat").reshape(-1), "htp:R4Flat", shape=(2, 50, 9, 20), axes="nchw")

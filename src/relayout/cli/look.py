@@ -37,7 +37,8 @@ def show(text: str, shape: Any, axes: str | None, dtype: str | None) -> Answer:
     bits = None if dtype is None else element(dtype).bits
     facts = layout_facts(found, bits) if isinstance(found, Layout) else format_facts(found)
     words = explain(text, shape, axes=axes, dtype=dtype)
-    facts["names"] = [] if isinstance(found, Layout) and not found.size else formats.find(found, bits)
+    names = formats.names_of(found, bits) if isinstance(found, Format) else formats.find(found, bits)
+    facts["names"] = [] if isinstance(found, Layout) and not found.size else names
     result = {**facts, "kind": type(found).__name__.lower(), "layout": found, "explanation": words.splitlines()}
     return Answer(result, [FieldList(facts_as_text(facts)), "", with_option_names(words)])
 

@@ -16,11 +16,11 @@ from ..format.format import Format
 from ..format.interleave import InterleaveLayout
 from ..integers.nested import product
 from ..layout.layout import Layout
-from ..tensors.allocation import Padding
+from ..tensors.allocation import Padding, new_block_table
 from ..tensors.block_table import BlockTable
 from ..tensors.data import strides_of
 from ..tensors.gather import unscattered
-from ..tensors.make import new_block_table, tensor
+from ..tensors.make import tensor
 from ..tensors.tensor import Tensor, new_tensor
 from . import tuning
 from .cache import Cache

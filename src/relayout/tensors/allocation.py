@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..elements.memory import Memory, address_of, allocate_bytes
 from ..elements.types import Element
 from ..errors import OutOfBounds, ShapeError
+from ..format.format import Format
 from ..integers.inttuple import as_int
+from ..integers.nested import product
 from ..layout.layout import Layout
 from .block_table import BlockTable
 
@@ -121,6 +123,14 @@ def _copy_blocks(memories: tuple[Memory, ...], table: BlockTable) -> Memory:
         here = np.arange(table.elements)
         made.write(k * table.elements + here, memories[buffer].read(start + here))
     return made
+
+
+def new_block_table(fmt: Format, layout: Layout) -> BlockTable | None:
+    """A table of fresh blocks, if the format of a layout has them and the layout is not empty."""
+    if fmt.indirect is None or not (size := layout.storage_size):
+        return None
+    shape = fmt._stored_block_shape(layout)
+    return BlockTable.consecutive(size // product(shape), shape)
 
 
 def spread_blocks(table: BlockTable, element: Element, gap: Any, align: int) -> BlockTable:

@@ -12,11 +12,9 @@ from ..elements.memory import ALIGNMENT, Memory, allocate, as_array, own_element
 from ..errors import ShapeError
 from ..format.factors import padding
 from ..format.format import Format
-from ..integers.nested import product
 from ..layout.layout import Layout
 from ..layout.ranges import check_allocatable
-from .allocation import Padding, checked_boundary, spread_blocks
-from .block_table import BlockTable
+from .allocation import Padding, checked_boundary, new_block_table, spread_blocks
 from .data import fill_code
 from .tensor import Tensor, new_tensor
 
@@ -126,11 +124,3 @@ def full(
     """A tensor of its own memory with ``value`` at every element; the other arguments are those of :func:`empty`."""
     words = {"fill": fill, "axes": axes, "left_pad": left_pad, "right_pad": right_pad, "gap": gap, "align": align}
     return empty(layout, dtype, shape, **words).fill(value)
-
-
-def new_block_table(fmt: Format, layout: Layout) -> BlockTable | None:
-    """A table of fresh blocks, if the format of a layout has them and the layout is not empty."""
-    if fmt.indirect is None or not (size := layout.storage_size):
-        return None
-    shape = fmt._stored_block_shape(layout)
-    return BlockTable.consecutive(size // product(shape), shape)

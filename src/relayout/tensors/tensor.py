@@ -18,7 +18,7 @@ from ..integers.nested import product
 from ..layout.indexing import fold_keys
 from ..layout.layout import Layout
 from ..layout.ranges import offset_range
-from .allocation import Padding, TensorAllocation
+from .allocation import Padding, TensorAllocation, new_block_table
 from .block_table import BlockTable
 from .data import TensorData, misfit, values_of
 from .places import TensorPlaces
@@ -33,9 +33,10 @@ class Tensor(TensorData, TensorViews, TensorPlaces, TensorAllocation, Immutable)
     """Memory, the layout of the elements in it, and what they mean. All but the memory stays as it was made.
 
     ``storage`` is an array, or bytes with an interface that says what they hold; with ``blocks`` it may be a list of
-    those. Nothing is copied. ``layout`` is a layout; or a format, or a text, with the ``shape`` that it is for.
-    ``interface`` is a type of elements, ``Plain`` or ``ScaleOffset``; ``axes`` names the dimensions. Every address of
-    the layout is proven to be inside the storage before the first access.
+    those. Nothing is copied. ``layout`` is a layout; or a format, or a text, with the ``shape`` that it is for. Its
+    blocks follow each other unless ``blocks`` tells where they are. ``interface`` is a type of elements, ``Plain`` or
+    ``ScaleOffset``; ``axes`` names the dimensions. Every address of the layout is proven to be inside the storage
+    before the first access.
 
     >>> Tensor(bytearray(range(6)), Layout((2, 3), (3, 1)), "uint8")[1, 2]
     5
@@ -87,6 +88,7 @@ class Tensor(TensorData, TensorViews, TensorPlaces, TensorAllocation, Immutable)
             fmt = operand.format if isinstance(operand.format, Format) else None
             if fmt is not None:
                 _check_blocks(fmt, layout, blocks)
+                blocks = blocks or new_block_table(fmt, layout)
         table = None if blocks is None else blocks.bound(memories)
         self._set(memories, layout, means, axes, table, None, fmt)
 

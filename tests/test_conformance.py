@@ -333,7 +333,7 @@ def test_texts_to_the_letter(x: Any, dialect: str, words: dict[str, Any], text: 
         (lambda: rl.parse("affine_map<(d0, d1) -> ((d0 + d1) mod 4)>", shape=(2, 2)), "several terms"),
         (lambda: rl.parse("affine_map<(d0) -> (d0 mod 4 + (d0 + 1) floordiv 4)>", shape=(9,)), "do not follow"),
         (lambda: rl.parse("affine_map<(d0, d1) -> (d0 * d1)>", shape=(2, 2)), "products"),
-        (lambda: rl.parse("affine_map<(d0, d1) -> (d0 mod 2, d0 floordiv 2, d1)>"), "rests first"),
+        (lambda: rl.parse("affine_map<(d0, d1) -> (d0 - 1, d1)>", shape=(3, 4)), "no index is below 0"),
         (lambda: rl.parse("affine_map<(d0) -> (d0 mod 4 + d0 floordiv 6)>", shape=(24,)), "divide each other"),
     ],
 )
@@ -420,6 +420,75 @@ def test_what_xla_prints() -> None:
     assert rl.parse("f32[8]{0:L(100)}").storage_size == 100
 
 
+def stored_by_mlir(results: list[str], shape: tuple[int, ...]) -> tuple[np.ndarray[Any, Any], int]:
+    """The offset of every element, and the storage, of an array that is stored at the index that a map's results give.
+
+    The results are evaluated as arithmetic of Python; a dimension that is taken ``mod`` has all its values.
+    """
+    indices = []
+    for result in results:
+        words = result.replace("floordiv", "//").replace("mod", "%")
+        at = [eval(words, {f"d{k}": x for k, x in enumerate(c)}) for c in np.ndindex(shape)]
+        digit = re.fullmatch(r"\(?[^*]*?\)? mod (\d+)", result)
+        indices.append((np.array(at, int), int(digit[1]) if digit else max(at) + 1))
+    offsets, stride = np.zeros(int(np.prod(shape)), int), 1
+    for index, size in reversed(indices):
+        offsets += index * stride
+        stride *= size
+    return offsets.reshape(shape), stride
+
+
+MAPS = [
+    ["d0 * 16 + d1 + 5", "0"],
+    ["d0 + 1", "d1 + 2"],
+    ["d0 mod 4", "d0 floordiv 4", "d1"],
+    ["d0 mod 4", "d1", "d0 floordiv 4"],
+    ["d1 mod 2", "d0", "d1 floordiv 2"],
+    ["d1 floordiv 2", "d0 mod 4", "d1 mod 2", "d0 floordiv 4"],
+    ["d1 floordiv 4", "(d1 floordiv 2) mod 2", "d0", "d1 mod 2"],
+    ["(d1 + 3) mod 4", "d0", "(d1 + 3) floordiv 4"],
+    ["0", "d1", "d0"],
+    ["d1", "3", "d0"],
+    ["d1 * 2", "d0"],
+    ["-d0 + 7", "d1"],
+    ["d0 + d1", "d0"],
+    ["d0 floordiv 4 + 2", "d1 * 3 + d0 mod 4"],
+    ["d1", "d0 mod 8"],
+]
+
+
+@pytest.mark.parametrize("results", MAPS)
+@pytest.mark.parametrize("shape", [(8, 6), (7, 5), (1, 6), (8, 1)])
+def test_maps_to_a_stored_array(results: list[str], shape: tuple[int, int]) -> None:
+    text = f"affine_map<(d0, d1)[] -> ({', '.join(results)})>"
+    offsets, storage = stored_by_mlir(results, shape)
+    for layout in (rl.parse(text, shape=shape), rl.parse(f"memref<{shape[0]}x{shape[1]}xf32, {text}>")):
+        assert (layout.offsets() == offsets).all()
+        assert layout.storage_size == storage or (shape != (8, 6) and layout.storage_size > storage)
+    with contextlib.suppress(rl.NotExpressible):
+        assert (rl.parse(layout.to("mlir")).offsets() == offsets).all()
+
+
+@pytest.mark.parametrize(
+    "layout",
+    [
+        Layout((3, 4), (16, 1), offset=5),
+        Layout(((4, 2), 6), ((12, 1), 2)),
+        Layout(((4, 2), 6), ((1, 24), 4), offset=7),
+        Layout((1, 4, 5), (0, 5, 1), offset=2),
+        Layout((2, (2, 3)), (1, (6, 2)), offset=11),
+        Layout((3, 4), (0, 1), offset=9),
+    ],
+)
+def test_shifts_and_blocks_before_the_rest_are_written_as_maps(layout: Layout) -> None:
+    text = layout.to("mlir")
+    assert (rl.parse(text).offsets() == layout.offsets()).all()
+    found = re.search(r"-> \((.*)\)>>", text)
+    if found and ", d" not in found[1]:
+        written, _ = stored_by_mlir([found[1]], layout.extents)
+        assert (written == layout.offsets()).all()
+
+
 PRINTED_BY_XLA = [
     "{3,2,1,0:T(42,123)(4,5)L(100)E(42)}",
     "{3,2,1,0:T(*,*,42,123)}",
@@ -498,6 +567,7 @@ def test_tiles_that_cross_combined_rows_are_refused() -> None:
         ("f32[4,4]{1,0:T(4,*)}", "fastest dimension"),
         ("f32[4]{0:T(4}", "what T has in parentheses"),
         ("memref<4x4xf32, #map>", "alias"),
+        ("memref<16x256xbf16, #tpu.tiled<(16,128)(2,1),[2,1]>, #tpu.memory_space<vmem>>", "no dialect reads"),
         ("memref<4x4xf32, stride<[1,4]>>", "expected one strided"),
         ("memref<4x4xf32, strided<[4,1]>, affine_map<(d0, d1) -> (d1, d0)>>", "expected one strided"),
         ("float a[3][4]", "no dialect"),

@@ -7,10 +7,12 @@ refused.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 from ..errors import LimitExceeded, NotExpressible
+from ..format.format import in_box_of
 from ..layout.layout import Layout
 from .scan import Scanner
 
@@ -163,3 +165,35 @@ def layout_of(x: Affine, shape: tuple[int, ...]) -> Layout:
         strides.append(tuple(steps) if len(sizes) > 1 else steps[0])
         origin.append(start if n else 0)
     return Layout(tuple(shapes), tuple(strides), offset=offset, extents=shape, origin=tuple(origin))
+
+
+def stored_layout(results: Sequence[Affine], shape: tuple[int, ...]) -> Layout:
+    """The layout of an array whose element is stored at the index that ``results`` give, in row-major order.
+
+    A result that is a digit with ``mod`` takes all its values, and any other all from 0 to its largest one.
+    """
+    total, stride = Affine(0, {}), 1
+    for result in reversed(results):
+        total = total.plus(result, stride)
+        stride *= _index_size(result, shape)
+    layout = layout_of(total, shape)
+    return (
+        layout if stride <= layout.storage_size or 0 in shape else in_box_of(stride, layout).with_offset(layout.offset)
+    )
+
+
+def _index_size(result: Affine, shape: tuple[int, ...]) -> int:
+    """The size of the stored dimension that ``result`` is the index into."""
+    digit = result.digit()
+    if digit is not None and digit.mod:
+        return digit.mod
+    if 0 in shape:
+        return 1
+    values = layout_of(result, shape)
+    if values.min_offset < 0:
+        raise NotExpressible(
+            f"a result of the map is {values.min_offset} for some element of the shape {shape}: no index is below 0.",
+            hint="add to the result",
+            shape=shape,
+        )
+    return int(values.max_offset) + 1

@@ -1,10 +1,10 @@
 """MLIR's layouts: ``strided<[4, 1], offset: 2>``, affine maps, ``memref`` types with either, and ``linalg.pack``.
 
-A map with one result is the offset; one with several is the index into the stored array, which makes it a format, as
-the attributes of ``linalg.pack`` do; without ``outer_dims_perm`` these have the smallest rank that has all tiled
-dimensions. Several packs, one after the other, compose. Only a ``memref`` has a shape; its element type is written
-``!T`` where it is not known. A ``tensor`` without an encoding is read in row-major order. A memory space is read over.
-Of an operation, ``%x = memref.alloc() : memref<...>``, the last type counts.
+A map with one result is the offset; one with several is the index into the stored array, a format where the rests come
+before the blocks, as the attributes of ``linalg.pack`` are; without ``outer_dims_perm`` these have the smallest rank
+that has all tiled dimensions. Several packs, one after the other, compose. Only a ``memref`` has a shape; its element
+type is written ``!T`` where it is not known. A ``tensor`` without an encoding is read in row-major order. A memory
+space is read over. Of an operation, ``%x = memref.alloc() : memref<...>``, the last type counts.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..errors import LayoutError, NotExpressible, ShapeError
 from ..format.factors import MAX_FACTORS, Factor
 from ..format.format import Format, format_of
 from ..layout.layout import Layout
-from .affine import Affine, expression, layout_of
+from .affine import Affine, expression, layout_of, stored_layout
 from .blocked import Stored, cut, stored_format
 from .refusal import cannot
 from .scan import Scanner
@@ -31,7 +31,9 @@ _PACK_OPERANDS = re.compile(r"\s*(?:%[\w#]+\s*=\s*)?(?:linalg|tensor)\.pack\s+%[
 _PACK_RESULT = re.compile(r"\s*into\s+%[\w#]+\s*:\s*tensor<([^<>]*)>\s*->\s*tensor<[^<>]*>")
 _NAMED = re.compile(r"\s*(?:#\w+\s*=|%[\w#]+\s*:)(?=\s*(?:affine_map|strided|memref)\b)", re.ASCII)
 _OPERATION = re.compile(r"\s*(?:%[\w#]+\s*=\s*)?memref\.\w+")
-_SPACE = re.compile(r"""\d+(?:\s*:\s*[a-z]\w*)?|"[^"\n]*"|#[a-z]\w*\.\w+(?:<[^<>]*>)?""")
+_SPACE = re.compile(
+    r"""\d+(?:\s*:\s*[a-z]\w*)?|"[^"\n]*"|#[a-z]\w*\.\w*(?:space|storage_class|descriptor_type)\w*(?:<[^<>]*>)?"""
+)
 
 
 EXAMPLES = (
@@ -42,6 +44,7 @@ EXAMPLES = (
     "affine_map<(d0, d1) -> (d0 floordiv 2, d1 floordiv 3, d0 mod 2, d1 mod 3)>",
     "affine_map<(d0, d1) -> (d0 mod 4 + (d0 + 4) floordiv 4 + ((d1 - 2) mod 3) * 4 + (d1 - 2) floordiv 3)>",
     "affine_map<(d0, d1) -> (((d0 + 1) floordiv 2) * 8 + (d0 + 1) mod 2 - (-d1) * 2 + 5)>",
+    "affine_map<(d0, d1) -> (d1 mod 2, d0 + 1, d1 floordiv 2)>",
     "inner_dims_pos = [1, 0] inner_tiles = [2, 3]",
     "%1 = linalg.pack %0 outer_dims_perm = [1, 0] inner_dims_pos = [0] inner_tiles = [4] into %d : tensor<8x2xf32>"
     " -> tensor<2x2x4xf32>",
@@ -55,23 +58,26 @@ def element(text: str) -> Element | None:
     return next((e for e in ELEMENTS.values() if found and e.mlir == found[-1] and e.mlir != "i1"), None)
 
 
-class Offsets(NamedTuple):
-    """The offset as an affine expression, for a shape that is still to come."""
+class AffineMap(NamedTuple):
+    """An affine map for a shape that is still to come: the offset, or the index into the stored array.
+
+    Each result is a constant, and digits with their coefficients.
+    """
 
     rank: int
-    constant: int
-    terms: tuple[tuple[Any, int], ...]
+    results: tuple[tuple[int, tuple[tuple[Any, int], ...]], ...]
 
     def layout(self, shape: Any) -> Layout:
         sizes = tuple(shape) if isinstance(shape, tuple | list) else (shape,)
         if len(sizes) != self.rank:
             raise ShapeError(f"shape {sizes} does not fit a map of {self.rank} dimensions.", hint="one size for each")
-        return layout_of(Affine(self.constant, dict(self.terms)), sizes)
+        results = [Affine(constant, dict(terms)) for constant, terms in self.results]
+        return layout_of(results[0], sizes) if len(results) == 1 else stored_layout(results, sizes)
 
 
-def parse(text: str) -> Layout | Format | Strides | Offsets:
+def parse(text: str) -> Layout | Format | Strides | AffineMap:
     scan = Scanner(text, "mlir", "memref<3x4xf32, strided<[4, 1], offset: 2>>")
-    found: Layout | Format | Strides | Offsets
+    found: Layout | Format | Strides | AffineMap
     if _OPERATION.match(scan.text) and "memref<" in scan.text:
         scan.position = scan.text.rindex("memref<")
     elif name := _NAMED.match(scan.text):
@@ -103,7 +109,7 @@ def _read_strided(scan: Scanner) -> Strides:
     return Strides(strides, offset)
 
 
-def _map(scan: Scanner) -> Format | Offsets:
+def _map(scan: Scanner) -> Format | AffineMap:
     scan.expect("<")
     scan.expect("(")
     rank = 0
@@ -112,8 +118,13 @@ def _map(scan: Scanner) -> Format | Offsets:
             scan.expect(",")
         scan.expect(f"d{rank}")
         rank += 1
-    if scan.peek() == "[":
-        raise scan.unknown("a symbol")
+    if scan.accept("["):
+        symbols = 0
+        while not scan.accept("]"):
+            if symbols:
+                scan.expect(",")
+            scan.expect(f"s{symbols}")
+            symbols += 1
     scan.expect("->")
     scan.expect("(")
     results: list[Affine] = []
@@ -122,20 +133,13 @@ def _map(scan: Scanner) -> Format | Offsets:
             scan.expect(",")
         results.append(expression(scan, rank))
     scan.expect(">")
-    if len(results) == 1:
-        return Offsets(rank, results[0].constant, tuple(results[0].terms.items()))
-    stored = []
-    for result in results:
-        digit = result.digit()
-        if digit is None or digit.shift:
-            raise NotExpressible(
-                "a result of the map is no digit of one dimension.",
-                hint="a map with one result, the offset, may be any sum of digits",
-                dialect="mlir",
-                text=scan.shown,
-            )
-        stored.append(Stored(digit.dim, digit.mod, digit.div))
-    return stored_format(rank, stored)
+    digits = [result.digit() for result in results]
+    if len(results) != 1 and all(digit is not None and not digit.shift for digit in digits):
+        try:
+            return stored_format(rank, [Stored(d.dim, d.mod, d.div) for d in digits if d is not None])
+        except NotExpressible:
+            pass
+    return AffineMap(rank, tuple([(r.constant, tuple(r.terms.items())) for r in results]))
 
 
 def _memref(scan: Scanner, spaces: bool = True) -> Layout:
@@ -153,7 +157,7 @@ def _memref(scan: Scanner, spaces: bool = True) -> Layout:
     if not (match := _ELEMENT.match(scan.text, scan.position)):
         scan.fail("sizes and an element type, as in 3x4xf32")
     scan.position = match.end()
-    found: Format | Strides | Offsets | None = None
+    found: Format | Strides | AffineMap | None = None
     while scan.accept(","):
         scan.peek()
         at = scan.position

@@ -16,6 +16,7 @@ from .element import EACH, THREADS, layout_offset
 from .kernel import Kernel
 from .kernel_text import indent_lines
 from .rounds import Held, Rounds
+from .tiles import MAX_SHARED_BYTES
 
 RUN_BYTES = 128
 """The bytes of a tile that lie together on each side, if they can: a line."""
@@ -124,8 +125,9 @@ class _PackedKernel:
                 factors.take(min(even, key=lambda k: factors.loops[k].target << len(factors.taken[k])))
             place += 1
         # The tile in the order of the source: a factor is a bit of the address in shared memory.
-        self.order = sorted(range(len(factors.steps)), key=lambda f: abs(factors.steps[f][0]))
-        steps = [abs(factors.steps[f][0]) for f in self.order]
+        numbers = range(len(factors.steps))
+        self.orders = [sorted(numbers, key=lambda f: abs(factors.steps[f][side])) for side in (0, 1)]
+        steps = [abs(factors.steps[f][0]) for f in self.orders[0]]
         return steps[0] > 0 and len(set(steps)) == len(steps)  # elements that are read twice have no order
 
     @property
@@ -165,14 +167,19 @@ class _PackedKernel:
             return
         self.rounds = Rounds(held, target, self.bits, max(self.active, min(1, len(self.axes))))
 
-    def image(self, factor: int) -> int:
-        """What the bit of a factor adds, by XOR, to an address in shared memory.
+    def image(self, factor: int, side: int = 0) -> int:
+        """What the bit of a factor adds, by XOR, to an address in the image of a side.
 
         Bits past the banks change the vector too, so that threads which differ in them find other banks.
         """
-        at = self.order.index(factor)
-        address = (self.bits << at) // 8
-        return address if address < BANKS else address ^ (16 << (address // BANKS).bit_length() % 3)
+        address = (self.bits << self.orders[side].index(factor)) // 8
+        return address if address < BANKS else address ^ (16 << ((address // BANKS).bit_length() - 1) % 3)
+
+    @property
+    def staged(self) -> bool:
+        """Whether vectors go to memory by an image too: neighbouring threads have none that lie together."""
+        steps = [self.factors.steps[f][1] * self.bits // 8 for f in self.lanes[:1]]
+        return self.widths[1] == 16 and steps != [16] and 2 * self.tile_bytes <= MAX_SHARED_BYTES
 
     # ---- the text ------------------------------------------------------------------------------------------
 
@@ -180,10 +187,11 @@ class _PackedKernel:
         count = 1 << len(self.lanes)
         threads = min(256, count)
         head = f"DEVICE void {{}}({HEAD}) {{{{\n{{}}\n}}}}\n"
-        texts = [("load_image", self.load(threads)), ("move", self.move(threads, count))]
-        text = "\n".join([head.format(name, indent_lines(lines)) for name, lines in texts])
+        texts = {"load_image": self.load(threads), "move": self.move(threads, count)}
+        texts |= {"store_image": self.store(threads)} if self.staged else {}
+        text = "\n".join([head.format(name, indent_lines(lines)) for name, lines in texts.items()])
         blocks = prod([n for n, _, _ in self.outer])
-        return Kernel(text, ("load_image", "move"), blocks, threads, self.tile_bytes)
+        return Kernel(text, tuple(texts), blocks, threads, self.tile_bytes * (1 + self.staged))
 
     def block(self) -> list[str]:
         """Where the tile begins, in bytes."""
@@ -200,7 +208,7 @@ class _PackedKernel:
         """The tile to shared memory, in vectors of the source."""
         width = self.widths[0]
         inside = (width * 8 // self.bits).bit_length() - 1
-        numbered = self.order[inside:]
+        numbered = self.orders[0][inside:]
         steps = [abs(self.factors.steps[f][0]) * self.bits // 8 for f in numbered]
         spots = [self.image(f) for f in numbered]
         moved = {16: "fetch16(room + s, p);", 8: "const uint2 x = read8(p);\nput8(room + s, x.x, x.y);"}.get(
@@ -219,10 +227,12 @@ class _PackedKernel:
         first = 0
         for factor in (*self.axes, *self.lanes):
             first ^= self.image(factor) if steps[factor][0] < 0 else 0
-        lines = [
-            f"const u32 s = {linear('u', [self.image(f) for f in self.lanes], '^')};",
-            f"u8 *const p = target + to + {linear('u', [steps[f][1] * self.bits // 8 for f in self.lanes], '+')};",
-        ]
+        lines = [f"const u32 s = {linear('u', [self.image(f) for f in self.lanes], '^')};"]
+        if self.staged:
+            lines.append(f"const u32 t = {linear('u', [self.image(f, 1) for f in self.lanes], '^')};")
+        else:
+            each = [steps[f][1] * self.bits // 8 for f in self.lanes]
+            lines.append(f"u8 *const p = target + to + {linear('u', each, '+')};")
         words = 1 << len(self.axes)
         for w in range(words):
             spot = first
@@ -238,13 +248,26 @@ class _PackedKernel:
             at = 0
             for axis in range(len(self.axes)):
                 factor, flipped = self.rounds.on_axis(axis)
-                at += steps[factor][1] * self.bits // 8 * ((w >> axis & 1) ^ flipped)
+                bit = (w >> axis & 1) ^ flipped
+                at = at ^ self.image(factor, 1) * bit if self.staged else at + steps[factor][1] * self.bits // 8 * bit
             places[at] = w
         lines += self.writes(places)
         return [*self.block(), *loop(threads, count, lines)]
 
+    def store(self, threads: int) -> list[str]:
+        """The image of the target to memory, in vectors that follow each other."""
+        numbered = self.orders[1][(128 // self.bits).bit_length() - 1 :]
+        steps = [self.factors.steps[f][1] * self.bits // 8 for f in numbered]
+        lines = [
+            f"const u32 s = {linear('u', [self.image(f, 1) for f in numbered], '^')};",
+            f"const uint4 x = take16(room + {self.tile_bytes} + s);",
+            f"write16(target + to + {linear('u', steps, '+')}, x.x, x.y, x.z, x.w);",
+        ]
+        return [*self.block(), *loop(threads, 1 << len(numbered), lines)]
+
     def writes(self, places: dict[int, int]) -> list[str]:
         """Vectors of words that lie together, as long as all of them are there."""
+        verb, spot = ("put", f"room + {self.tile_bytes} + (t ^ {{}}u)") if self.staged else ("write", "p + {}")
         lines, written = [], set[int]()
         for at in sorted(places):
             if at in written:
@@ -254,7 +277,7 @@ class _PackedKernel:
                 size //= 2
             vector = range(at, at + size, 4)
             written |= {*vector}
-            lines.append(f"write{size}(p + {at}, {', '.join([f'w{places[k]}' for k in vector])});")
+            lines.append(f"{verb}{size}({spot.format(at)}, {', '.join([f'w{places[k]}' for k in vector])});")
         return lines
 
 

@@ -340,3 +340,20 @@ def test_core_ais_two_forms_point_at_each_other(a: str, b: str, view: str) -> No
     verdict = compare(a, b)
     assert verdict.domains is not None
     assert ("" if verdict.regrouping is None else str(verdict.regrouping)) == view
+
+
+def test_a_dimension_that_ends_inside_a_block_stays_whole() -> None:
+    odd = rl.coreai.packed((10, 5, 3), rl.coreai.InterleaveLayout(0, 4))
+    verdict = compare(odd, odd.permute(2, 0, 1))
+    assert str(verdict.regrouping) == "permute(2, 0, 1)"
+    assert (numpy_view(odd, verdict) == odd.permute(2, 0, 1).offsets()).all()
+    assert (
+        compare(odd, rl.coreai.packed((10, 5, 3), rl.coreai.InterleaveLayout(0, 3)).permute(2, 0, 1)).regrouping is None
+    )
+
+
+def test_one_memory_is_not_claimed_where_it_is_undecided() -> None:
+    rows = Layout((3 << 20, 2), (2, 1), swizzle=Swizzle(1, 0, 22))
+    verdict = compare(rows, Layout((2, 3 << 20), (1, 2)))
+    assert verdict.domains is not None
+    assert verdict.regrouping is None

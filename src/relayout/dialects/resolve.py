@@ -144,7 +144,7 @@ class Resolved(NamedTuple):
         bits = self.format.element_bits if isinstance(self.format, Format) else None
         if bits is None or self.element is None or bits == self.element.bits:
             return None
-        return f"{self.format} is made for elements of {bits} bits, not for {self.element.name}."
+        return f"{self.text or self.format} is made for elements of {bits} bits, not for {self.element.name}."
 
 
 def resolve(

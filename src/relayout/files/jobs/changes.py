@@ -121,7 +121,7 @@ def changes_of(source: Source, rules: Rules) -> list[TensorChange]:
     for why, names in unfit.items():
         warnings.warn(f"copied unchanged: {names} ({why}).", stacklevel=3)
     for doubt, names in names_by_reason([(change.doubt, change.entry.name) for change in found]).items():
-        warnings.warn(f"{doubt}: {names}.", stacklevel=3)
+        warnings.warn(f"{doubt.rstrip('.')}: {names}.", stacklevel=3)
     return found
 
 
@@ -232,9 +232,7 @@ def plan_change(entry: StoredTensor, rule: Rule, operands: Operands) -> TensorCh
     rows = Layout.row_major(shape)
     stored = _stored_shape(target, rows, fmt)
     code = bytes(kind.bits if kind.bits < 8 else kind.bytes) if value is None else fill_bytes(to, value)
-    record = doubt = None
-    if fmt is not None and fmt.element_bits not in (None, kind.bits):
-        doubt = f"{rule.to} is made for elements of {fmt.element_bits} bits, not for {kind.name}"
+    record = None
     if stored != shape or not target.equivalent(rows) or axes is not None or not isinstance(to, Plain):
         padded = target.storage_size > target.size
         fill = value if padded and isinstance(value, int | float) else None
@@ -244,7 +242,7 @@ def plan_change(entry: StoredTensor, rule: Rule, operands: Operands) -> TensorCh
         )
         record = LayoutRecord.of(text, shape, to, axes=axes, fill=fill, name=name)
     planned = PlannedTensor(entry.name, kind.underlying, stored, record)
-    return TensorChange(entry, planned, make_plan(source, target, interface, to, code, 1), doubt=doubt)
+    return TensorChange(entry, planned, make_plan(source, target, interface, to, code, 1), doubt=aligned.width_mismatch)
 
 
 def _stored_shape(target: Layout, rows: Layout, fmt: Format | None) -> tuple[int, ...]:

@@ -8,8 +8,9 @@ import subprocess
 import sys
 import sysconfig
 from importlib.metadata import distribution
-from importlib.util import find_spec
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
@@ -47,3 +48,43 @@ def test_with_a_compiler_one_native_wheel_serves_every_python_from_311():
     assert tags is not None
     assert "Tag: cp311-abi3-" in tags
     assert find_spec("relayout._native") is not None
+
+
+# ---- what a release uploads ------------------------------------------------------------------------------
+
+
+def wheel_named(folder: Path, name: str, tags: str, *members: str) -> Path:
+    with ZipFile(folder / name, "w") as wheel:
+        wheel.writestr("relayout-0.1.0.dist-info/WHEEL", f"Wheel-Version: 1.0\n{tags}")
+        for member in members:
+            wheel.writestr(member, "")
+    return folder / name
+
+
+def test_a_release_refuses_wheels_for_one_machine(tmp_path):
+    spec = spec_from_file_location("check_wheel", ROOT / "release" / "check_wheel.py")
+    check = module_from_spec(spec)
+    spec.loader.exec_module(check)
+    wide, own = "cp311-abi3-manylinux_2_28_x86_64", "cp311-abi3-linux_x86_64"
+    core = "relayout/_native.abi3.so"
+    sound = wheel_named(tmp_path, f"relayout-0.1.0-{wide}.whl", f"Tag: {wide}\n", core, "relayout_pytest/__init__.py")
+    assert check.faults(sound) == []
+    both = "cp311-abi3-manylinux2014_x86_64.manylinux_2_17_x86_64"
+    tags = "Tag: cp311-abi3-manylinux_2_17_x86_64\nTag: cp311-abi3-manylinux2014_x86_64\n"
+    assert check.faults(wheel_named(tmp_path, f"relayout-0.1.0-{both}.whl", tags, core)) == []
+    for name, tags, members in (
+        (own, f"Tag: {own}\n", [core]),
+        (wide, f"Tag: {own}\n", [core]),
+        (wide, f"Tag: {wide}\n", []),
+        (wide, f"Tag: {wide}\n", [core, "relayout.libs/libstdc++.so.6"]),
+        (wide, f"Tag: {wide}\n", [core, "tests/test_files.py"]),
+    ):
+        assert check.faults(wheel_named(tmp_path, f"relayout-0.1.0-{name}.whl", tags, *members))
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+def test_the_script_of_a_release_is_sound():
+    script = ROOT / "release" / "build.sh"
+    assert os.access(script, os.X_OK)
+    subprocess.run(["bash", "-n", str(script)], check=True)
+    assert "auditwheel repair" in script.read_text()

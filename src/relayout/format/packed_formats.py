@@ -98,6 +98,12 @@ torch PyTorch 2.13, _convert_weight_to_int4pack_for_cpu, by the instruction set 
   int4pack_avx512   nk     4  0 1 / 0,32@1 0,2@32
     > For a multiple of 64 rows: a last narrow block has an order of its own, of any instruction set.
 
+tinygemm PyTorch 2.11, _convert_weight_to_int4pack on CUDA, by the number of inner tiles along k
+  k2                nk     4  0 1 / 0,8 1,8@1 1,4@8
+  k4                nk     4  0 1 / 0,8 1,4@2 1,2@32 1,2@1 1,4@8
+  k8                nk     4  0 1 / 0,8 1,4@2 1,4@32 1,2@1 1,4@8
+    > ROCm's order differs, in a tensor of the same shape.
+
 mlx Apple MLX 0.32, mx.quantize and mx.dequantize
   w2                nk     2  0 1
   w4                nk     4  0 1

@@ -4,7 +4,8 @@ The folder ``libraries`` beside the checkouts holds them. KleidiAI's library exp
 plain function for each of the vendor's, which only sets up its arguments: ``librepack.so`` (``q4_0_4`` for
 repack_q4_0_to_q4_0_4_bl, and so on), ``libamx.so`` (``amx_q4_0`` for convert_B_packed_format of that type),
 ``libhexagon.so`` (``hex_q4_0`` for repack_q4_0_tiled) and ``libexllama.so`` (``shuffle`` for shuffle_4bit_8 of every
-word).
+word). ``machete.txt`` has what Machete's own layout function gives: a line of the kernel, n, k and the offset of each
+element, k fastest.
 """
 
 from __future__ import annotations
@@ -200,4 +201,25 @@ def exllama(root: Path) -> list[Case]:
     return [Case("exllama:w4", 4, ((8, 24), (64, 40)), "exllamav2, qdq_4.cuh shuffle_4bit_8", made)]
 
 
-FAMILIES = (ggml_repacks, ggml_tiles, kleidiai, exllama)
+def machete(root: Path) -> list[Case]:
+    """Codes put where the layout that Machete's prepack kernel writes by, ilvd_NKbNbKL_to_offset, has them."""
+    tables = {}
+    for line in (root / "libraries/machete.txt").read_text().splitlines():
+        name, n, k, *offsets = line.split()
+        tables[name, int(n), int(k)] = np.array(offsets, int)
+
+    def pack(name: str) -> Pack:
+        def made(c: Array) -> bytes:
+            packed = np.empty(c.size, np.uint8)
+            packed[tables[name, *c.shape]] = c.reshape(-1)
+            return in_memory(packed, 8 if name == "w8a16" else 4)
+
+        return made
+
+    judge = "vLLM a014e35f, machete_prepacked_layout.cuh"
+    shapes = ((256, 192), (384, 128))
+    return [Case(f"machete:{name}", bits, shapes, judge, pack(name)) for name, bits in MACHETE]
+
+
+MACHETE = (("w4a16", 4), ("w8a16", 8), ("w4a8", 4))
+FAMILIES = (ggml_repacks, ggml_tiles, kleidiai, exllama, machete)

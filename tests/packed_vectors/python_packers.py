@@ -300,6 +300,61 @@ def mlx(root: Path) -> list[Case]:
     return [Case(f"mlx:w{bits}", bits, ((3, 64), (40, 96)), file, read(bits)) for bits in (2, 4, 8)]
 
 
+def bitsandbytes(root: Path) -> list[Case]:
+    """Bytes that its dequantisation, with the codes themselves for a codebook, reads as these codes."""
+    module = load(root / "bitsandbytes", "bitsandbytes.backends.default.ops")
+
+    def made(c: Array) -> bytes:
+        packed = np.asarray(c[:, ::2] << 4 | c[:, 1::2], np.uint8)
+        codebook, ones = torch.arange(16.0), torch.ones(c.size // 64)
+        read = module._dequantize_4bit_compute(
+            torch.from_numpy(packed.reshape(-1).copy()), ones, codebook, 64, list(c.shape), torch.float32
+        )
+        if not np.array_equal(read.numpy(), c):
+            raise ValueError("bitsandbytes reads other codes")
+        return packed.tobytes()
+
+    file = "bitsandbytes 95f9af30, backends/default/ops.py dequantize_4bit"
+    return [Case(f"bnb:{name}", 4, ((2, 64), (24, 192)), file, made) for name in ("nf4", "fp4")]
+
+
+def qqq(root: Path) -> list[Case]:
+    """QQQ's weights of 4 bits for activations of 8, with one scale a column or one a group."""
+    without = ["transformers", "threadpoolctl", "device_smi", "logbar", "defuser", "pcre"]
+    module = load(root / "GPTQModel", "gptqmodel.nn_modules.qlinear.qqq", without=without)
+    module.CPU = "cpu"
+    [kind] = [x for x in vars(module).values() if isinstance(x, type) and "_get_perms" in vars(x)]
+
+    def pack(grouped: bool) -> Pack:
+        def made(c: Array) -> bytes:
+            buffers: dict[str, torch.Tensor] = {}
+            k, n = c.shape
+            me = SimpleNamespace(
+                bits=4,
+                tile=16,
+                in_features=k,
+                out_features=n,
+                group_size=128 if grouped else k,
+                maxq=15 if grouped else 8,
+            )
+            me.register_buffer = buffers.__setitem__
+            perm, _, scale, _, single, _ = kind._get_perms(me)
+            me._perm, me._scale_perm, me._scale_perm_single = perm, scale, single
+            values = c.astype(np.float32) - np.where(c > 7, 16, 0) if not grouped else c.astype(np.float32) - 8
+            linear = SimpleNamespace(weight=torch.from_numpy(values.T.copy()).half(), bias=None)
+            scales = torch.ones(n, k // 128 if grouped else 1)
+            kind.pack(me, linear, scales, torch.ones(1, n) if grouped else None)
+            return memory(buffers["B"])
+
+        return made
+
+    file = "GPTQModel f4c327a1, qlinear/qqq.py"
+    return [
+        Case("qqq:w4", 4, ((128, 64), (256, 192)), file, pack(False)),
+        Case("qqq:w4_grouped", 4, ((256, 64), (384, 192)), file, pack(True)),
+    ]
+
+
 # ---- TensorRT-LLM, FlashInfer -----------------------------------------------------------------------------
 
 
@@ -506,6 +561,8 @@ FAMILIES = (
     llm_awq,
     compressed_tensors,
     mlx,
+    bitsandbytes,
+    qqq,
     tensorrt_llm,
     flashinfer,
     aiter,

@@ -60,6 +60,23 @@ marlin IST-DASLab Marlin; vLLM a014e35f, marlin_utils.py, marlin_utils_fp4.py an
   nvfp4.scales      gn     8  0 1 / 1,8@1 1,2@32 1,2@8 1,2@16
     > The values change as well: E4M3 becomes S0E5M3, and the global scale makes up for it.
 
+machete vLLM a014e35f, machete_prepacked_layout.cuh: the weights of its Hopper kernels
+  w4a16             nk     4  1 0 / 0,8@1 1,4@2 1,4@16 1,2@1 1,2@8 0,2@8
+    > n is a multiple of 128 and k of 64, which is more than a block.
+  w8a16             nk     8  1 0 / 0,8@1 1,4@2 1,8@8 0,2@8 1,2
+  w4a8              nk     4  1 0 / 0,8@1 1,4@4 1,4@16 0,2@8 1,4
+    > Of activations in int8 and in FP8 alike.
+
+qqq QQQ's W4A8 kernels: GPTQModel f4c327a1, qlinear/qqq.py
+  w4                kn     4  0 1 / 1,8@1 0,4@4 1,4@16 0,4@1 1,2@-8
+    > With one scale a column; two's complement. Of two columns the second comes first.
+  w4_grouped        kn     4  0 1 / 1,8@1 0,4@4 1,4@16 0,2@1 1,2@8 0,2@2
+
+bnb bitsandbytes 95f9af30, backends/default/ops.py
+  nf4               nk     4  0 1 / 1,2@-1
+    > The first of two codes is in the high half of the byte. The tensor is flattened before: k is even.
+  fp4               nk     4  0 1 / 1,2@-1
+
 compressed compressed-tensors 0.20, pack_to_int32
   pack2             nk     2  0 1 / 1,16
   pack4             nk     4  0 1 / 1,8

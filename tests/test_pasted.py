@@ -101,10 +101,18 @@ def test_sizes_and_steps() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("Float32 1 x 3 x 4 MultiArray", "shape=[1, 3, 4], strides="),
+        ("MultiArray of 1 x 3 x 4", "shape=[1, 3, 4], strides="),
         ("tensor<16x256xbf16, #tpu.tiled<(8,128),[1,1]>>", "xla reads tiles"),
         ("tensor<16x256xbf16, #blocked>", "LinearLayout"),
         (".dimensions = {1, 2}", "dataFormat"),
+        ("#blocked = #ttg.blocked<{sizePerThread = [1, 8], order = [1, 0]}>", "no dialect has Triton's encodings"),
+        ("!ttg.memdesc<128x64xf16, #shared, #smem, mutable>", "without the encoding"),
+        ("tensor<4x8xf32, #sparse_tensor.encoding<{ map = (d0, d1) -> (d0 : dense, d1 : compressed) }>>", "sparse"),
+        ("memref<16x256xbf16, #tpu.tiled<(16,128)(2,1),[2,1]>, #tpu.memory_space<vmem>>", "xla reads tiles"),
+        ("vector<8x128xf32>", "registers"),
+        ("Row major Int8 format", "Row major linear FP32 format"),
+        ("ne[0] = 4096, ne[1] = 32", "nb = [2, 128]"),
+        ("<tf.Tensor: shape=(2, 3), dtype=float32>", "row-major"),
     ],
 )
 def test_what_is_near_a_text_that_nobody_reads(text: str, words: str) -> None:
@@ -154,3 +162,72 @@ def test_the_element_type_is_used(tmp_path: Path) -> None:
         (found,) = file.values()
         assert found.interface.element.name == "bfloat16"
         assert (np.asarray(found.stored()).view(np.uint16) == x).all()
+
+
+@pytest.mark.parametrize(
+    ("text", "shape", "name"),
+    [
+        ("MultiArray : Double 1 x 1 x 44 x 28 x 28 array", (1, 1, 44, 28, 28), "float64"),
+        ("MultiArray : Double 1 \u00d7 168 \u00d7 225 array", (1, 168, 225), "float64"),
+        ("MultiArray: Float32 1 x 3 x 224 x 224 matrix", (1, 3, 224, 224), "float32"),
+        ("MultiArray(Double 4 x 1917 x 1)", (4, 1917, 1), "float64"),
+        ("multiarray (Float32 1 \u00d7 22 \u00d7 19 \u00d7 19)", (1, 22, 19, 19), "float32"),
+        ("MLMultiArray (Float16 1x3x5x7)", (1, 3, 5, 7), "float16"),
+        ("Float32 3 \u00d7 4 array", (3, 4), "float32"),
+        ("Int32 12 vector", (12,), "int32"),
+        ("Double 3 x 5 matrix", (3, 5), "float64"),
+    ],
+)
+def test_arrays_as_core_ml_prints_them(text: str, shape: tuple[int, ...], name: str) -> None:
+    meant = resolve(text)
+    assert (meant.placed.offsets() == np.arange(int(np.prod(shape))).reshape(shape)).all()
+    assert meant.element is not None
+    assert meant.element.name == name
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("MultiArray (Float32 0 \u00d7 80)", "the size 0"),
+        ("MultiArray (Float32 1 \u00d7 {80,128} \u00d7 3000)", "the size {80,128}"),
+        ("MultiArray (Float32)", "no sizes"),
+        ("llama_model_loader: - tensor    0:  token_embd.weight q8_0     [  3200, 32000,     1,     1 ]", "quantised"),
+    ],
+)
+def test_what_a_print_leaves_open_is_said(text: str, words: str) -> None:
+    with pytest.raises(rl.NotExpressible) as error:
+        rl.parse(text)
+    assert words in error.value.message
+
+
+def test_properties_of_an_array_of_core_ml() -> None:
+    padded = rl.parse("shape [1, 3, 4] strides [48, 16, 1]")
+    assert [padded(0, i, j) for i in range(3) for j in range(4)] == [16 * i + j for i in range(3) for j in range(4)]
+
+
+def test_lines_of_logs_with_their_types() -> None:
+    old = resolve("mkldnn_verbose,exec,reorder,jit:uni,undef,in:f32_nchw out:f32_nChw8c,num:1,2x20x3x3,16.5")
+    assert (old.placed.offsets() == places((2, 20, 3, 3), [0, 1, 2, 3], (1, 8))).all()
+    head = "onednn_verbose,v1,primitive,exec,cpu,reorder,jit:uni,undef,src:f32::blocked:abcd::f0"
+    line = resolve(f"{head} dst:bf16:p:blocked:aBcd16b::f0,,,2x20x3x3,0.0164")
+    assert (line.placed.offsets() == places((2, 20, 3, 3), [0, 1, 2, 3], (1, 16))).all()
+    memory = resolve("wei:s8:p:blocked:aBcd16b::f0")
+    listed = resolve("llama_model_loader: - tensor    0:     token_embd.weight f16      [  5, 7,     1,     1 ]")
+    assert (listed.placed.offsets().reshape(5, 7) == np.arange(35).reshape(7, 5).T).all()
+    names = [None if x.element is None else x.element.name for x in (old, line, memory, listed)]
+    assert names == ["float32", "bfloat16", "int8", "float16"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Row major linear FP32 format (kLINEAR)",
+        '"Format/Datatype": "Row major linear FP32 format"',
+        '"Format/Datatype": "Row major linear FP32 format",',
+    ],
+)
+def test_phrases_of_tensorrt_as_its_tools_wrap_them(text: str) -> None:
+    meant = resolve(text, shape=(2, 5, 3, 4))
+    assert (meant.placed.offsets() == np.arange(120).reshape(2, 5, 3, 4)).all()
+    assert meant.element is not None
+    assert meant.element.name == "float32"

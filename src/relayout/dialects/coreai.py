@@ -103,9 +103,9 @@ def element(text: str) -> Element | None:
 
 
 def _accept_field(scan: Scanner, name: str) -> bool:
-    """Whether ``name=`` or ``name:`` comes next; then it is behind."""
+    """Whether ``name=`` or ``name:``, or before a list the name alone, comes next; then it is behind."""
     at = scan.position
-    if scan.accept(name) and (scan.accept("=") or scan.accept(":")):
+    if scan.accept(name) and (scan.accept("=") or scan.accept(":") or scan.peek() == "["):
         return True
     scan.position = at
     return False

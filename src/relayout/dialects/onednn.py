@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from ..elements.types import ELEMENTS, Element
 from ..errors import NotExpressible, ShapeError
 from ..format.format import Format
 from ..layout.layout import Layout
@@ -37,6 +38,13 @@ _LINE = re.compile(
     r"(?P<memories>[^,\n]+),[^,\n]*,[^,\n]*,(?P<problem>[^,\n]*)(?:,[^\n]*)?\s*",
     re.ASCII,
 )
+# The same before version 1.0, with the names of tags.
+_OLD_LINE = re.compile(
+    r"\s*mkldnn_verbose,exec,(?P<kind>reorder),[^,]*,[^,]*,in:\w+ out:(?P<type>[a-z]+\d+)_(?P<tag>\w+),[^,]*,"
+    r"(?P<problem>[\dx]+),[\d.e-]+\s*",
+    re.ASCII,
+)
+_TYPE = re.compile(r"(?:\w+[:_])?(?P<type>[a-z]+\d+(?:_e\dm\d)?):\w*:blocked:", re.ASCII)
 # The names to which oneDNN's header gives another layout than their letters say. The library's layout counts.
 _MISNAMED = {
     "OhwI24o": "Ohwi24o",
@@ -59,6 +67,8 @@ EXAMPLES = (
 def parse(text: str) -> Layout | Format | Strides:
     if "," in text and (line := _LINE.fullmatch(text)):
         return _logged_line(text, line)
+    if old := _OLD_LINE.fullmatch(text):
+        return _format(old["tag"]).layout(tuple([int(n) for n in old["problem"].split("x")]))
     found = _SPELLED.search(text) or _LOGGED.search(text)
     if not found:
         return _format(text)
@@ -71,6 +81,15 @@ def parse(text: str) -> Layout | Format | Strides:
         why = f"the strides {strides} leave gaps, and only a tag without blocks has one stride for each dimension"
         raise cannot(fmt, "onednn", why, "write the tag alone, or the layout in the mojo form")
     return Strides(tuple(strides), 0) if strides else fmt
+
+
+def element(text: str) -> Element | None:
+    """The element type that a logged memory carries; of a reorder that of the destination."""
+    memory = text
+    if "," in text and (line := _LINE.fullmatch(text)):
+        memory = line["memories"].split()[-1]
+    found = _OLD_LINE.fullmatch(text) or _TYPE.match(memory.strip())
+    return next((e for e in ELEMENTS.values() if found and e.xla == found["type"]), None)
 
 
 def _logged_line(text: str, line: re.Match[str]) -> Layout | Format | Strides:

@@ -19,7 +19,7 @@ import argparse
 import json
 import platform
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from importlib.util import find_spec
 from math import exp, log
@@ -103,11 +103,11 @@ def large_shape(bits: int, rnd: random.Random) -> tuple[int, int]:
             return shape
 
 
-def drawn(count: int, seed: int) -> Iterator[Pair]:
-    """Pairs that the seed decides; every width comes up alike."""
+def drawn(count: int, seed: int, widths: Sequence[int]) -> Iterator[Pair]:
+    """Pairs that the seed decides."""
     rnd, groups = random.Random(seed), formats()
     for _ in range(count):
-        bits = rnd.choice((2, 4, 4, 8))
+        bits = rnd.choice(widths)
         axes, group = rnd.choice([(axes, g) for (b, axes), g in sorted(groups.items()) if b == bits and len(g) > 1])
         one, two = rnd.sample(sorted(group), 2)
         yield Pair(f"{one} to {two}", bits, group[one], group[two], axes, large_shape(bits, rnd))
@@ -288,6 +288,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--random", type=int, default=24, help="how many pairs are drawn")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--bits", default="2,4,4,8", help="the widths of elements that are drawn, as often as written")
     parser.add_argument("--common", action="store_true", help="the pairs that people need most instead")
     parser.add_argument("--pair", action="append", help="bits;SRC;DST of axes (k, n) instead")
     parser.add_argument("--shape", help="rows and columns, as in 4096x4096, in place of those drawn")
@@ -304,7 +305,7 @@ def main() -> None:
         parts = [text.split(";") for text in options.pair]
         pairs = [Pair(f"{a} to {b}", int(n), a, b, "kn", large_shape(int(n), rnd)) for n, a, b in parts]
     else:
-        pairs = list(drawn(options.random, options.seed))
+        pairs = list(drawn(options.random, options.seed, [int(bits) for bits in options.bits.split(",")]))
     if options.shape:
         rows, columns = map(int, options.shape.split("x"))
         pairs = [pair._replace(shape=(rows, columns)) for pair in pairs]

@@ -96,7 +96,7 @@ def packed() -> int:
     """Elements below a byte: whole words in registers, others bit by bit; into memory that is given, and new memory."""
     dice, done = random.Random(5), 0
     for number in range(120):
-        bits = dice.choice((1, 2, 4, 4))
+        bits = dice.choice((1, 2, 4, 4, 8))
         plan = (packed_cases.random_plan if number % 2 else packed_cases.named_plan)(dice, bits)
         sizes = [-(-layout.storage_size * bits // 8) for layout in (plan.source, plan.target)]
         shift = dice.choice((0, 0, 1, 4, 8))

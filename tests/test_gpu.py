@@ -191,7 +191,7 @@ def test_packed_elements_are_put_in_order_in_words(tmp_path: Path) -> None:
     plans = [
         (bits, (packed_cases.random_plan if number % 2 else packed_cases.named_plan)(dice, bits))
         for number in range(8)
-        for bits in (1, 2, 4)
+        for bits in packed_cases.BITS
     ]
     plans += [(3, rl.plan(gpu_cases.row(20, 24), gpu_cases.permuted((1, 0), 20, 24), "uint3"))]
     aligned = [dice.choice([(16, 16), (16, 16), (8, 16), (4, 4), (1, 2)]) for _ in plans]

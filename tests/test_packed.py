@@ -11,11 +11,10 @@ import numpy as np
 import pytest
 
 import relayout as rl
-from packed_cases import codes_of, expected, random_plan
+from packed_cases import BITS, codes_of, expected, random_plan
 from relayout.engine.ways import GeneralWay
 from relayout.native import native
 
-BITS = (1, 2, 4, 8)
 MARLIN = "0 1 / 1,8@1 0,4@2 1,4@16 0,2@1 1,2@8 0,2@8"
 needs_native = pytest.mark.skipif(native is None, reason="the compiled core was not built")
 

@@ -29,6 +29,9 @@ SATURATE = "ScaleOffset(..., nan='saturate') stores NaN as the upper limit, and 
 WIDTHS = (8, 16, 32, 64, 128)
 """The bits of elements that a device moves as whole bytes."""
 
+MIN_SHUFFLED_LOOPS = 5
+"""Bytes whose layouts have so many digits are put in order word by word, as packed elements are."""
+
 MAX_PIECES = 8
 """A packed plan of more pieces is copied element by element: each would be a kernel."""
 
@@ -104,6 +107,10 @@ def copy_kernel(plan: Plan, aligned: tuple[int, int], convert: str | None, fill:
         (low * sizes[0], high * sizes[0]), fill or b"\0", convert, (plan.element.axis, plan.dst_element.axis)
     )
     empty = Work(source.offset, target.offset, *sizes, (), swizzles[0], swizzles[1])
+    if convert is None and fill is None and sizes[0] == 1:
+        found_packed = _shuffled_bytes(plan, aligned)
+        if found_packed is not None:
+            return found_packed, False
     found = common_axes(source, target, fill is not None)
     if found is not None:
         kept = {axis for axis in memory.channels if axis is not None}
@@ -116,6 +123,16 @@ def copy_kernel(plan: Plan, aligned: tuple[int, int], convert: str | None, fill:
             return kernel(planned, memory), fill is not None
         memory = memory._replace(channels=(plan.element.axis, plan.dst_element.axis))
     return element_kernel(source, target, empty, memory), False
+
+
+def _shuffled_bytes(plan: Plan, aligned: tuple[int, int]) -> Kernel | None:
+    """The kernel of packed elements for bytes, where its network of words is ahead: bytes that change places in few."""
+    if effective_swizzle(plan.source) is not None or effective_swizzle(plan.target) is not None:
+        return None
+    piece, *more = islice(make_nest(plan.source, plan.target).pieces(), 2)
+    if more or len(piece.loops) < MIN_SHUFFLED_LOOPS:
+        return None
+    return packed_kernel(piece, 8, aligned)
 
 
 def check_element(means: Interface) -> None:

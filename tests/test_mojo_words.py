@@ -336,3 +336,7 @@ def test_the_vocabulary_is_one_name_for_one_thing() -> None:
     assert issubclass(LayoutTensor, rl.Tensor)
     assert all(hasattr(mojo, name) for name in mojo.__all__)
     assert "LayoutTensor" not in rl.__all__
+    with pytest.raises(AttributeError, match=r"it is a word of relayout\.mojo"):
+        _ = rl.LayoutTensor
+    with pytest.raises(AttributeError, match=r"no attribute 'nowhere'$"):
+        _ = rl.nowhere

@@ -145,7 +145,10 @@ def __getattr__(name: str) -> Any:
     if name in _VOCABULARIES:
         return import_module(f".{name}", __name__)
     if name not in _LAZY:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        modules = [] if name.startswith("_") else [import_module(f".{v}", __name__) for v in _VOCABULARIES]
+        homes = [module.__name__ for module in modules if name in module.__all__]
+        where = f"; it is a word of {' and '.join(homes)}" if homes else ""
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{where}")
     value = getattr(import_module(_LAZY[name], __name__), name)
     globals()[name] = value
     return value

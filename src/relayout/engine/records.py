@@ -86,13 +86,18 @@ def _stored_order(record: Record, shape: Any) -> tuple[Layout, str]:
     """Where the units of every record are stored, and the type of a unit: what the order keeps together."""
     grid = record.grid(shape)
     order = record.order.batched(len(grid) - record.rank)  # type: ignore[union-attr]
-    together = 1
-    for factor in reversed(order.blocks):
-        if factor.dim != order.rank - 1 or factor.step != together:
-            break
-        together *= factor.size
-    unit = _unit(together, 8 * record.nbytes)
+    last_factor = order.factors[-1]
+    together = last_factor.size if last_factor.dim == order.rank - 1 and last_factor.step == 1 else 1
+    unit = _unit(together or 8 * record.nbytes, 8 * record.nbytes)
     bits = order.layout((*grid, 8 * record.nbytes))
+    if bits.windowed:
+        raise ShapeError(
+            f"the order {record.order} takes whole groups of records, and a tensor of shape {shown(shape)} has "
+            f"{grid} of them.",
+            hint="pad the tensor before it is packed",
+            shape=shape,
+            order=record.order,
+        )
     last = bits._mode(order.rank - 1)
     sizes, strides = list(last.sizes), list(last.strides)
     sizes[0] //= unit

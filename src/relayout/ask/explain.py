@@ -1,35 +1,43 @@
-"""How a layout places data, in plain words."""
+"""How a layout, a format or a record places data, in plain words."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
+from ..dialects.read import as_record
 from ..dialects.registry import Shapeless
 from ..dialects.resolve import resolve
 from ..elements.types import element
-from ..errors import LimitExceeded
+from ..errors import LimitExceeded, ShapeError
 from ..format import catalog
 from ..format.factors import Factor, checked_axes
 from ..format.format import Format
+from ..format.record import Record
 from ..integers.nested import product
 from ..layout.layout import Layout
 from ..layout.modes import coalesced, simplify_mode
+from .record_words import record_lines
 
 
 def explain(
-    x: Layout | Format | Shapeless | str, shape: Any = None, *, axes: str | None = None, dtype: Any = None
+    x: Layout | Format | Shapeless | Record | str, shape: Any = None, *, axes: str | None = None, dtype: Any = None
 ) -> str:
     """What is contiguous, how large the blocks are, what is padded and wasted, and which names of the catalog fit.
 
     ``axes`` names the dimensions of your tensor, in order; a format with names is aligned to them, and the text says
-    which axis went where. With a ``dtype`` sizes are given in bytes, too.
+    which axis went where. With a ``dtype`` sizes are given in bytes, too. Of a record it says where each field lies.
 
     >>> print(explain(Layout((3, 4), (4, 1))))
     3 x 4: 12 elements.
     From the fastest: 4 of dimension 1 (stride 1), 3 of dimension 0 (stride 4).
     Contiguous: row-major without holes, one run of 12 elements.
     """
+    record = as_record(x)
+    if record is not None:
+        if axes is not None or dtype is not None:
+            raise ShapeError("a record names its own axes and types.", hint="leave axes= and dtype= out", record=record)
+        return "\n".join(record_lines(record, shape))
     operand = resolve(x, element=dtype)
     found = operand.description if shape is None or isinstance(operand.format, Format) else operand.at(shape).placed
     lines: list[str] = []
@@ -147,8 +155,10 @@ def _layout_lines(layout: Layout, axes: str | None, dtype: Any) -> Iterator[str]
             f"{source} to {source + bits - 1}."
         )
     yield from _run_lines(layout, axes)
-    if layout.offset:
+    if layout.offset and layout.min_offset == layout.offset:
         yield f"It starts {layout.offset} into the buffer."
+    elif layout.offset:
+        yield f"Its first element lies at {layout.offset}, the lowest of all at {layout.min_offset}."
     if any(layout.origin):
         yield f"The data starts at {layout.origin} inside its box: that much padding is in front."
     yield from _room_lines(layout, dtype)
@@ -163,7 +173,8 @@ def _order_line(layout: Layout, axes: str | None) -> str:
             still.append(_dimension_name(d, axes))
         for n, stride in zip(*coalesced(mode.sizes, mode.strides)):
             if stride and n > 1:
-                digits.append((abs(stride), f"{n} of {_dimension_name(d, axes)} (stride {stride})"))
+                way = " backwards" if stride < 0 else ""
+                digits.append((abs(stride), f"{n} of {_dimension_name(d, axes)}{way} (stride {stride})"))
     fastest = ", ".join([text for _, text in sorted(digits, key=lambda digit: digit[0])])
     line = f"From the fastest: {fastest}." if digits else "All elements are at one place."
     return line + (f" Broadcast: {', '.join(still)} repeats the same elements." if still else "")

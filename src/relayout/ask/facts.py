@@ -1,4 +1,4 @@
-"""What is known of a layout or a format, fact by fact: for a table, for JSON and for the explorer."""
+"""What is known of a layout, a format or a record, fact by fact: for a table, for JSON and for the explorer."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from ..errors import LayoutError
 from ..format.format import Format
+from ..format.record import Record
 from ..integers.nested import product
 from ..layout.layout import Layout
 
@@ -65,6 +66,23 @@ def format_facts(x: Format) -> dict[str, Any]:
         "block_size": product(x.block_shape) if x.blocks else None,
         "fill": x.fill,
         "element_bits": x.element_bits,
+    }
+
+
+def record_facts(x: Record, shape: Any = None) -> dict[str, Any]:
+    """What is known of a record, with a shape of the tensor as well; None is nothing to speak of."""
+    return {
+        "record": str(x),
+        "axes": x.axes,
+        "block": x.block,
+        "record_bytes": x.nbytes,
+        "bits_for_each_element": f"{8 * x.nbytes / product(x.block):.6g}",
+        "fields": [field.name for field in x.fields],
+        "value": x.value,
+        "order": x.order,
+        "shape": shape,
+        "records": None if shape is None else product(x.grid(shape)),
+        "bytes": None if shape is None else x.size_of(shape),
     }
 
 

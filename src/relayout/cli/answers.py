@@ -14,6 +14,7 @@ import click
 
 from ..errors import BadFile, LayoutError
 from ..format.format import Format
+from ..format.record import Record
 from ..layout.layout import Layout
 from ..layout.swizzle import Swizzle
 
@@ -245,12 +246,14 @@ def json_text(value: Any, level: int = 0) -> str:
 
 
 def as_json(x: Any) -> Any:
-    """``x`` in the types of JSON; layouts and formats with their parts, all else that JSON lacks as its text."""
+    """``x`` in the types of JSON; layouts, formats and records with their parts, all else that JSON lacks as text."""
     if isinstance(x, Layout):
         return _layout(x)
     if isinstance(x, Format):
         parts = {name: getattr(x, name) for name in ("rank", "order", "axes", "fill", "indirect", "align")}
         return as_json({"text": str(x), "blocks": x.pairs[x.rank :], **parts, "element_bits": x.element_bits})
+    if isinstance(x, Record):
+        return _record(x)
     if isinstance(x, Swizzle):
         return list(x.parameters)
     if isinstance(x, LayoutError):
@@ -267,3 +270,12 @@ def as_json(x: Any) -> Any:
 def _layout(x: Layout) -> dict[str, Any]:
     parts = {name: getattr(x, name) for name in ("shape", "stride", "offset", "extents", "origin", "swizzle")}
     return {"text": str(x), **as_json(parts), "size": x.size}
+
+
+def _record(x: Record) -> dict[str, Any]:
+    fields = []
+    for field in x.fields:
+        planes = [as_json(plane._asdict()) for plane in field.planes]
+        fields.append({"name": field.name, "element": field.element, "zero": field.zero, "planes": planes})
+    parts = {name: getattr(x, name) for name in ("axes", "block", "nbytes", "order", "value")}
+    return {"text": str(x), **as_json(parts), "fields": fields}

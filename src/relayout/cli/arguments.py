@@ -15,6 +15,7 @@ from ..dialects.resolve import resolve
 from ..elements.types import ELEMENTS
 from ..format import catalog
 from ..format.format import Format
+from ..format.records import known_records
 from ..layout.layout import Layout
 
 _SIZES = re.compile(r"\s*\(?\s*\d{1,4000}(\s*[,x]\s*\d{1,4000})*\s*,?\s*\)?\s*")
@@ -36,7 +37,8 @@ def text_argument(name: str = "text", required: bool = True) -> Decorator:
 
 def layouts(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """How the text of a layout may go on, for the shell."""
-    return _with_prefix([*catalog.names(), *[f"{dialect}:" for dialect in dialect_names()]], incomplete)
+    names = [*catalog.names(), *known_records()]
+    return _with_prefix([*names, *[f"{dialect}:" for dialect in dialect_names()]], incomplete)
 
 
 def layout_option(flag: str, name: str, what: str) -> Decorator:

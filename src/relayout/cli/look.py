@@ -9,12 +9,16 @@ from typing import Any
 import click
 
 from ..ask.explain import explain
-from ..ask.facts import facts_as_text, format_facts, layout_facts, unless_refused
+from ..ask.facts import facts_as_text, format_facts, layout_facts, record_facts, unless_refused
+from ..ask.record_words import brief_record
+from ..dialects.read import as_record
 from ..dialects.tilers import parse_integers
 from ..elements.types import element
 from ..format import catalog as formats
 from ..format.entries import Entry
 from ..format.format import Format, format_of
+from ..format.record import Record
+from ..format.records import NamedRecord, known_records, lookup_record, names_of_record
 from ..layout.layout import Layout
 from .answers import Answer, Block, Command, FieldList, TextTable
 from .arguments import axes_option, dtype_option, layout, shape_option, subject, text_argument
@@ -33,6 +37,9 @@ def show(text: str, shape: Any, axes: str | None, dtype: str | None) -> Answer:
 
     TEXT is a layout in any notation or a name of the catalog.
     """
+    record = as_record(text)
+    if record is not None:
+        return _shown_record(record, explain(text, shape, axes=axes, dtype=dtype), shape)
     found = subject(text, shape, axes, dtype)
     bits = None if dtype is None else element(dtype).bits
     facts = layout_facts(found, bits) if isinstance(found, Layout) else format_facts(found)
@@ -41,6 +48,12 @@ def show(text: str, shape: Any, axes: str | None, dtype: str | None) -> Answer:
     facts["names"] = [] if isinstance(found, Layout) and not found.size else names
     result = {**facts, "kind": type(found).__name__.lower(), "layout": found, "explanation": words.splitlines()}
     return Answer(result, [FieldList(facts_as_text(facts)), "", with_option_names(words)])
+
+
+def _shown_record(record: Record, words: str, shape: Any) -> Answer:
+    facts = {**record_facts(record, shape), "names": names_of_record(record)}
+    result = {**facts, "kind": "record", "record": record, "explanation": words.splitlines()}
+    return Answer(result, [FieldList(facts_as_text(facts)), "", words])
 
 
 # ---- at --------------------------------------------------------------------------------------------------
@@ -135,16 +148,16 @@ def _in_blocks(x: Layout, coordinate: Any, fmt: Format | None, halves: Any) -> d
 @click.command(cls=Command)
 @click.argument("words", nargs=-1, metavar="[WORD]...")
 def catalog(words: tuple[str, ...]) -> Answer:
-    """Search the named formats: all of them, those that have every WORD, or all about one NAME.
+    """Search the named formats and records: all of them, those that have every WORD, or all about one NAME.
 
     A word is part of a name, of a source or of a note, or a pattern for the name as in htp:*. The exit code is 1 where
     nothing is found.
     """
-    named = formats.lookup(words[0]) if len(words) == 1 else None
+    named = (formats.lookup(words[0]) or lookup_record(words[0])) if len(words) == 1 else None
     if named is not None:
         return Answer(_as_result(named), [FieldList(list(_entry_pairs(named)))])
-    found = [formats.entry(name) for name in formats.names()]
-    found = [entry for entry in found if all(_matches(entry, word.lower()) for word in words)]
+    every: list[Entry | NamedRecord] = [*[formats.entry(name) for name in formats.names()], *known_records().values()]
+    found = [entry for entry in every if all(_matches(entry, word.lower()) for word in words)]
     if not found:
         near = formats.near(" ".join(words))
         meant = f" Did you mean {', '.join(near)}?" if near else ""
@@ -153,7 +166,7 @@ def catalog(words: tuple[str, ...]) -> Answer:
     return Answer([_as_result(entry) for entry in found], [TextTable(("name", "axes", "format"), rows)])
 
 
-def _matches(entry: Entry, word: str) -> bool:
+def _matches(entry: Entry | NamedRecord, word: str) -> bool:
     if "*" in word or "?" in word:
         return fnmatchcase(entry.name.lower(), word)
     return any(word in text.lower() for text in (entry.name, entry.provenance, entry.note))
@@ -164,8 +177,10 @@ def _form(form: Format | Layout) -> str:
     return form.to("cute") if isinstance(form, Layout) else str(form.renamed(None))
 
 
-def _row(entry: Entry) -> tuple[str, str, str]:
-    """One line of the list: the factors alone, or the widths that there are forms for."""
+def _row(entry: Entry | NamedRecord) -> tuple[str, str, str]:
+    """One line of the list: the factors alone, the widths that there are forms for, or the fields of a record."""
+    if isinstance(entry, NamedRecord):
+        return entry.name, entry.record.axes, brief_record(entry.record)
     forms = list(entry.forms.values())
     if len(forms) > 1:
         return entry.name, entry.axes, f"for {'|'.join(map(str, entry.forms))} bits"
@@ -173,16 +188,22 @@ def _row(entry: Entry) -> tuple[str, str, str]:
     return entry.name, entry.axes, _form(form if isinstance(form, Layout) else Format(form.rank, form.pairs))
 
 
-def _entry_pairs(entry: Entry) -> Iterator[tuple[str, str]]:
+def _entry_pairs(entry: Entry | NamedRecord) -> Iterator[tuple[str, str]]:
     yield "name", entry.name
-    yield "axes", entry.axes
-    for bits, form in entry.forms.items():
-        yield "format" if bits is None else f"{bits} bits", _form(form)
+    if isinstance(entry, NamedRecord):
+        yield "record", str(entry.record)
+    else:
+        yield "axes", entry.axes
+        for bits, form in entry.forms.items():
+            yield "format" if bits is None else f"{bits} bits", _form(form)
     yield "source", entry.provenance
     if entry.note:
         yield "note", entry.note
 
 
-def _as_result(entry: Entry) -> dict[str, Any]:
+def _as_result(entry: Entry | NamedRecord) -> dict[str, Any]:
+    about = {"source": entry.provenance, "note": entry.note}
+    if isinstance(entry, NamedRecord):
+        return {"name": entry.name, "axes": entry.record.axes, "record": entry.record, **about}
     forms = {"any" if bits is None else bits: form for bits, form in entry.forms.items()}
-    return {"name": entry.name, "axes": entry.axes, "forms": forms, "source": entry.provenance, "note": entry.note}
+    return {"name": entry.name, "axes": entry.axes, "forms": forms, **about}

@@ -17,6 +17,7 @@ from ..ask.inference.boxes import inference_of
 from ..ask.inference.dumps import pair_of
 from ..ask.inference.hypotheses import rank_hypotheses
 from ..ask.inference.result import Candidate, Inference
+from ..ask.record_comparison import RecordComparison
 from ..ask.rosetta import refusal_reason
 from ..dialects.registry import dialect_names
 from ..dialects.resolve import resolve
@@ -80,9 +81,13 @@ def translate(
 def compare(a: str, b: str, shape: Any, axes: str | None, dtype: str | None, flat: bool, limit: int) -> Answer:
     """Are two layouts the same function? The exit code is 1 if not, with the first coordinate that differs.
 
-    Two formats are compared for --shape; without it, for every shape. Axes that have names meet by name.
+    Two formats are compared for --shape; without it, for every shape. Axes that have names meet by name. Records are
+    compared with records: every bit of every field, and what it means.
     """
     verdict = compare_texts(a, b, flat, limit, shape=shape, axes=axes, dtype=dtype)
+    if isinstance(verdict, RecordComparison):
+        facts = {"same": bool(verdict), "same_places": verdict.same_places, **verdict._asdict()}
+        return Answer(facts, [str(verdict)], no=not verdict)
     if isinstance(verdict, FormatComparison):
         return _every_shape(verdict)
     return Answer({"same": bool(verdict), "every_shape": False, **_difference(verdict)}, [str(verdict)], no=not verdict)
@@ -224,9 +229,9 @@ def _ranking(ranked: Sequence[Candidate]) -> TextTable:
 @axes_option()
 @dtype_option()
 def explain(text: str, shape: Any, axes: str | None, dtype: str | None) -> Answer:
-    """A layout, or the code of an error, in plain words.
+    """A layout, a record, or the code of an error, in plain words.
 
-    TEXT is a code such as RL006, or a layout in any notation.
+    TEXT is a code such as RL006, a layout in any notation, or a name of the catalog.
     """
     if re.fullmatch(r"RL\d+", text.strip(), re.IGNORECASE):
         return _explained_code(text.strip().upper())

@@ -17,6 +17,7 @@ from ..integers.nested import product
 from ..layout.layout import Layout, as_layout
 from .entries import Entry, clear_on_change, known_entries
 from .format import Format
+from .records import known_records
 
 # What a vendor writes before or after the names of the table.
 _AFFIXES = {
@@ -219,10 +220,10 @@ def _near(name: str) -> str:
 
 
 def near(name: str) -> list[str]:
-    """The names most like this one."""
+    """The names most like this one, those of records included."""
     from difflib import get_close_matches
 
-    known = {n.lower(): n for n in names()}
+    known = {n.lower(): n for n in [*names(), *known_records()]}
     shorts = {n.partition(":")[2]: n for n in reversed(known)}
     wanted = name[:80].lower()
     close = [known[n] for n in get_close_matches(wanted, known, 3)]

@@ -34,7 +34,7 @@ ggml llama.cpp (2026), ggml/src/ggml-common.h: the blocks of GGUF files
   IQ4_XS  record nk 1,256 bytes 136: d float16 @0; scales uint6-32 @4 (1,8):(0,4) bits 0-3 | @2 (1,8):(0,2) bits 4-5;
           qs uint4 @8 (1,(16,2,8)):(0,(8,4,128)); value d*scales*iq4nl[qs]
   MXFP4   record nk 1,32 bytes 17: e uint8 @0; qs uint4 @1 (1,(16,2)):(0,(8,4)); value half_e8m0(e)*e2m1[qs]
-    > Code e is in the nibbles e and e + 16: not the pairs (e, e + 1) of OCP's and Hugging Face's files.
+    > Byte e of qs has the codes e and e + 16: not 2e and 2e + 1, as in OCP's and Hugging Face's files.
   NVFP4   record nk 1,64 bytes 36: d uint8 @0 (1,4):(0,8); qs uint4 @4 (1,(8,2,4)):(0,(8,4,64));
           value half_ue4m3(d)*e2m1[qs]
   TQ2_0   record nk 1,256 bytes 66: qs uint2-1 @0 (1,(32,4,2)):(0,(8,2,256)); d float16 @64; value d*qs

@@ -1,0 +1,187 @@
+"""Records compared and explained: judged bit by bit by their data, and by what the words say read back."""
+
+from __future__ import annotations
+
+import re
+from itertools import combinations, product
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import relayout as rl
+from relayout import Record
+from relayout.ask.record_comparison import bit_places
+from test_records import KNOWN, records
+
+IDENTITIES = {
+    ("ggml:Q4_0", "ggml:IQ4_NL"): "qs is uint4-8 and uint4; the value is d*qs and d*iq4nl[qs]",
+    ("ggml:q4_0_4x4", "ggml:iq4_nl_4x4"): "qs is int4 and uint4; the value is d*qs and d*iq4nl[qs]",
+    ("ggml:q4_0_8x8", "ggml:iq4_nl_8x8"): "qs is int4 and uint4; the value is d*qs and d*iq4nl[qs]",
+}
+"""The named records whose every bit has the same place, and what is not the same."""
+
+
+def places_by_data(record: Record, name: str, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+    """Where every bit of a field is, told by the data: digit by digit of its address, each in a tensor of its own."""
+    size = record.size_of(shape)
+    address = np.arange(8 * size)
+    found: Any = 0
+    for digit in range((8 * size).bit_length()):
+        data = np.packbits((address >> digit & 1).astype(np.uint8), bitorder="little")
+        stored = record.unpack(data, shape)[name]
+        codes = stored.view(f"u{stored.dtype.itemsize}").astype(int)
+        found = found + (np.stack([codes >> bit & 1 for bit in range(record[name].bits)], -1) << digit)
+    return np.asarray(found)
+
+
+# ---- compare ---------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=25, deadline=None)
+@given(records(), records(), st.integers(1, 2), st.integers(1, 2))
+def test_records_are_the_same_if_every_bit_is(a: Record, other: Record, rows: int, columns: int) -> None:
+    b = other if other.block == a.block else Record(a.axes, a.block, a.nbytes + 1, a.fields)
+    shape = (rows * a.block[0], columns * a.block[1])
+    mine, theirs = [places_by_data(x, "q", shape) for x in (a, b)]
+    assert bit_places(a, "q", shape).tolist() == mine.tolist()
+    verdict = rl.compare(a, b, shape=shape)
+    assert verdict.same_places == (mine.tolist() == theirs.tolist())
+    assert bool(verdict) == (verdict.same_places and a.size_of(shape) == b.size_of(shape))
+    if verdict.places is not None:
+        at = (*verdict.coordinate, verdict.bit)
+        assert (mine[at], theirs[at]) == verdict.places
+        every = rl.compare(a, b)
+        assert not every.same_places
+    if rl.compare(a, b):
+        assert verdict
+
+
+def test_identities_of_named_records() -> None:
+    found = {}
+    for a, b in combinations(rl.catalog.known_records(), 2):
+        verdict = rl.compare(a, b)
+        assert not verdict
+        if verdict.same_places:
+            found[a, b] = verdict.meaning
+    assert found == IDENTITIES
+    for a, b in IDENTITIES:
+        mine, theirs = rl.catalog.record(a), rl.catalog.record(b)
+        data = np.random.default_rng(1).integers(0, 256, mine.size_of((8, 32)), dtype=np.uint8)
+        one, other = [
+            {k: v.view(f"u{v.dtype.itemsize}") for k, v in x.unpack(data, (8, 32)).items()} for x in (mine, theirs)
+        ]
+        assert all((one[name] & 15 == other[name] & 15).all() for name in one)
+
+
+def test_a_record_is_the_same_in_other_words() -> None:
+    one = rl.parse("record nk 1,32 bytes 34: d float16 @0; qs int8 @2 (1,32):(0,8); value d*qs")
+    two = rl.parse(
+        "record nk 1,64 bytes 68: qs int8 @2 (1,(32,2)):(0,(8,272)); d float16 @0 (1,2):(0,272); value d * qs"
+    )
+    assert rl.compare(one, "ggml:Q8_0")
+    assert str(rl.compare(one, two)) == "the same for every shape that both can have"
+    for name in ("d", "qs"):
+        assert places_by_data(one, name, (2, 128)).tolist() == places_by_data(two, name, (2, 128)).tolist()
+    words = rl.parse("record kn 32,1 bytes 4 order 0 2 1 / 2,32: q uint1 @0 (32,1):(1,0)")
+    assert rl.compare(words, "record kn 32,1 bytes 4: q uint1 @0 (32,1):(1,0)")
+    bytewise = rl.compare(words, "record kn 32,1 bytes 4 order 0 2 1 / 2,8: q uint1 @0 (32,1):(1,0)")
+    assert (bytewise.coordinate, bytewise.bit, bytewise.places, bytewise.shape) == ((0, 1), 0, (32, 8), (32, 2))
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "words"),
+    [
+        ("ggml:Q4_0", "ggml:Q4_1", "only the second has m; qs is uint4-8 and uint4; the value is"),
+        ("ggml:Q4_0", "gptq:w3", "their axes are nk and kn"),
+        ("ggml:Q4_0", "ggml:q4_0_4x4", r"for the shape 4 x 32: bit 0 of d \(1, 0\) is at 18.0 and 2.0"),
+        ("ggml:q4_K_8x4", "ggml:q4_K_8x8", r"^for the shape 8 x 256: bit 0 of qs \(0, 4\) is at 160.0 and 132.0"),
+        (
+            "ggml:Q4_0",
+            "record nk 1,64 bytes 34: d float16 @0; qs uint4-8 @2 (1,64):(0,4); value d*qs",
+            "one d stands for",
+        ),
+    ],
+)
+def test_the_first_difference(a: str, b: str, words: str) -> None:
+    verdict = rl.compare(a, b)
+    assert not verdict
+    assert not verdict.same_places
+    assert re.search(words, str(verdict))
+
+
+def test_what_is_no_pair_of_records_is_refused() -> None:
+    with pytest.raises(rl.ShapeError, match="'ggml:Q4_0' is a record, and '0 1' is none"):
+        rl.compare("0 1", "ggml:Q4_0")
+    with pytest.raises(rl.ShapeError, match="without axes, dtype"):
+        rl.compare("ggml:Q4_0", "ggml:Q4_1", axes="nk", dtype="uint8")
+    with pytest.raises(rl.ShapeError, match="no whole blocks"):
+        rl.compare("ggml:Q4_0", "ggml:Q4_1", shape=(1, 33))
+    with pytest.raises(rl.LimitExceeded, match="over the limit"):
+        rl.compare("ggml:Q4_0", "ggml:Q4_1", shape=(4096, 4096))
+    blocked = "record kn 8,1 bytes 1 order 0 1 2 / 0,{}: q uint1 @0 (8,1):(1,0)"
+    assert rl.compare(blocked.format(2), blocked.format(2))
+    assert not rl.compare(blocked.format(4), blocked.format(8))
+    plain = rl.parse("record kn 8,1 bytes 1: q uint1 @0 (8,1):(1,0)")
+    aligned = Record("kn", (8, 1), 1, plain.fields, order=rl.Format(3, [(0, 0), (1, 0), (2, 0)], align=(64, 1, 1, 1)))
+    with pytest.raises(rl.LimitExceeded, match="nothing proves"):
+        rl.compare(plain, aligned)
+
+
+# ---- explain ---------------------------------------------------------------------------------------------
+
+DIGIT = re.compile(r"(\d+) of (\w)(?: in steps of (\d+))?( backwards)? \(every (?:(\d+) )?(bit|byte)s?\)")
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_the_words_say_where_every_bit_is(name: str) -> None:
+    record = rl.catalog.record(name)
+    lines = rl.explain(name).splitlines()
+    assert f"Known as {name}." in lines
+    bits = 8 * record.nbytes / (record.block[0] * record.block[1])
+    assert lines[0] == (
+        f"Records of {record.nbytes} bytes, each a block of {record.block[0]} x {record.block[1]} elements "
+        f"({' x '.join(record.axes)}): {bits:g} bits for each element."
+    )
+    for field in record.fields:
+        places = bit_places(Record(record.axes, record.block, record.nbytes, [field]), field.name, record.block)
+        start = next(k for k, line in enumerate(lines) if line.startswith(f"{field.name}: "))
+        apart = len(field.planes) > 1
+        told = lines[start + 1 : start + 1 + len(field.planes)] if apart else [lines[start]]
+        for line in told:
+            which = (
+                [int(n) for n in re.findall(r"bits? (\d+)(?: to (\d+))? in", line)[0] if n]
+                if apart
+                else [0, field.bits - 1]
+            )
+            mine = places[..., which[0] : which[-1] + 1]
+            first, last = re.findall(r"in bytes? (\d+)(?: to (\d+))?", line)[0]
+            assert (mine.min() // 8, mine.max() // 8) == (int(first), int(last or first))
+            for c in product(*[range(n) for n in field.shape]):
+                moved = 0
+                for count, axis, weight, _, many, unit in DIGIT.findall(line):
+                    step = int(many or 1) * (8 if unit == "byte" else 1)
+                    moved += c[record.axes.index(axis)] // int(weight or 1) % int(count) * step
+                assert mine[c].tolist() == [mine[0, 0, 0] + moved + k for k in range(mine.shape[-1])]
+
+
+def test_words_of_a_shape_and_of_what_is_left() -> None:
+    lines = rl.explain("ggml:Q4_K", (3, 512)).splitlines()
+    assert "A tensor of 3 x 512 elements has 3 x 2 = 6 records, 864 bytes." in lines
+    odd = rl.explain("record nk 1,2 bytes 2: q uint3-1 @0.7 (1,2):(0,-4)").splitlines()
+    assert odd[1:3] == [
+        "q: 2 uint3, one for each element, where 1 means 0; in bytes 0 to 1, from the fastest: 2 of k backwards (every "
+        "4 bits).",
+        "10 bits of a record belong to no field.",
+    ]
+    with pytest.raises(rl.ShapeError, match="names its own axes"):
+        rl.explain("ggml:Q4_0", axes="nk")
+
+
+def test_digits_that_count_backwards() -> None:
+    lines = rl.explain("0 1 / 1,2@-1", (2, 8)).splitlines()
+    assert "Inside a block, from the fastest: 2 of dimension 1 backwards." in lines
+    assert "Its first element lies at 1, the lowest of all at 0." in lines
+    assert any("2 of dimension 1 backwards (stride -1)" in line for line in lines)

@@ -132,6 +132,7 @@ def test_what_is_no_pair_of_records_is_refused() -> None:
 
 # ---- explain ---------------------------------------------------------------------------------------------
 
+PLANE = re.compile(r"bits? (\d+)(?: to (\d+))?(?: of the (\d+) x (\d+) from \((\d+), (\d+)\) on)? in")
 DIGIT = re.compile(r"(\d+) of (\w)(?: in steps of (\d+))?( backwards)? \(every (?:(\d+) )?(bit|byte)s?\)")
 
 
@@ -151,18 +152,16 @@ def test_the_words_say_where_every_bit_is(name: str) -> None:
         apart = len(field.planes) > 1
         told = lines[start + 1 : start + 1 + len(field.planes)] if apart else [lines[start]]
         for line in told:
-            which = (
-                [int(n) for n in re.findall(r"bits? (\d+)(?: to (\d+))? in", line)[0] if n]
-                if apart
-                else [0, field.bits - 1]
-            )
-            mine = places[..., which[0] : which[-1] + 1]
+            which = [(0, field.bits - 1)] if not apart else PLANE.findall(line)
+            low, high, box = int(which[0][0]), int(which[0][1] or which[0][0]), [int(n) for n in which[0][2:] if n]
+            sizes, origin = (box[:2], box[2:]) if box else (field.shape, [0, 0])
+            mine = places[tuple([slice(o, o + n) for o, n in zip(origin, sizes, strict=True)])][..., low : high + 1]
             first, last = re.findall(r"in bytes? (\d+)(?: to (\d+))?", line)[0]
             assert (mine.min() // 8, mine.max() // 8) == (int(first), int(last or first))
-            for c in product(*[range(n) for n in field.shape]):
+            for c in product(*[range(n) for n in sizes]):
                 moved = 0
-                for count, axis, weight, _, many, unit in DIGIT.findall(line):
-                    step = int(many or 1) * (8 if unit == "byte" else 1)
+                for count, axis, weight, back, many, unit in DIGIT.findall(line):
+                    step = int(many or 1) * (8 if unit == "byte" else 1) * (-1 if back else 1)
                     moved += c[record.axes.index(axis)] // int(weight or 1) % int(count) * step
                 assert mine[c].tolist() == [mine[0, 0, 0] + moved + k for k in range(mine.shape[-1])]
 

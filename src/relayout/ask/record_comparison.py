@@ -1,7 +1,7 @@
 """Two records compared: every bit of every field has the same place and the same meaning, or the first that has not.
 
-Where one record begins is a polynomial in the numbers of blocks, linear in each. So records that agree for two numbers
-of common blocks along each axis agree for every shape that both can have.
+Where one record begins is a polynomial in the numbers of groups of blocks, linear in each. So records that agree for
+two numbers of common groups along each axis agree for every shape that both can have.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from itertools import product as cartesian
 from math import lcm
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..errors import LimitExceeded
+from ..errors import LimitExceeded, ShapeError, shown
 from ..format.record import BitPlane, Record, RecordField
 from ..integers.nested import product
 from ..layout.layout import Layout
@@ -71,6 +71,12 @@ def compare_records(a: Record, b: Record, shape: Any = None, limit: int = ENUMER
         return RecordComparison(a, b, meaning)
     common = [field.name for field in a.fields if any(field.name == other.name for other in b.fields)]
     common = [name for name in common if _stands_for(a, a[name]) == _stands_for(b, b[name])]
+    if shape is None and not _alike(a, b) and any(x.order is not None and not x.order._unaligned for x in (a, b)):
+        raise LimitExceeded(
+            "an order that aligns is no polynomial: nothing proves that it is another one for every shape.",
+            hint="pass shape=(...)",
+            a=a,
+        )
     for sizes in [tuple(shape)] if shape is not None else _deciding_shapes(a, b):
         if (bits := max(8 * x.size_of(sizes) for x in (a, b))) > limit * 8:
             raise LimitExceeded(
@@ -80,16 +86,12 @@ def compare_records(a: Record, b: Record, shape: Any = None, limit: int = ENUMER
             found = _first_difference(a, b, name, sizes)
             if found is not None:
                 return RecordComparison(a, b, meaning, name, *found, sizes)
-    if shape is None and not _alike(a, b) and any(_blocks_records(x) for x in (a, b)):
-        raise LimitExceeded(
-            "the records agree on small shapes, and nothing proves that they do on all.", hint="pass shape=(...)", a=a
-        )
     return RecordComparison(a, b, meaning)
 
 
 def _deciding_shapes(a: Record, b: Record) -> list[tuple[int, ...]]:
-    """Shapes that tell any two records apart whose order blocks no records, from the smallest on."""
-    common = [lcm(m, n) for m, n in zip(a.block, b.block)]
+    """Shapes that tell any two records apart whose order aligns nothing, from the smallest on."""
+    common = [lcm(m, n) for m, n in zip(_group(a), _group(b))]
     grids = sorted(cartesian((1, 2, 3), repeat=a.rank), key=lambda grid: (product(grid), grid))
     return [tuple([n * g for n, g in zip(common, grid)]) for grid in (grids[:1] if _alike(a, b) else grids)]
 
@@ -99,10 +101,10 @@ def _alike(a: Record, b: Record) -> bool:
     return (a.block, a.nbytes, a.order) == (b.block, b.nbytes, b.order)
 
 
-def _blocks_records(record: Record) -> bool:
-    """Whether the places of the records are no polynomials in the numbers of blocks."""
-    order = record.order
-    return order is not None and (any(n > 1 for n in order.block_shape[:-1]) or not order._unaligned)
+def _group(record: Record) -> tuple[int, ...]:
+    """The elements of the records that the order takes together, along each axis."""
+    records = (1,) * record.rank if record.order is None else record.order.block_shape[:-1]
+    return tuple([n * m for n, m in zip(record.block, records)])
 
 
 # ---- what is told beside the places --------------------------------------------------------------------------
@@ -171,6 +173,12 @@ def bit_places(record: Record, name: str, shape: Any) -> NDArray[Any]:
     room = 8 * record.nbytes
     rows = (*grid, room)
     stored = Layout.row_major(rows) if record.order is None else record.order.batched(batch).layout(rows)
+    if stored.windowed:
+        raise ShapeError(
+            f"the order {record.order} takes whole groups of records, and a tensor of shape {shown(shape)} has none.",
+            hint=f"give multiples of {_group(record)}",
+            shape=shape,
+        )
     table = stored.offsets().reshape(*grid, room)[..., inside]
     pairs = [axis for d in range(record.rank) for axis in (batch + d, len(grid) + d)]
     ordered = table.transpose(*range(batch), *pairs, table.ndim - 1)

@@ -49,15 +49,14 @@ def _sizes(sizes: Sequence[int]) -> str:
 def _order_line(record: Record) -> str:
     if record.order is None:
         return f"The records of a tensor follow each other, {record.axes[-1]} the fastest."
-    run = 1
-    for factor in reversed(record.order.blocks):
-        if factor.dim != record.rank or factor.step != run:
-            break
-        run *= factor.size
     names = [*record.axes, "the bits of a record"]
-    order = ", ".join([names[d] for d in record.order.order])
-    pieces = f"pieces of {bit_count(run)}; " if run > 1 else "single bits; "
-    return f"The records of a tensor are stored in {pieces}from the slowest: {order}."
+    words = [names[d] for d in record.order.order]
+    inside = [1] * (record.rank + 1)
+    for factor in reversed(record.order.blocks):
+        apart = "" if factor.step == inside[factor.dim] else f" in steps of {factor.step}"
+        inside[factor.dim] *= factor.size
+        words.insert(record.rank + 1, f"{factor.size} of {names[factor.dim]}{apart}")
+    return f"The records of a tensor are stored in pieces, from the slowest: {', '.join(words)}."
 
 
 # ---- fields ------------------------------------------------------------------------------------------------

@@ -90,6 +90,9 @@ def test_sizes_and_steps() -> None:
     fields = ".rank = 3, .dimensions = {2, 3, 4}, .dataType = QNN_DATATYPE_FLOAT_16, .dataFormat = "
     qnn = resolve(f"{fields}QNN_TENSOR_DATA_FORMAT_FLAT_BUFFER")
     assert (qnn.layout, qnn.element.name) == (Layout.row_major(2, 3, 4), "float16")  # type: ignore[union-attr]
+    fixed_point = resolve("dimensions = [1, 4] dataFormat=0 dataType=QNN_DATATYPE_UFIXED_POINT_8").element
+    assert fixed_point is not None
+    assert fixed_point.name == "quint8"
     with pytest.raises(rl.NotExpressible, match="does not tell places"):
         rl.parse(f"{fields}QNN_TENSOR_DATA_FORMAT_HMX_WEIGHT_LAYOUT")
     fixed = "FixedLayout('cuda:0', torch.float32, size=[8, 16], stride=[1, 8], offset=3)"
@@ -113,6 +116,13 @@ def test_sizes_and_steps() -> None:
         ("Row major Int8 format", "Row major linear FP32 format"),
         ("ne[0] = 4096, ne[1] = 32", "nb = [2, 128]"),
         ("<tf.Tensor: shape=(2, 3), dtype=float32>", "row-major"),
+        ('T.Buffer((128, 64), "float16")', "row-major"),
+        ("nvinfer1::TensorFormat::kHWC8", "tensorrt:kCHW32"),
+        ("cudnnSetTensor4dDescriptor(desc, CUDNN_TENSOR_NCHW, CUDNN_DATA_FLOAT, 1, 3, 224, 224)", "cudnn:NHWC"),
+        ('!cute.memref<f16, smem, align<16>, "(8,64):(64,1)">', "cute reads"),
+        ("ROOT %tuple = (f32[2,3]{1,0}, s32[]{:T(128)}) tuple(%a, %b)", "xla reads one array"),
+        ("TensorBox(StorageBox(FixedLayout('cpu', torch.float32, size=[8], stride=[1])))", "torch reads FixedLayout"),
+        ("ttnn.TILE_LAYOUT", "tenstorrent:TILE"),
     ],
 )
 def test_what_is_near_a_text_that_nobody_reads(text: str, words: str) -> None:

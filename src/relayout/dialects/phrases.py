@@ -52,7 +52,7 @@ _CORE_ML = re.compile(
 _CORE_ML_TYPES = {"double": "float64", "float": "float32"}
 _QNN = re.compile(r"\.?dimensions\s*=\s*[\[({](?P<sizes>[\d\s,]+)[\])}]", re.ASCII)
 _QNN_FORMAT = re.compile(r"\.?dataFormat\s*=\s*(?:QNN_TENSOR_DATA_FORMAT_)?(?P<format>\w+)", re.ASCII)
-_QNN_TYPE = re.compile(r"\.?dataType\s*=\s*QNN_DATATYPE_(?P<type>[A-Z]+)_(?P<bits>\d+)", re.ASCII)
+_QNN_TYPE = re.compile(r"\.?dataType\s*=\s*QNN_DATATYPE_(?P<type>[A-Z_]+)_(?P<bits>\d+)", re.ASCII)
 _QNN_TYPES = {"INT": "int", "UINT": "uint", "FLOAT": "float", "SFIXED_POINT": "qint", "UFIXED_POINT": "quint"}
 _FLAT = ("FLAT_BUFFER", "DENSE", "0")
 
@@ -87,7 +87,16 @@ _NEAR = (
         re.compile(r"\bne\[?\d*\]?\s*=|\bggml_|llama_model_loader"),
         "of ggml, type=f16, ne = [64, 32], nb = [2, 128] is read, and a tensor that llama.cpp lists",
     ),
-    (re.compile(r"<tf\.Tensor|ShapeDtypeStruct|TensorSpec"), "row-major is the layout, with shape=(...)"),
+    (
+        re.compile(r"<tf\.Tensor|ShapeDtypeStruct|TensorSpec|\bT\.Buffer\(|\bR\.Tensor\(|\barray\(\[|DeviceArray\("),
+        "its layout is row-major, with shape=(...), unless it has strides: size=(2, 3), stride=(3, 1)",
+    ),
+    (re.compile(r"TensorFormat[.:]"), "tensorrt:kCHW32 names TensorFormat::kCHW32, and so on"),
+    (re.compile(r"cudnnSetTensor|CUDNN_TENSOR_"), "cudnn:NHWC names CUDNN_TENSOR_NHWC, and so on"),
+    (re.compile(r"!cute\."), "cute reads what stands in the quotes: (8,64):(64,1)"),
+    (re.compile(r"\([a-z]+\d+\[[\d,]*\]\{|PjRtLayout"), "xla reads one array: f32[8,128]{1,0:T(8,128)}, or {1,0}"),
+    (re.compile(r"\b(?:FixedLayout|FlexibleLayout)\("), "torch reads FixedLayout(...) alone"),
+    (re.compile(r"\bttnn\.|TensorMemoryLayout"), "tenstorrent:TILE names the tiles; a MemoryConfig tells no places"),
 )
 
 

@@ -107,3 +107,60 @@ def test_gguf_reads_the_codes_of_a_block_in_this_order(field: str, shape: tuple[
         every = np.frombuffer(in_memory(np.full(count * 8 // bits, code, np.uint8), bits), np.uint8)
         logical[read == values(np.broadcast_to(every, (n, k // per, count)))] = code
     assert packed(f"ggml:{field}", logical, bits) == memory.tobytes()
+
+
+# ---- one order, several names ----------------------------------------------------------------------------------------
+
+# What the page on packed weights states, by system; the rest of a name is as listed.
+SAME = [
+    "awq:v2 trtllm:w4a16_sm80",
+    "awq:gemv mlx:w4 trtllm:w4a16_sm100 trtllm:w4afp8_sm100 compressed:pack4",
+    "mlx:w8 trtllm:w8a16_sm100 compressed:pack8 ggml:Q8_0.quants",
+    "mlx:w2 compressed:pack2",
+    "ggml:q4_0_4x4.quants ggml:iq4_nl_4x4.quants ggml:mxfp4_4x4.quants kai:qsi4cxp4x4.quants kai:qsi4c32p4x4.quants",
+    "ggml:q4_0_4x8.quants kai:qsi4cxp4x8.quants kai:qsi4c32p4x8.quants",
+    "ggml:q4_0_8x8.quants ggml:iq4_nl_8x8.quants ggml:mxfp4_8x8.quants kai:qsi4cxp8x8.quants kai:qsi4c32p8x8.quants",
+    "aiter:16x16.scales mx:cdna4.scales",
+    """cudnn:REORDERING_F8_128x4 cublaslt:VEC32_UE8M0 cublaslt:VEC16_UE4M3 mx:gfx1250.scales mx:blackwell.scales""",
+]
+
+
+def test_the_orders_that_several_systems_share_are_all_told() -> None:
+    """By the offsets of every element: whole blocks of every format fit into this shape."""
+    orders: dict[tuple[object, ...], set[str]] = {}
+    for name, entry in catalog.ENTRIES.items():
+        for form in entry.forms.values():
+            if isinstance(form, rl.Format) and len(form.axes or "") == 2 and form.element_bits and form.axes != "mn":
+                axes = "".join(sorted(form.axes))
+                offsets = form.aligned(axes).layout((512, 256)).offsets()
+                orders.setdefault((axes, form.element_bits, offsets.tobytes()), set()).add(name)
+    several = {frozenset(names) for names in orders.values() if len({name.partition(":")[0] for name in names}) > 1}
+    assert several == {frozenset(line.split()) for line in SAME}
+
+
+@pytest.mark.parametrize("line", SAME)
+def test_shared_orders_are_proven(line: str) -> None:
+    first, *others = line.split()
+    for other in others:
+        padded = "compressed:" in line and ("compressed:" in other or "compressed:" in first)
+        assert rl.compare(first, other, shape=(96, 256) if padded else None), other
+
+
+def test_one_system_may_have_several_orders() -> None:
+    for one, other in [
+        ("trtllm:w4a16_sm80", "trtllm:w4a16_sm90"),
+        ("torch:int4pack_avx2", "torch:int4pack_avx512"),
+        ("gptq:w4", "exllama:w4"),
+    ]:
+        assert not rl.compare(one, other)
+
+
+def test_names_are_of_the_width_of_the_elements() -> None:
+    for name, bits in [("marlin:w4a16", 4), ("gptq:w2", 2), ("awq:gemm_w8", 8), ("mlx:w4", 4)]:
+        sent = rl.probes((64, 128), f"uint{bits}")
+        dumps = [rl.repack(p, name, element=f"uint{bits}") for p in sent]
+        found = rl.infer(sent, dumps, dtype=f"uint{bits}" if bits < 8 else None).names
+        assert name in found
+        assert all(form.element_bits in (None, bits) for n in found for form in [catalog.entry(n).format])
+        wide = rl.infer(offsets=catalog.get(name).layout((64, 128)).offsets()).names
+        assert (name in wide) == (name != "mlx:w4")

@@ -1,6 +1,6 @@
 """How fast packed weights and block scales get from one kernel's order to another's, beside memcpy, numpy and torch.
 
-    python benchmarks/packed.py [--random 24] [--seed 1] [--common] [--threads 1] [--json FILE]
+    python benchmarks/packed.py [--random 24] [--seed 1] [--common] [--peers] [--threads 1] [--json FILE] [--device]
     python benchmarks/packed.py --pair '4;0 1 / 0,8;marlin:w4a16' [--pair ...]
 
 Pairs are drawn: two formats of one width among the catalog's two-dimensional ones of 2, 4 and 8 bits and GGML_ORDERS,
@@ -10,7 +10,8 @@ place, and ``--pair`` one that is given: the bits of an element, and two formats
 Every pair is checked twice before the clock: all elements of a small shape by numpy's indexing, and some of the large
 one. "memcpy" copies as many bytes as the repack reads and writes; contenders take turns, a ratio compares the turns of
 one repetition, and the median is shown. "flat" is the fastest flat copy, by stores around the cache. "numpy" and
-"torch" do what the Python packers of the vendors do: codes become bytes, bytes are permuted, and shifts pack them.
+"torch", with ``--peers``, do what the Python packers of the vendors do: codes become bytes, bytes are permuted, and
+shifts pack them.
 """
 
 from __future__ import annotations
@@ -295,7 +296,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=1.0, help="about the time of one row")
     parser.add_argument("--device", action="store_true", help="on a CUDA device, at eight times the size")
-    parser.add_argument("--no-peers", action="store_true", help="memcpy alone beside ours")
+    parser.add_argument("--peers", action="store_true", help="numpy and torch too, some seconds for each call")
     parser.add_argument("--json", type=Path, help="write all numbers to this file")
     options = parser.parse_args()
     rnd = random.Random(options.seed)
@@ -317,7 +318,7 @@ def main() -> None:
     print(line([*COLUMNS]), line(["-" * width for width in WIDTHS]), sep="\n")
     found = []
     for pair in pairs:
-        row = measured(pair, options.threads, options.seconds, not options.no_peers)
+        row = measured(pair, options.threads, options.seconds, options.peers)
         print(line([row[name] for name in COLUMNS]), flush=True)
         found.append(row)
     print(f"{len(found)} pairs; the geometric mean, and the worst:", *summary(found), sep="\n")

@@ -11,8 +11,8 @@ from typing import Any
 ROOT = Path(__file__).parent.parent
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    script = str(ROOT / "benchmarks" / "repack.py")
+def run(*arguments: str, name: str = "repack.py") -> subprocess.CompletedProcess[str]:
+    script = str(ROOT / "benchmarks" / name)
     return subprocess.run([sys.executable, script, *arguments], capture_output=True, text=True, check=False)
 
 
@@ -59,3 +59,18 @@ def test_small_and_fused(tmp_path: Path) -> None:
     assert all(row["bytes"] <= 4096 and min(row["plan"], row["repack"], row["numpy"]) > 0 for row in small)
     (fused,) = rows(tmp_path / "fused.json", "--fused")
     assert min(fused["relayout"], fused["numpy"]) > 0
+
+
+def test_packed_pairs_are_drawn_by_a_seed(tmp_path: Path) -> None:
+    found = []
+    for number, options in enumerate((["--random", "4"], ["--random", "4"], ["--common", "--peers"])):
+        file = tmp_path / f"{number}.json"
+        more = ("--seed", "3", "--shape", "256x512", "--seconds", "0.001", "--json", str(file))
+        done = run(*options, *more, name="packed.py")
+        assert done.returncode == 0, done.stderr
+        found.append(json.loads(file.read_text())["rows"])
+    drawn, again, common = found
+    assert [row["pair"] for row in drawn] == [row["pair"] for row in again]
+    assert len({row["pair"] for row in drawn}) > 1
+    assert all(row["of memcpy"] > 0 for row in (*drawn, *common))
+    assert all(row["x numpy"] > 0 for row in common)

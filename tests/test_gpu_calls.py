@@ -99,6 +99,23 @@ def test_plans(cuda: Any) -> None:
     assert len(HostFunction.streams) == 4
 
 
+def test_plans_of_packed_elements(cuda: Any) -> None:
+    plan = rl.plan("0 1 / 0,8", "0 1 / 1,2@1 1,4@2", "uint4", shape=(64, 48))
+    x = np.random.default_rng(2).integers(0, 256, 64 * 48 // 2, np.uint8)
+    made = plan._run(cupy(x))
+    assert made.dtype == np.uint8
+    assert np.array_equal(np.asarray(made), plan(x))
+    out = cupy(np.zeros(x.size + 1, np.uint8))
+    plan._run(cupy(x), out=out[1:])
+    assert np.array_equal(np.asarray(out), [0, *plan(x)])
+    odd = rl.plan(rl.Layout.row_major((3, 5)), rl.Layout((3, 5)), "uint4")
+    assert np.array_equal(np.asarray(odd._run(cupy(x[:8]))), odd(x[:8]))
+    with pytest.raises(rl.OutOfBounds, match="its memory has 14 elements"):
+        odd._run(cupy(x[:7]))
+    with pytest.raises(rl.Overlap):
+        odd._run(out[:8], out=out[7:15])
+
+
 def test_tensors_of_torch(cuda: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     torch = pytest.importorskip("torch")
     for module in (sys.modules["relayout.engine.repack"], sys.modules["relayout.engine.ways"], arrays):

@@ -252,10 +252,21 @@ for name in catalog.names("acl:*"):
 
 NAMED = read_table(named_formats.TABLE)[0]
 """The table of this file's formats; packed weights have their own judges, in test_packed_weights."""
+
+
+def is_plain(form: Format) -> bool:
+    """Whether two by two blocks of it lie in row-major or column-major order."""
+    offsets = form.layout([2 * n for n in form.block_shape]).offsets()
+    return any(np.array_equal(offsets.transpose(order).reshape(-1), range(offsets.size)) for order in ((0, 1), (1, 0)))
+
+
 PLAIN_CODES = {
     name
     for name, entry in catalog.ENTRIES.items()
-    if isinstance(form := entry.forms.get(None), Format) and not form.blocks and form.element_bits in (2, 4, 8)
+    if isinstance(form := entry.forms.get(None), Format)
+    and form.rank == 2
+    and form.element_bits in (2, 4, 8)
+    and is_plain(form)
 }
 """Packed weights in a plain order, which every array has: they are named only where the width is said."""
 BY_WIDTH = {"tensorrt:kDLA_HWC4", "metal:MTLTensor", *catalog.names("smem:*")}

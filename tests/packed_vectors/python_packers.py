@@ -5,6 +5,7 @@ Values stay out of it: a packer that adds 8 gets codes from which 8 was taken, s
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -300,6 +301,47 @@ def mlx(root: Path) -> list[Case]:
     return [Case(f"mlx:w{bits}", bits, ((3, 64), (40, 96)), file, read(bits)) for bits in (2, 4, 8)]
 
 
+def fp4(root: Path) -> list[Case]:
+    """Two FP4 a byte, as compressed-tensors packs them and as transformers reads those of gpt-oss: unpacked wheels."""
+    helpers = load(root / "compressed_tensors-0.20", "compressed_tensors.compressors.nvfp4.helpers", without=["triton"])
+    reader = load(root / "transformers", "transformers.integrations.mxfp4", torch=torch, nn=torch.nn)
+    reader.on_device = lambda device: contextlib.nullcontext()
+    e2m1 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6], np.float32)
+
+    def packed(c: Array) -> bytes:
+        return memory(helpers.pack_fp4_to_uint8(torch.from_numpy(e2m1[c])))
+
+    def read(c: Array) -> bytes:
+        given = torch.from_numpy(pairs(c).reshape(len(c), -1, 16))
+        scales = torch.full(given.shape[:2], 127, dtype=torch.uint8)
+        values = reader._convert_moe_packed_tensors(given[None], scales[None], dtype=torch.float32)
+        if not np.array_equal(values.numpy().reshape(c.shape[::-1]).T, e2m1[c]):
+            raise ValueError("transformers reads other codes")
+        return memory(given)
+
+    shapes = ((3, 32), (24, 160))
+    return [
+        Case("compressed:fp4", 4, shapes, "compressed-tensors 0.20, pack_fp4_to_uint8", packed),
+        Case("mx:ocp", 4, shapes, "transformers 5.22, convert_moe_packed_tensors", read),
+    ]
+
+
+def marlin_of_ist(root: Path) -> list[Case]:
+    """The layer of Marlin's own repository, with scales of one."""
+    package = load(root / "marlin", "marlin", without=["marlin_cuda"])
+
+    def pack(c: Array) -> bytes:
+        k, n = c.shape
+        layer = package.Layer(k, n, 128)
+        linear = SimpleNamespace(
+            weight=SimpleNamespace(data=torch.from_numpy(c.T.astype(np.float16) - 8), dtype=torch.half)
+        )
+        layer.pack(linear, torch.ones(n, k // 128, dtype=torch.half))
+        return memory(layer.B)
+
+    return [Case("marlin:w4a16", 4, ((256, 512),), "IST-DASLab Marlin, Layer.pack", pack)]
+
+
 def bitsandbytes(root: Path) -> list[Case]:
     """Bytes that its dequantisation, with the codes themselves for a codebook, reads as these codes."""
     module = load(root / "bitsandbytes", "bitsandbytes.backends.default.ops")
@@ -561,6 +603,8 @@ FAMILIES = (
     llm_awq,
     compressed_tensors,
     mlx,
+    fp4,
+    marlin_of_ist,
     bitsandbytes,
     qqq,
     tensorrt_llm,

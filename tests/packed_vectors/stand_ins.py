@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.util import spec_from_file_location
 from pathlib import Path
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 from typing import Any
 
 
@@ -58,32 +58,45 @@ class StandIn(ModuleType, Loader):
         pass
 
 
+class TrueFile(SourceFileLoader):
+    """Runs a file with some names that are there before it begins."""
+
+    names: Mapping[str, Any] = MappingProxyType({})
+
+    def exec_module(self, module: ModuleType) -> None:
+        vars(module).update(self.names)
+        super().exec_module(module)
+
+
 class Finder(MetaPathFinder):
     """Finds the true files of some modules of a package, and stand-ins for all its others."""
 
-    def __init__(self, root: Path, package: str, true: Sequence[str]) -> None:
-        self.root, self.package, self.true = root, package, true
+    def __init__(self, root: Path, package: str, true: Sequence[str], names: Mapping[str, Any]) -> None:
+        self.root, self.package, self.true, self.names = root, package, true, names
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         if fullname != self.package and not fullname.startswith(f"{self.package}."):
             return None
         if fullname in self.true:
             file = self.root / (fullname.replace(".", "/") + ".py")
-            return spec_from_file_location(fullname, file if file.exists() else file.with_suffix("") / "__init__.py")
+            found = file if file.exists() else file.with_suffix("") / "__init__.py"
+            loader = TrueFile(fullname, str(found))
+            loader.names = self.names
+            return spec_from_file_location(fullname, found, loader=loader)
         spec = ModuleSpec(fullname, StandIn(fullname), is_package=True)
         spec.submodule_search_locations = []
         return spec
 
 
-def load(root: Path, module: str, *also: str, without: Sequence[str] = ()) -> Any:
+def load(root: Path, module: str, *also: str, without: Sequence[str] = (), **names: Any) -> Any:
     """The module of that name under ``root``: itself and ``also`` are true, the rest of its package is stood in for.
 
-    ``without`` names other packages to stand in for.
+    ``without`` names other packages to stand in for; ``names`` are there before the module runs.
     """
     package = module.partition(".")[0]
     for name in [name for name in sys.modules if name.partition(".")[0] in (package, *without)]:
         del sys.modules[name]
-    finders = [Finder(root, package, (module, *also)), *[Finder(root, other, ()) for other in without]]
+    finders = [Finder(root, package, (module, *also), names), *[Finder(root, other, (), {}) for other in without]]
     sys.meta_path[:0] = finders
     try:
         return importlib.import_module(module)

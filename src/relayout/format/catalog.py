@@ -171,8 +171,11 @@ def _has_width(name: str, bits: int | None, x: Layout | Format) -> bool:
 
 
 def _plain_codes(form: Format | Layout | None) -> TypeGuard[Format]:
-    """Whether a form is a plain order of codes of at most a byte, which every array of any type has."""
-    return isinstance(form, Format) and not form.blocks and (form.element_bits or 16) <= 8
+    """Whether a form is a plain order of codes of at most a byte, at most rounded up, which every array may have."""
+    if not isinstance(form, Format) or (form.element_bits or 16) > 8:
+        return False
+    blocks = form._canonical()[1][form.rank :]
+    return not blocks or (len(blocks) == 1 and blocks[0].dim == form.order[-1] and blocks[0].step == 1)
 
 
 def _alike(fmt: Format, what: Format | Layout) -> bool:

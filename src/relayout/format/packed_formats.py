@@ -82,6 +82,8 @@ compressed compressed-tensors 0.20, pack_to_int32
   pack4             nk     4  0 1 / 1,8
   pack8             nk     8  0 1 / 1,4
     > A code is the signed integer plus half the range. Versions before 0.20 agree for 2, 4 and 8 bits alone.
+  fp4               nk     4  0 1
+    > NVFP4 and MXFP4 weights, the first of two codes in the low half of the byte.
   pack2.zeros       ng     2  0 1 / 0,16
   pack4.zeros       ng     4  0 1 / 0,8
   pack8.zeros       ng     8  0 1 / 0,4
@@ -139,6 +141,9 @@ aiter AMD AITER e4048607, aiter/ops/shuffle.py and ops/triton/utils/shuffle.py
   f4_nvfp4.scales   mk     8  0 1 / 0,32 1,8
   gemm_gfx1250.scales mk   8  0 1 / 0,16 1,4
   mxfp8fp4_a        mk     8  0 1 / 0,2 1,128
+
+mx OCP Microscaling Formats; transformers 5.22, convert_moe_packed_tensors: the weights of gpt-oss
+  ocp               nk     4  0 1
 
 mx Triton f4fca2c0, triton_kernels, tensor_details/layout_details
   cdna4.scales      mk     8  0 1 / 1,4@1 0,16@1 1,2@4 0,2@16 fill 0

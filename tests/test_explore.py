@@ -72,7 +72,7 @@ def test_a_format_without_a_shape_is_drawn_for_an_example() -> None:
 
 def test_every_name_of_the_catalog_is_drawn_as_it_is_offered() -> None:
     offered = handle({"ask": "start"})["catalog"]
-    assert [entry["name"] for entry in offered] == catalog.names()
+    assert [entry["name"] for entry in offered] == [*catalog.names(), *catalog.known_records()]
     assert {entry["dtype"] for entry in offered} == {"", "float16"}, (
         "the width that most data have, where one is needed"
     )

@@ -69,7 +69,9 @@ SUGAR = {
     Up("algebra.composed", "ComposedLayout._repr_svg_", "drawing.notebook"),
     Up("algebra.linear", "LinearLayout._repr_svg_", "drawing.notebook"),
     Up("format.format", "Format._repr_svg_", "drawing.notebook"),
+    Up("format.record", "Record._repr_svg_", "drawing.notebook"),
     Up("tensors.tensor", "Tensor._repr_svg_", "drawing.notebook"),
+    Up("ask.record_comparison", "RecordComparison._repr_svg_", "drawing.notebook"),
 }
 """The methods that are one line in a lower room and ask a higher one."""
 

@@ -53,6 +53,11 @@ class RecordComparison(NamedTuple):
         mine, theirs = [{f.name: (f.bits, _stands_for(x, f)) for f in x.fields} for x in (self.a, self.b)]
         return mine == theirs
 
+    def _repr_svg_(self) -> str | None:
+        from ..drawing.notebook import svg_of
+
+        return svg_of(self)
+
     def __str__(self) -> str:
         if self.places is None:
             if self.meaning is not None:
@@ -121,7 +126,7 @@ def _other_meanings(a: Record, b: Record, shape: Any) -> Iterator[str]:
         if only:
             yield f"only the {which} has {', '.join(only)}"
     for name in [name for name in names[0] if name in names[1]]:
-        kinds = [_kind(x[name]) for x in (a, b)]
+        kinds = [field_type(x[name]) for x in (a, b)]
         if kinds[0] != kinds[1]:
             yield f"{name} is {kinds[0]} and {kinds[1]}"
         wide = [_stands_for(x, x[name]) for x in (a, b)]
@@ -132,7 +137,7 @@ def _other_meanings(a: Record, b: Record, shape: Any) -> Iterator[str]:
         yield f"the value is {values[0]} and {values[1]}"
 
 
-def _kind(field: RecordField) -> str:
+def field_type(field: RecordField) -> str:
     """The element type less the integer that means 0, as a record's text has it."""
     return f"{field.element}-{field.zero}" if field.zero else field.element
 

@@ -24,7 +24,7 @@ def record_lines(record: Record, shape: Any = None) -> Iterator[str]:
         yield f"{unused} bits of a record belong to no field."
     if record.value is not None:
         yield f"An element is worth {record.value}, in float32, each step rounded as it is written."
-    yield _order_line(record)
+    yield order_line(record)
     if shape is not None:
         grid = record.grid(shape)
         count = f"{_sizes(grid)} = {product(grid)} records" if len(grid) > 1 else f"{product(grid)} records"
@@ -46,7 +46,8 @@ def _sizes(sizes: Sequence[int]) -> str:
     return " x ".join(map(str, sizes))
 
 
-def _order_line(record: Record) -> str:
+def order_line(record: Record) -> str:
+    """How the records of a tensor lie."""
     if record.order is None:
         return f"The records of a tensor follow each other, {record.axes[-1]} the fastest."
     names = [*record.axes, "the bits of a record"]
@@ -81,8 +82,7 @@ def _field_lines(record: Record, field: RecordField) -> Iterator[str]:
 
 def _which_bits(plane: BitPlane, field: RecordField) -> str:
     """Which bits of which elements a plane holds."""
-    last = plane.low + plane.bits - 1
-    words = f"bit {last}" if plane.bits == 1 else f"bits {plane.low} to {last}"
+    words = bit_range(plane.low, plane.bits)
     if plane.layout.extents == field.shape:
         return words
     return f"{words} of the {_sizes(plane.layout.extents)} from {plane.start} on"
@@ -110,6 +110,11 @@ def plane_bytes(plane: BitPlane) -> tuple[int, int]:
     """The first and the last byte that has a bit of a plane."""
     whole = plane.whole
     return whole.min_offset // 8, whole.max_offset // 8
+
+
+def bit_range(low: int, count: int) -> str:
+    """So many bits from ``low`` on."""
+    return f"bit {low}" if count == 1 else f"bits {low} to {low + count - 1}"
 
 
 def bit_count(bits: int) -> str:

@@ -196,8 +196,10 @@ def _alike(readings: list[Any]) -> bool:
 def dialects_reading(text: str) -> list[str]:
     """Where a text is understood: the names of dialects, or ``catalog``; nowhere, if it is no layout's."""
     written = text.strip()
-    if catalog.lookup(written) is not None:
+    if catalog.lookup(written) is not None or lookup_record(written) is not None:
         return ["catalog"]
+    if written.startswith("record "):
+        return ["record"]
     fitting = []
     for name in loadable_names():
         try:

@@ -1,4 +1,4 @@
-"""Which scene shows what somebody wants to see: layouts, a comparison, an operation, or who holds what of a tile."""
+"""Which scene shows what somebody wants to see: layouts, records, a comparison, an operation, or who holds a tile."""
 
 from __future__ import annotations
 
@@ -9,10 +9,15 @@ from typing import Any
 
 from ..algebra.linear import LinearLayout
 from ..ask.every_shape import FormatComparison
+from ..ask.record_comparison import RecordComparison
+from ..dialects.read import as_record
 from ..errors import ShapeError, shown
+from ..format.record import Record
+from ..integers.inttuple import as_int
 from ..layout.comparison import Comparison, compare
 from .drawing import Drawing
 from .operations import operation_scene
+from .record_scenes import comparison_scene, record_title, records_scene
 from .scene import Scene
 from .scenes import difference_scene, layouts_scene
 from .subjects import look_at, subjects_of
@@ -62,12 +67,31 @@ def drawing_of(
             return Drawing(lambda limit: _with_note(str(x), layouts_scene(compared, differing, view, limit)))
         verdict = compare(x.a.layout(shape), x.b.layout(shape))
         return Drawing(lambda limit: difference_scene(verdict, compared, differing, limit))
+    records = [as_record(y) for y in (x, *others)]
+    if isinstance(x, RecordComparison) or any(record is not None for record in records):
+        _refuse("a record", {**given, "shape": shape, "axes": axes, "dtype": dtype, "others": None, "width": None})
+        return _records_drawing([x, *others], records, look["width"])
     subjects = subjects_of([x, *others], shape, axes, dtype)
     if tile is not None:
         _refuse("a tile of threads", {**given, "tile": None})
         return Drawing(lambda limit: threads_scene(subjects[0], tile, limit))
     chosen = look_at(subjects, **look)
     return Drawing(lambda limit: layouts_scene(subjects, chosen, view, limit))
+
+
+def _records_drawing(things: Sequence[Any], records: Sequence[Record | None], width: int | None) -> Drawing:
+    if width is not None and as_int(width, "a width") < 1:
+        raise ShapeError(f"a line has no {width} bytes.", hint="give a width of 1 or more", width=width)
+    if isinstance(things[0], RecordComparison) and len(things) == 1:
+        verdict = things[0]
+        return Drawing(lambda limit: comparison_scene(verdict, width, limit))
+    drawn = [(record_title(x, record), record) for x, record in zip(things, records) if record is not None]
+    if len(drawn) < len(things):
+        other = next(x for x, record in zip(things, records) if record is None)
+        raise ShapeError(
+            f"{shown(other)} is no record, and stands beside one.", hint="draw records beside records", got=other
+        )
+    return Drawing(lambda limit: records_scene(drawn, width, limit, ()))
 
 
 def _with_note(note: str, scene: Scene) -> Scene:

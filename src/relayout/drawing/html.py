@@ -183,7 +183,7 @@ def _cells(grid: Grid, numbers: dict[int, int] | None, painted: bool) -> dict[st
     """The cells; ``numbers`` gives keys that are too large others, in the order of their appearance."""
     keys = grid.keys if numbers is None else [numbers.setdefault(key, len(numbers) - 1) for key in grid.keys]
     fixed = [None if place is None else str(place) for place in grid.fixed]
-    found = {"fixed": fixed, "keys": keys, "texts": grid.texts}
+    found = {"fixed": fixed, "keys": keys, "texts": grid.texts, "words": grid.words}
     drawn = (grid.tints, sorted(grid.marked), grid.path) if painted else ([], [], [])
     return {**found, **dict(zip(("tints", "marked", "path"), drawn))}
 

@@ -5,6 +5,7 @@ Every renderer draws the same scene; none of them knows what a layout is, but fo
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -33,7 +34,7 @@ HTML_CELLS = 1 << 16
 """The most cells of a picture in HTML."""
 
 Scale = Literal["categories", "ramp"]
-Kind = Literal["logical", "memory", "threads"]
+Kind = Literal["logical", "memory", "threads", "record"]
 
 
 class StrideArrow(NamedTuple):
@@ -73,7 +74,7 @@ class Grid:
 
     ``fixed`` is the coordinate of the dimensions that do not run, None for those that do. A text may have two lines.
     Cells that have the same key, here or in another pane, are the same thing; a key of -1 is nobody's. ``path`` visits
-    cells in order.
+    cells in order. ``words`` say what a cell is and on a second line where, if its text and the axes do not.
     """
 
     fixed: tuple[int | None, ...]
@@ -83,6 +84,7 @@ class Grid:
     caption: str = ""
     marked: frozenset[int] = frozenset()
     path: tuple[int, ...] = ()
+    words: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)

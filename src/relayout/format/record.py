@@ -251,6 +251,11 @@ class Record(Immutable):
 
         return write_record(self)
 
+    def _repr_svg_(self) -> str | None:
+        from ..drawing.notebook import svg_of
+
+        return svg_of(self)
+
     def __repr__(self) -> str:
         return f"Record.parse({str(self)!r})"
 

@@ -1,4 +1,4 @@
-"""What there is to tell of a layout in words and tables: the ledger, the plain words, every notation."""
+"""What there is to tell of a layout or a record in words and tables: the ledger, the plain words, every notation."""
 
 from __future__ import annotations
 
@@ -9,13 +9,16 @@ from ..ask.facts import facts_as_text, layout_facts
 from ..ask.rosetta import refusal_reason, rosetta
 from ..errors import LayoutError
 from ..layout.layout import Layout
+from .records import record_sheet
 from .state import State, bits_of
 from .view import PageSubject, picture_of
 
 
 def facts(state: State) -> dict[str, Any]:
     """For every subject of the picture its ledger, its explanation and its notations."""
-    return {"facts": [_facts(subject, state) for subject in picture_of(state).subjects]}
+    picture = picture_of(state)
+    sheets = [_facts(subject, state) for subject in picture.subjects]
+    return {"facts": [*sheets, *[record_sheet(x, state) for x in picture.records]]}
 
 
 def _facts(subject: PageSubject, state: State) -> dict[str, Any]:

@@ -10,9 +10,11 @@ from ..errors import LayoutError, LimitExceeded, ParseError, ShapeError, shown
 from ..format import catalog
 from ..format.entries import Entry
 from ..format.format import Format
+from ..format.records import known_records
 from .facts import facts
 from .presets import PRESETS
 from .python import python_lines
+from .records import record_offer
 from .state import FieldError, State, example_shape, state_of
 from .view import BINARY, UNARY, picture_of, view
 
@@ -62,6 +64,7 @@ def _error_json(error: LayoutError) -> dict[str, Any]:
 def _start(request: dict[str, Any]) -> dict[str, Any]:
     """What the page offers: names of the catalog, element types, operations, views to begin with."""
     entries = [_entry(catalog.entry(name)) for name in catalog.names()]
+    entries += [record_offer(named) for named in known_records().values()]
     return {
         "catalog": entries,
         "types": list(ELEMENTS),

@@ -22,6 +22,7 @@ PRESETS: dict[str, dict[str, str]] = {
         "a": "shape=[8, 6], strides=[24, 4] interleaveLayout=InterleaveLayout(dimension: 0, factor: 4)",
         "view": "both",
     },
+    "GGUF's Q4_K": {"a": "ggml:Q4_K"},
     "NHWC or NCHW?": {"a": "torch:channels_last", "b": "torch:contiguous_format", "do": "compare", "shape": "1,3,4,4"},
     "oneDNN against TVM": {"a": "nChw8c", "b": "NCHW8c", "do": "compare", "shape": "1,20,3,3"},
     "Zipped divide": {"a": "(9,(4,8)):(59,(13,1))", "b": "<3:3, (2,4):(1,8)>", "do": "zipped_divide"},

@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from ..layout.layout import Layout
+from .records import record_lines, record_picture
 from .state import State
 from .view import BINARY, UNARY, look_words, operands, picture_of, shown_by_colour
 
@@ -20,6 +21,9 @@ def python_lines(state: State) -> str:
         if state.do in BINARY:
             lines.append(f'rl.draw(rl.{state.do}, a, b).save("picture.svg")')
         return "\n".join(lines) + "\n"
+    of_records = record_picture(state)
+    if of_records is not None:
+        return "\n".join([*lines, *record_lines(state, of_records)]) + "\n"
     subjects = picture_of(state).subjects
     texts = [repr(subject.text.strip()) for subject in subjects]
     words = []

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ..algebra import coalescing, inverses, tiling
 from ..algebra.composition import composition
+from ..ask.record_comparison import RecordComparison
 from ..dialects.read import dialects_reading
 from ..dialects.resolve import resolve_together
 from ..dialects.tilers import parse_layout, parse_tiler
@@ -20,6 +21,7 @@ from ..errors import LimitExceeded, NotExpressible, ShapeError, shown
 from ..format.factors import checked_axes
 from ..layout.comparison import Comparison
 from ..layout.layout import Layout
+from .records import PageRecord, record_json, record_picture
 from .state import State, blame_field, operand_in, shape_for
 
 CELLS = 1 << 14
@@ -61,16 +63,20 @@ class PageSubject(NamedTuple):
 
 
 class Picture(NamedTuple):
-    """A picture and what it is of."""
+    """A picture and what it is of: layouts, or records."""
 
     drawing: Drawing
     subjects: list[PageSubject]
-    verdict: Comparison | None = None
+    verdict: Comparison | RecordComparison | None = None
     refusal: str = ""
+    records: Sequence[PageRecord] = ()
 
 
 def picture_of(state: State) -> Picture:
     """The picture of a state, before anything of it is drawn."""
+    of_records = record_picture(state)
+    if of_records is not None:
+        return Picture(of_records.drawing, [], of_records.verdict, records=of_records.records)
     picture = _picture(state)
     for subject in picture.subjects:
         if subject.layout.rank > DIMENSIONS:
@@ -239,7 +245,7 @@ def view(state: State) -> dict[str, Any]:
     return {
         "figures": figures(scene),
         "data": data(scene),
-        "subjects": [_subject_json(subject) for subject in picture.subjects],
+        "subjects": [*map(_subject_json, picture.subjects), *map(record_json, picture.records)],
         "notations": {name: dialects_reading(getattr(state, name)) for name in ("a", "b")},
         "verdict": None if picture.verdict is None else _verdict_json(picture.verdict),
         "refusal": picture.refusal,
@@ -274,8 +280,9 @@ def _subject_json(subject: PageSubject) -> dict[str, Any]:
     }
 
 
-def _verdict_json(verdict: Comparison) -> dict[str, Any]:
-    where = None if verdict.coordinate is None else list(map(str, verdict.coordinate))
+def _verdict_json(verdict: Comparison | RecordComparison) -> dict[str, Any]:
+    coordinate = None if isinstance(verdict, RecordComparison) else verdict.coordinate
+    where = None if coordinate is None else list(map(str, coordinate))
     return {"same": bool(verdict), "words": str(verdict), "coordinate": where}
 
 

@@ -9,9 +9,10 @@ import { Stage } from "./stage.js";
  * Numbers that may be larger than a double holds are texts.
  * @typedef {{dim: number | null, name: string, count: number, labels: string[], rules: number[], first: string, step: string,
  *   strides: [number, number, string][]}} Axis
- * @typedef {{fixed: (string | null)[], texts: string[], tints: number[], keys: number[], marked: number[], path: number[]}} Grid
+ * @typedef {{fixed: (string | null)[], texts: string[], tints: number[], keys: number[], marked: number[], path: number[],
+ *   words: string[]}} Grid
  * @typedef {{left: number, top: number, width: number, height: number}} Geometry
- * @typedef {{title: string, kind: "logical" | "memory" | "threads", rows: Axis, columns: Axis, grids: Grid[],
+ * @typedef {{title: string, kind: "logical" | "memory" | "threads" | "record", rows: Axis, columns: Axis, grids: Grid[],
  *   scale: "categories" | "ramp", names: string[], extents: string[], outside: string, geometry: Geometry,
  *   size: [number, number], layout: import("./digits.js").Layout | null}} Pane
  * @typedef {{panes: Pane[]}} Data

@@ -61,6 +61,10 @@ export function numberOf(extents, coordinate) {
  * @returns {Told}
  */
 export function told(pane, grid, cell) {
+  if (grid.words.length) {
+    const [what, where = ""] = grid.words[cell].split("\n");
+    return { what, where, more: [], lines: [] };
+  }
   const coordinate = coordinateOf(pane, grid, cell);
   const address = pane.kind === "memory" ? addressOf(pane, cell) : null;
   const text = grid.texts[cell]?.replace("\n", " ") ?? "";

@@ -13,8 +13,8 @@ import pytest
 import relayout as rl
 from drawn import Seen, in_every_form, in_svg, in_text, table
 from relayout import Layout
+from test_document_mojo import BLOCKED, ROW_MAJOR_3X4, TILED
 from test_htp_page import CROUTON, walk
-from test_mojo_page import BLOCKED, ROW_MAJOR_3X4, TILED
 
 FIGURES = {
     "1: 1D layout (4:1)": ("(4:1)", [[0, 1, 2, 3]]),

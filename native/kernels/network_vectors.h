@@ -87,9 +87,11 @@ struct Lanes {
     __m256i v;
 
     static Lanes load(const Byte *p, Int lane) {
+        if (lane == 16) return {_mm256_loadu_si256(reinterpret_cast<const __m256i *>(p))};
         return {_mm256_inserti128_si256(_mm256_castsi128_si256(load16(p)), load16(p + lane), 1)};
     }
     void store(Byte *p, Int lane) const {
+        if (lane == 16) return _mm256_storeu_si256(reinterpret_cast<__m256i *>(p), v);
         store16(p, _mm256_castsi256_si128(v));
         store16(p + lane, _mm256_extracti128_si256(v, 1));
     }

@@ -22,8 +22,9 @@ from relayout.format.record import element_width
 VECTORS: dict[str, Any] = json.loads((Path(__file__).parent / "record_vectors" / "vectors.json").read_text())
 """What the vendors' own packers made of known codes: ``record_vectors/record.py`` tells how."""
 
+PACKED = {vector[0] for vector in json.loads((Path(__file__).parent / "packed_vectors" / "vectors.json").read_text())}
 KNOWN = sorted(rl.catalog.known_records())
-GGML = [name.partition(":")[2] for name in KNOWN if name.startswith("ggml:") and name not in VECTORS]
+GGML = [name.partition(":")[2] for name in KNOWN if name.startswith("ggml:") and name not in {*VECTORS, *PACKED}]
 
 
 def blocks(record: Record, count: int, seed: int) -> np.ndarray[Any, Any]:
@@ -67,6 +68,7 @@ def test_fields_come_apart_and_together_bit_for_bit(name: str) -> None:
 
 def test_every_named_record_has_a_judge() -> None:
     by_hand = {"gptq:w3"}  # test_codes_that_straddle_words
+    by_hand |= {name for name in KNOWN if name in PACKED}  # test_packed_weights
     assert {*VECTORS, *[f"ggml:{name}" for name in GGML], *by_hand} == set(KNOWN)
 
 

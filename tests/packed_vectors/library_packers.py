@@ -3,9 +3,9 @@
 The folder ``libraries`` beside the checkouts holds them. KleidiAI's library exports its own names. The others export a
 plain function for each of the vendor's, which only sets up its arguments: ``librepack.so`` (``q4_0_4`` for
 repack_q4_0_to_q4_0_4_bl, and so on), ``libamx.so`` (``amx_q4_0`` for convert_B_packed_format of that type),
-``libhexagon.so`` (``hex_q4_0`` for repack_q4_0_tiled) and ``libexllama.so`` (``shuffle`` for shuffle_4bit_8 of every
-word). ``machete.txt`` has what Machete's own layout function gives: a line of the kernel, n, k and the offset of each
-element, k fastest.
+``libhexagon.so`` (``hex_q4_0`` for repack_q4_0_tiled), ``libexllama.so`` (``shuffle`` for shuffle_4bit_8 of every word)
+and ``liballspark.so`` (``rearrange`` for AllSpark's kernel, thread by thread). ``machete.txt`` has what Machete's own
+layout function gives: a line of the kernel, n, k and the offset of each element, k fastest.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 from python_packers import Case, Pack, pairs
-from recipe import Array, in_memory
+from recipe import Array, in_memory, scales
 
 SIZE = ctypes.c_size_t
 
@@ -188,6 +188,83 @@ def kleidiai(root: Path) -> list[Case]:
     ]
 
 
+def records(root: Path) -> list[Case]:
+    """Whole tiles and packs, their scales included: of blocks with the codes, and with scales that are no numbers."""
+    amx, hexagon, kai, spark = [
+        ctypes.CDLL(str(root / f"libraries/lib{name}.so")) for name in ("amx", "hexagon", "kleidiai", "allspark")
+    ]
+
+    def given(c: Array, size: int, at: int) -> Array:
+        n, k = c.shape
+        made = blocks(c, 32, c_bits(size), 16 if c_bits(size) == 4 else 1, size, at)
+        for field, place in (("d", 0), ("m", 2))[: at // 2]:
+            made[:, :, place : place + 2] = scales(field, (n, k // 32))[..., None].view(np.uint8)
+        if at == 1:
+            made[:, :, 0] = scales("e", (n, k // 32))
+        return made
+
+    def tiles(library: ctypes.CDLL, call: str, size: int, at: int, rows: int, record: int) -> Pack:
+        def made(c: Array) -> bytes:
+            n, k = c.shape
+            source = given(c, size, at)
+            out = np.zeros(n // rows * (k // 32) * record, np.uint8)
+            getattr(library, call)(ctypes.c_int64(k), ctypes.c_int64(n), pointer(source), pointer(out))
+            return bytes(out.tobytes())
+
+        return made
+
+    def arm(nr: int, chunk: int) -> Pack:
+        def made(c: Array) -> bytes:
+            n, k = c.shape
+            source = given(c, 18, 2)
+            out = np.zeros(source.size, np.uint8)
+            kai.kai_run_rhs_pack_nxk_qsi4c32pscalef16_qsu4c32s16s0(
+                *map(SIZE, (1, n, k, nr, 2 * chunk, 2, 32)),
+                *(pointer(source), ctypes.c_void_p(), pointer(out), SIZE(0), pointer(np.array([1, 8], np.uint8))),
+            )
+            return bytes(out.tobytes())
+
+        return made
+
+    def allspark(part: int) -> Pack:
+        def made(c: Array) -> bytes:
+            k, n = c.shape if part == 0 else (64, c.shape[1])
+            weights = np.ascontiguousarray(c if part == 0 else np.zeros((k, n)), np.uint8)
+            beside = np.ascontiguousarray(c if part else np.zeros(n), np.uint16)
+            out, beside_out = np.zeros(k * n, np.uint8), np.zeros(n, np.uint16)
+            spark.rearrange(*map(pointer, (weights, beside, out, beside_out)), k, n, n)
+            return bytes((out, beside_out)[part].tobytes())
+
+        return made
+
+    file = "llama.cpp b21e4de7"
+    many = [
+        Case("ggml:q4_0_amx", 4, ((16, 64), (48, 160)), file, tiles(amx, "amx_q4_0", 18, 2, 16, 288)),
+        Case("ggml:q4_1_amx", 4, ((16, 64), (48, 160)), file, tiles(amx, "amx_q4_1", 20, 4, 16, 320)),
+        Case("ggml:q4_0_hexagon", 4, ((32, 64), (96, 160)), file, tiles(hexagon, "hex_q4_0", 18, 2, 32, 576)),
+        Case("ggml:q4_1_hexagon", 4, ((32, 64), (96, 160)), file, tiles(hexagon, "hex_q4_1", 20, 4, 32, 640)),
+        Case("ggml:q8_0_hexagon", 8, ((32, 64), (96, 160)), file, tiles(hexagon, "hex_q8_0", 34, 2, 32, 1088)),
+        Case("ggml:mxfp4_hexagon", 4, ((32, 64), (96, 160)), file, tiles(hexagon, "hex_mxfp4", 17, 1, 32, 544)),
+    ]
+    judge = "KleidiAI 495f6524, rhs_pack_nxk_qsi4c32pscalef16_qsu4c32s16s0"
+    many += [
+        Case(f"kai:qsi4c32p{nr}x{chunk}", 4, ((nr, 64), (3 * nr, 160)), judge, arm(nr, chunk))
+        for nr in (4, 8)
+        for chunk in (4, 8)
+    ]
+    judge = "vLLM a014e35f, rearrange_kn_weight_as_n32k16_order"
+    return [
+        *many,
+        Case("allspark:w8a16", 8, ((16, 32), (80, 160)), judge, allspark(0)),
+        Case("allspark:w8a16.scales", 16, ((1, 32), (1, 160)), judge, allspark(1)),
+    ]
+
+
+def c_bits(size: int) -> int:
+    """The width of the codes in ggml's blocks of 32 that have so many bytes."""
+    return 8 if size > 32 else 4
+
+
 def exllama(root: Path) -> list[Case]:
     """Words of GPTQ, each of them shuffled."""
     library = ctypes.CDLL(str(root / "libraries/libexllama.so"))
@@ -222,4 +299,4 @@ def machete(root: Path) -> list[Case]:
 
 
 MACHETE = (("w4a16", 4), ("w8a16", 8), ("w4a8", 4))
-FAMILIES = (ggml_repacks, ggml_tiles, kleidiai, exllama, machete)
+FAMILIES = (ggml_repacks, ggml_tiles, kleidiai, exllama, machete, records)

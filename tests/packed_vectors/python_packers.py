@@ -441,8 +441,13 @@ def flashinfer(root: Path) -> list[Case]:
 
         return made
 
+    def rows(tile: int) -> Pack:
+        return lambda c: memory(torch.from_numpy(c)[utils.get_shuffle_matrix_a_row_indices(torch.from_numpy(c), tile)])
+
     shapes = ((32, 256), (96, 384))
     return [
+        Case("flashinfer:shuffled16", 8, ((16, 5), (96, 24)), "FlashInfer fb28d724, shuffle_matrix_a", rows(64)),
+        Case("flashinfer:shuffled32", 8, ((32, 5), (96, 24)), "FlashInfer fb28d724, shuffle_matrix_a", rows(128)),
         Case("flashinfer:BlockMajorK_shuffled16", 8, shapes, file, pack(64)),
         Case("flashinfer:BlockMajorK_shuffled32", 8, shapes, file, pack(128)),
     ]
@@ -532,6 +537,13 @@ def triton_kernels(root: Path) -> list[Case]:
 
         return pack
 
+    def hopper(warps: int) -> Pack:
+        made = load(root / "triton/python/triton_kernels", f"{folder}.hopper_scale", *near)
+        layout = made.HopperMXScaleLayout(mx_axis=-1, num_warps=warps)
+        return lambda c: memory(
+            layout.make_transformation(list(c.shape), False).swizzle_data(torch.from_numpy(c)).contiguous()
+        )
+
     def values(c: Array) -> bytes:
         made = load(root / "triton/python/triton_kernels", f"{folder}.blackwell_value_shuffled", *near)
         layout = made.BlackwellMX4ValueShuffledLayout().make_transformation(list(c.shape), True)
@@ -561,6 +573,10 @@ def triton_kernels(root: Path) -> list[Case]:
             f"{file}/blackwell_scale.py",
             scales("blackwell_scale", "BlackwellMXScaleLayout"),
         ),
+        *[
+            Case(f"mx:hopper_warps{w}.scales", 8, ((32 * w, 4), (96 * w, 6)), f"{file}/hopper_scale.py", hopper(w))
+            for w in (4, 8)
+        ],
         Case("mx:blackwell_shuffled", 4, ((256, 512), (512, 768)), f"{file}/blackwell_value_shuffled.py", values),
     ]
 

@@ -49,6 +49,12 @@ def codes(shape: tuple[int, ...], bits: int, seed: int, below: int = 0) -> Array
     return mixed.astype(np.uint16 if bits > 8 else np.uint8).reshape(shape)
 
 
+def scales(field: str, shape: tuple[int, ...]) -> Array:
+    """What lies beside the codes of a record: bit patterns of finite half-precision numbers, or of exponents."""
+    seed = {"d": 7, "m": 8, "e": 9}[field]
+    return codes(shape, 8, seed, 255) if field == "e" else codes(shape, 16, seed, 0x7C00)
+
+
 def in_memory(values: Array, bits: int) -> bytes:
     """The bytes of the codes one after the other, the first in the lowest bits of a byte."""
     flat = np.ascontiguousarray(values).reshape(-1)

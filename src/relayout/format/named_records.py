@@ -107,4 +107,39 @@ mx Triton f4fca2c0, triton_kernels, layout_details/hopper_value.py: FP4 values f
           @1.2 ((2,4,2),2):((64,128,32),16) bits 1-2 from (0,6) |
           @1.6 ((2,4,2),2):((64,128,32),16) bits 3-3 from (0,6)
     > For mma.sync.
+
+ggml llama.cpp b21e4de7, ggml-cpu/amx/mmq.cpp and ggml-hexagon.cpp: tiles for Intel's AMX and Qualcomm's Hexagon
+  q4_0_amx   record nk 16,32 bytes 288: qs uint4-8 @0 (16,(4,2,4)):(32,(8,4,512)); d float16 @256 (16,1):(16,0);
+             value d*qs
+  q4_1_amx   record nk 16,32 bytes 320: qs uint4 @0 (16,(4,2,4)):(32,(8,4,512)); d float16 @256 (16,1):(16,0);
+             m float16 @288 (16,1):(16,0); value d*qs+m
+  q4_0_hexagon record nk 32,32 bytes 576: qs uint4-8 @0 (32,(2,16)):(8,(4,256)); d float16 @512 (32,1):(16,0);
+             value d*qs
+    > Rows and columns beyond the matrix hold the code 8 and the scale 0.
+  q4_1_hexagon record nk 32,32 bytes 640: qs uint4 @0 (32,(2,16)):(8,(4,256)); d float16 @512 (32,1):(32,0);
+             m float16 @514 (32,1):(32,0); value d*qs+m
+  q8_0_hexagon record nk 32,32 bytes 1088: qs int8 @0 (32,(2,16)):(16,(8,512)); d float16 @1024 (32,1):(16,0);
+             value d*qs
+  mxfp4_hexagon record nk 32,32 bytes 544: qs uint4 @0 (32,(2,16)):(8,(4,256)); e uint8 @512 (32,1):(8,0);
+             value half_e8m0(e)*e2m1[qs]
+
+kai Arm KleidiAI 495f6524, rhs_pack_nxk_qsi4c32pscalef16_qsu4c32s16s0: nr rows, chunks of kr / sr bytes
+  qsi4c32p4x4 record nk 4,32 bytes 72: d float16 @0 (4,1):(16,0); qs int4 @8 (4,(4,4,2)):(32,(8,128,4)); value d*qs
+    > The scales come first, which the code does and a comment of it denies. Padding rows repeat the last row.
+  qsi4c32p4x8 record nk 4,32 bytes 72: d float16 @0 (4,1):(16,0); qs int4 @8 (4,(8,2,2)):(64,(8,256,4)); value d*qs
+  qsi4c32p8x4 record nk 8,32 bytes 144: d float16 @0 (8,1):(16,0); qs int4 @16 (8,(4,4,2)):(32,(8,256,4)); value d*qs
+  qsi4c32p8x8 record nk 8,32 bytes 144: d float16 @0 (8,1):(16,0); qs int4 @16 (8,(8,2,2)):(64,(8,512,4)); value d*qs
+
+allspark vLLM a014e35f, allspark_repack.cu: 8-bit weights in blocks of 16 by 32
+  w8a16 record kn 16,32 bytes 512 order 1 2 0 / 2,512: q uint8 @0 ((2,4,2),(8,4)):((8,128,16),(512,32))
+    > Eight columns apart lie side by side, and all of k inside each of eight rows.
+
+flashinfer FlashInfer fb28d724, shuffle_matrix_a: rows for the kernels of trtllm-gen
+  shuffled16 record mk 16,1 bytes 16 order 0 2 1 / 2,8: q uint8 @0 ((2,8),1):((64,8),0)
+  shuffled32 record mk 32,1 bytes 32 order 0 2 1 / 2,8: q uint8 @0 ((4,8),1):((64,8),0)
+    > Where the epilogue's tile is a multiple of 128. Of two FP4 a byte, k counts bytes.
+
+mx Triton f4fca2c0, triton_kernels, layout_details/hopper_scale.py: scales for kernels of 4 and of 8 warps
+  hopper_warps4.scales record mk 128,2 bytes 256 order 0 2 1 / 2,512: q uint8 @0 ((8,2,4,2),2):((32,8,512,256),16)
+  hopper_warps8.scales record mk 256,2 bytes 512 order 0 2 1 / 2,512: q uint8 @0 ((8,2,8,2),2):((32,8,512,256),16)
 """

@@ -67,6 +67,9 @@ machete vLLM a014e35f, machete_prepacked_layout.cuh: the weights of its Hopper k
   w4a8              nk     4  1 0 / 0,8@1 1,4@4 1,4@16 0,2@8 1,4
     > Of activations in int8 and in FP8 alike.
 
+allspark vLLM a014e35f, allspark_repack.cu
+  w8a16.scales      gn     16 0 1 / 1,8@1 1,4@8
+
 qqq QQQ's W4A8 kernels: GPTQModel f4c327a1, qlinear/qqq.py
   w4                kn     4  0 1 / 1,8@1 0,4@4 1,4@16 0,4@1 1,2@-8
     > With one scale a column; two's complement. Of two columns the second comes first.

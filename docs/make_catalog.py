@@ -1,5 +1,6 @@
 """Writes the tables of docs/catalog.md from the catalog: ``python docs/make_catalog.py``."""
 
+from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 
@@ -35,7 +36,17 @@ def tables() -> str:
             parts.append(f"### {system}\n\n")
         rows = "".join([row(name) for name in group])
         parts.append(f"{provenance}\n\n| name | axes | factors | note |\n|---|---|---|---|\n{rows}\n")
-    return "\n" + "".join(parts)
+    return "\n" + "".join([*parts, *records()])
+
+
+def records() -> Iterator[str]:
+    """One table for every source of every system's records."""
+    named = catalog.known_records().values()
+    for (system, provenance), group in groupby(named, lambda x: (x.name.partition(":")[0], x.provenance)):
+        rows = [
+            f"| `{x.name.partition(':')[2]}` | `{x.record}` | {x.note} |\n".replace(" | @", r" \| @") for x in group
+        ]
+        yield f"### Records: {system}\n\n{provenance}\n\n| name | record | note |\n|---|---|---|\n{''.join(rows)}\n"
 
 
 def _entry_of(name: str) -> str:

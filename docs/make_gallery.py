@@ -12,7 +12,8 @@ DOCS = Path(__file__).parent
 
 HEAD = """# Pictures
 
-`rl.draw` draws layouts, formats, tensors, arrays, comparisons, operations, and texts in any [notation](dialects.md).
+`rl.draw` draws layouts, formats, [records](packed_weights.md#records), tensors, arrays, comparisons, operations, and
+texts in any [notation](dialects.md).
 
 ```python
 import numpy as np
@@ -149,6 +150,26 @@ ENTRIES = [
         "More dimensions",
         "Two dimensions run, and there is a grid for each coordinate of the others; `rows`, `columns` and `at` choose.",
         'rl.draw("nchw", shape=(2, 3, 4, 5))',
+    ),
+    Entry(
+        "backwards",
+        "Digits that count backwards",
+        "Pairs whose first element lies behind its second, as where a byte has the first code in its high half.",
+        'rl.draw("0 1 / 1,2@-1", shape=(2, 8), path=True)',
+    ),
+    Entry(
+        "record",
+        "Records",
+        "A record is drawn as its bytes: a colour for each field, a cell for the bits of one element that lie together,"
+        " cut where fields begin. The bits of these scales lie apart. Of long fields the first 32 lines are drawn, on a"
+        " page all.",
+        'rl.draw("ggml:Q4_K")',
+    ),
+    Entry(
+        "record_difference",
+        "",
+        "Two records of the same elements, with the first bit outlined that lies elsewhere.",
+        'rl.draw(rl.compare("ggml:q4_0_4x4", "ggml:q4_0_4x8"))',
     ),
     Entry(
         "values",

@@ -81,6 +81,18 @@ def test_identities_of_named_records() -> None:
         assert all((one[name] & 15 == other[name] & 15).all() for name in one)
 
 
+@pytest.mark.parametrize(
+    "names", [("Q4_K", "Q5_K"), ("q4_K_8x4", "q4_K_8x8", "q5_K_8x4", "q5_K_8x8"), ("q6_K_8x4", "q6_K_8x8")]
+)
+def test_scales_lie_alike_in_blocks_of_other_codes(names: tuple[str, ...]) -> None:
+    first, *others = [rl.catalog.record(f"ggml:{name}") for name in names]
+    for record in others:
+        assert [f.name for f in record.fields if f != first[f.name]] == ["qs"]
+        for field in record.fields:
+            mine, theirs = [places_by_data(x, field.name, x.block) for x in (record, first)]
+            assert (mine.tolist() == theirs.tolist()) == (field.name != "qs")
+
+
 def test_a_record_is_the_same_in_other_words() -> None:
     one = rl.parse("record nk 1,32 bytes 34: d float16 @0; qs int8 @2 (1,32):(0,8); value d*qs")
     two = rl.parse(

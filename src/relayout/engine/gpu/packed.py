@@ -83,8 +83,8 @@ def packed_kernel(piece: Piece, bits: int, aligned: tuple[int, int]) -> Kernel |
 class _PackedKernel:
     """The tile of one piece, and its text; it ``fits`` where there is one.
 
-    ``word`` holds the factors of a word on each side, ``axes`` those that number the words of a thread, and ``lanes`` those
-    that number the threads.
+    ``word`` holds the factors of a word on each side, ``axes`` those that number the words of a thread, and ``lanes``
+    those that number the threads.
     """
 
     def __init__(self, piece: Piece, bits: int, aligned: tuple[int, int]) -> None:

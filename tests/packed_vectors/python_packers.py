@@ -265,18 +265,27 @@ def llm_awq(root: Path) -> list[Case]:
 
 
 def compressed_tensors(root: Path) -> list[Case]:
-    """The wheel of 0.20, unpacked."""
-    module = load(root / "compressed_tensors-0.20", "compressed_tensors.compressors.pack_quantized.helpers")
-    file = "compressed-tensors 0.20, pack_to_int32"
+    """The unpacked wheel of 0.20, and the repository as it was a year before."""
+    new = load(root / "compressed_tensors-0.20", "compressed_tensors.compressors.pack_quantized.helpers")
+    old = load(
+        root / "compressed-tensors/src",
+        "compressed_tensors.compressors.quantized_compressors.pack_quantized",
+        without=["loguru"],
+    )
+
+    def along(packer: Any, dim: int, bits: int) -> Pack:
+        # A file holds it contiguous, which the older one's result along dimension 0 is not.
+        return lambda c: memory(packer.pack_to_int32(signed(c, bits), bits, dim).contiguous())
+
     cases = []
-    for bits in (2, 4, 8):
-
-        def along(dim: int, bits: int = bits) -> Pack:
-            return lambda c: memory(module.pack_to_int32(signed(c, bits), bits, dim))
-
-        shapes = ((3, 32), (24, 64))
-        cases.append(Case(f"compressed:pack{bits}", bits, shapes, file, along(1)))
-        cases.append(Case(f"compressed:pack{bits}.zeros", bits, ((32, 3), (64, 5)), file, along(0)))
+    for packer, judge, shapes in [
+        (new, "compressed-tensors 0.20, pack_to_int32", ((3, 32), (24, 64))),
+        (old, "compressed-tensors 52792be0, pack_to_int32", ((5, 96),)),
+    ]:
+        for bits in (2, 4, 8):
+            flipped = tuple([shape[::-1] for shape in shapes])
+            cases.append(Case(f"compressed:pack{bits}", bits, shapes, judge, along(packer, 1, bits)))
+            cases.append(Case(f"compressed:pack{bits}.zeros", bits, flipped, judge, along(packer, 0, bits)))
     return cases
 
 
@@ -402,7 +411,7 @@ def qqq(root: Path) -> list[Case]:
 
 def tensorrt_llm(root: Path) -> list[Case]:
     module = load(root / "trtllm", "tensorrt_llm.quantization.functional", without=["tensorrt"])
-    file = "TensorRT-LLM 1.3 (2026-06), preprocess_weights_for_mixed_gemm"
+    file = "TensorRT-LLM 5731f655, preprocess_weights_for_mixed_gemm"
     kinds = {
         "w4a16": (torch.quint4x2, torch.float16, 4),
         "w8a16": (torch.int8, torch.float16, 8),

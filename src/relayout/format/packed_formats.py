@@ -84,14 +84,14 @@ compressed compressed-tensors 0.20, pack_to_int32
   pack2             nk     2  0 1 / 1,16
   pack4             nk     4  0 1 / 1,8
   pack8             nk     8  0 1 / 1,4
-    > A code is the signed integer plus half the range. Versions before 0.20 agree for 2, 4 and 8 bits alone.
+    > A code is the signed integer plus half the range. Other widths changed with the version: these did not.
   fp4               nk     4  0 1
     > NVFP4 and MXFP4 weights, the first of two codes in the low half of the byte.
   pack2.zeros       ng     2  0 1 / 0,16
   pack4.zeros       ng     4  0 1 / 0,8
   pack8.zeros       ng     8  0 1 / 0,4
 
-trtllm NVIDIA TensorRT-LLM (2026-06), quantization/functional.py, preprocess_weights_for_mixed_gemm
+trtllm NVIDIA TensorRT-LLM 5731f655, quantization/functional.py, preprocess_weights_for_mixed_gemm
   w4a16_sm80        kn     4  1 0 / 1,4 0,2 0,8@1 0,4@8
     > A code is the signed integer plus 8. Also for MoE weights on sm90 and for everything on sm120.
   w8a16_sm80        kn     8  1 0 / 1,2 0,4 0,8@1 0,2@8

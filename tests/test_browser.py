@@ -128,6 +128,14 @@ def test_hover_tells_of_a_cell_and_shows_it_in_every_pane(opened: Open, tmp_path
     )
 
 
+def test_hover_tells_which_bits_of_which_element_a_cell_of_a_record_holds(opened: Open, tmp_path: Path) -> None:
+    page = opened(saved(rl.draw("ggml:Q5_0"), tmp_path))
+    cell(page, "17", pane=1).hover()
+    told = page.locator(".readout .told")
+    expect(told.locator(".what")).to_have_text(["qs (0, 17), bit 4", "qs (0, 17), bits 0 to 3"])
+    expect(told.locator(".where")).to_have_text(["byte 4.1", "byte 7.4"])
+
+
 def test_hover_tells_what_holds_no_element(opened: Open, tmp_path: Path) -> None:
     """What a slice leaves of a block may be data; only a format knows that it is padding."""
     for thing, words in (("AB4a4b", "padding"), (rl.parse("AB4a4b", shape=(3, 3)), "outside the window")):

@@ -122,6 +122,16 @@ def test_two_records_have_one_colour_for_one_field() -> None:
     assert "ggml:Q4_1: An element is worth d*qs+m." in scene.notes
 
 
+def test_the_same_element_has_the_same_key_in_both_records() -> None:
+    scene = rl.draw("ggml:Q4_1", "ggml:q4_0_4x4").scene()
+    named: dict[int, set[str]] = {}
+    for pane in scene.panes:
+        for *_, key, words in cells_of(pane):
+            named.setdefault(key, set()).add(words.partition("\n")[0])
+    assert all(len(names) == 1 for names in named.values())
+    assert len(named) == len({name for names in named.values() for name in names})
+
+
 def marked(scene: Scene) -> list[str]:
     return [grid.texts[k] for pane in scene.panes for grid in pane.grids for k in grid.marked]
 

@@ -54,12 +54,20 @@ class Region(NamedTuple):
 
 
 class RecordCell(NamedTuple):
-    """The text of a cell, its field or what it is instead, its key, and in words what and on a second line where."""
+    """The text of a cell, its field or what it is instead, its element, and in words what and, on a new line, where."""
 
     text: str
     field: int
-    key: int
+    element: tuple[Any, ...] | None
     words: str
+
+
+class RecordLook(NamedTuple):
+    """How all records of a picture are drawn: the tint of a field, the key of an element, and the bytes of a line."""
+
+    tints: dict[str, int]
+    keys: dict[tuple[Any, ...], int]
+    width: int | None
 
 
 def records_scene(records: Sequence[tuple[str, Record]], width: int | None, limit: int, marks: Sequence[int]) -> Scene:
@@ -70,21 +78,21 @@ def records_scene(records: Sequence[tuple[str, Record]], width: int | None, limi
     panes: list[Pane] = []
     notes: list[str] = []
     names = list(dict.fromkeys([field.name for _, record in records for field in record.fields]))
-    tints = {name: k % CATEGORIES for k, name in enumerate(names)}
+    look = RecordLook({name: k % CATEGORIES for k, name in enumerate(names)}, {}, width)
     for k, (title, record) in enumerate(records):
         owners = owners_of(record)
         regions = list(regions_of(record, owners))
         room = limit // (len(regions) * len(records))
         room = min(room, LEGIBLE * ACROSS) if limit <= SVG_CELLS else room
         for region in regions:
-            pane, left_out = _pane(record, owners, region, tints, width, room, marks[k] if marks else None)
+            pane, left_out = _pane(record, owners, region, look, room, marks[k] if marks else None)
             first = "" if region.start else f"{title}; "
             panes.append(Pane(f"{first}{_region_title(record, owners, region)}", "record", *pane))
             notes += left_out
     legend: list[LegendEntry] = []
     for name in names:
         said = _whose([(title, _field_words(f)) for title, x in records for f in x.fields if f.name == name])
-        legend += [LegendEntry((tints[name],), words) for words in said]
+        legend += [LegendEntry((look.tints[name],), words) for words in said]
     notes += _whose([(title, order_line(x)) for title, x in records if x.order is not None])
     notes += _whose([(title, f"An element is worth {x.value}.") for title, x in records if x.value is not None])
     if any(PADDING in grid.tints for pane in panes for grid in pane.grids):
@@ -180,27 +188,21 @@ def _unit(owners: Owners, start: int, stop: int) -> int:
 
 
 def _pane(
-    record: Record,
-    owners: Owners,
-    region: Region,
-    tints: dict[str, int],
-    width: int | None,
-    limit: int,
-    mark: int | None,
+    record: Record, owners: Owners, region: Region, look: RecordLook, limit: int, mark: int | None
 ) -> tuple[tuple[PaneAxis, PaneAxis, list[Grid]], list[str]]:
     """The axes and the grid of a region, and a note where not all of it is drawn."""
     start, stop, unit = region
-    columns = min(max(1, 8 * width // unit) if width else ACROSS, region.cells)
+    columns = min(max(1, 8 * look.width // unit) if look.width else ACROSS, region.cells, max(1, limit))
     lines = -(-region.cells // columns)
     drawn = min(lines, max(1, limit // columns))
     names = _short_names(record, owners, region)
     places = [8 * start + k * unit for k in range(min(drawn * columns, region.cells))]
     cells = [_cell(record, owners, at, unit, names) for at in places]
-    cells += [RecordCell("", PLAIN, -1, "")] * (drawn * columns - len(cells))
-    texts, fields, keys, words = [list(part) for part in zip(*cells)]
-    colours = [tints[record.fields[k].name] if k >= 0 else k for k in fields]
+    cells += [RecordCell("", PLAIN, None, "")] * (drawn * columns - len(cells))
+    tints = [look.tints[record.fields[x.field].name] if x.field >= 0 else x.field for x in cells]
+    keys = [-1 if x.element is None else look.keys.setdefault(x.element, len(look.keys)) for x in cells]
     marked = frozenset([k for k, at in enumerate(places) if mark is not None and at <= mark < at + unit])
-    grid = Grid((), texts, colours, keys, "", marked, (), words)
+    grid = Grid((), [x.text for x in cells], tints, keys, "", marked, (), [x.words for x in cells])
     ends = [8 * start + k * columns * unit for k in range(drawn)]
     rows = PaneAxis(None, "byte", tuple(map(_byte, ends)), (0,) * (drawn + 1))
     labels = tuple([f"+{_byte(k * unit)}" for k in range(columns)])
@@ -213,17 +215,16 @@ def _pane(
 def _cell(record: Record, owners: Owners, at: int, unit: int, names: dict[int, str]) -> RecordCell:
     k, number, low = [int(part[at]) for part in owners]
     if k < 0:
-        return RecordCell("", PADDING, -1, f"no field\nbyte {_byte(at)}")
+        return RecordCell("", PADDING, None, f"no field\nbyte {_byte(at)}")
     field = record.fields[k]
     coordinate = _coordinate(number, field.shape)
     element = ",".join([str(c) for c, n in zip(coordinate, field.shape) if n > 1])
     text = f"{names[k]}{element}" if element else field.name
     whole = unit == field.bits
     bits = "" if whole else f"\n[{low}]" if unit == 1 else f"\n[{low + unit - 1}:{low}]"
-    key = sum([product(other.shape) for other in record.fields[:k]]) + number
     what = f"{field.name} ({', '.join(map(str, coordinate))})"
     words = f"{what}{'' if whole else ', ' + bit_range(low, unit)}\nbyte {_byte(at)}"
-    return RecordCell(text + bits, k, key, words)
+    return RecordCell(text + bits, k, (record.axes, field.name, coordinate), words)
 
 
 def _coordinate(number: int, shape: Sequence[int]) -> tuple[int, ...]:

@@ -38,7 +38,8 @@ void do_groups(const Byte *source, Byte *target, const NetworkStage &stage, cons
         for (int k = 0; k < count; ++k) x[k] = V::load(source + from[k], stage.source_lane);
         if (next)
 #pragma GCC unroll 16
-            for (int k = 0; k < count; ++k) prefetch(next + from[k]);
+            for (int k = 0; k < count; ++k)
+                if (V::bytes == cache_line || from[k] % cache_line == 0) prefetch(next + from[k]);
         for (const NetworkRound *round = begin; round != end; ++round) {
             const Byte *places = stage.places + round->places;
             if constexpr (axes > 0)

@@ -99,6 +99,13 @@ def test_a_record_is_the_same_in_other_words() -> None:
         "record nk 1,64 bytes 68: qs int8 @2 (1,(32,2)):(0,(8,272)); d float16 @0 (1,2):(0,272); value d * qs"
     )
     assert rl.compare(one, "ggml:Q8_0")
+    other = rl.parse("record nk 1,32 bytes 34: qs int8 @2 (1,(4,8)):(0,(8,32)); d float16 @0; value d * qs")
+    assert other != one
+    assert rl.catalog.find(other) == rl.catalog.find(one) == ["ggml:Q8_0"]
+    assert "Known as ggml:Q8_0." in rl.explain(other)
+    assert (
+        rl.catalog.find(rl.parse("record nk 1,32 bytes 34: qs int8 @0 (1,32):(0,8); d float16 @32; value d*qs")) == []
+    )
     assert str(rl.compare(one, two)) == "the same for every shape that both can have"
     for name in ("d", "qs"):
         assert places_by_data(one, name, (2, 128)).tolist() == places_by_data(two, name, (2, 128)).tolist()

@@ -12,7 +12,7 @@ from math import lcm
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import LimitExceeded, ShapeError, shown
-from ..format.record import BitPlane, Record, RecordField
+from ..format.record import Record, RecordField
 from ..integers.nested import product
 from ..layout.layout import Layout
 from ..layout.ranges import ENUMERATION_LIMIT
@@ -168,13 +168,8 @@ def _first_difference(
 
 def bit_places(record: Record, name: str, shape: Any) -> NDArray[Any]:
     """The place of every bit of a field in a tensor of that shape: one axis for each dimension, then the bits."""
-    import numpy as np
-
     field, grid = record[name], record.grid(shape)
     batch = len(grid) - record.rank
-    inside = np.zeros((*field.shape, field.bits), np.int64)
-    for plane in field.planes:
-        inside[_box(plane)] = plane.whole.offsets().reshape(*plane.layout.extents, plane.bits)
     room = 8 * record.nbytes
     rows = (*grid, room)
     stored = Layout.row_major(rows) if record.order is None else record.order.batched(batch).layout(rows)
@@ -184,13 +179,8 @@ def bit_places(record: Record, name: str, shape: Any) -> NDArray[Any]:
             hint=f"give multiples of {_group(record)}",
             shape=shape,
         )
-    table = stored.offsets().reshape(*grid, room)[..., inside]
+    table = stored.offsets().reshape(*grid, room)[..., field.bit_places()]
     pairs = [axis for d in range(record.rank) for axis in (batch + d, len(grid) + d)]
     ordered = table.transpose(*range(batch), *pairs, table.ndim - 1)
     sizes = [n * m for n, m in zip(grid[batch:], field.shape)]
     return ordered.reshape(*grid[:batch], *sizes, field.bits)
-
-
-def _box(plane: BitPlane) -> tuple[slice, ...]:
-    along = [slice(start, start + n) for start, n in zip(plane.start, plane.layout.extents)]
-    return (*along, slice(plane.low, plane.low + plane.bits))

@@ -14,7 +14,6 @@ from ..ask.record_words import bit_range, order_line, plane_bytes
 from ..format.record import Record, RecordField
 from ..format.records import names_of_record
 from ..integers.nested import product
-from ..layout.layout import Layout
 from .scene import CATEGORIES, PADDING, PLAIN, SVG_CELLS, Grid, LegendEntry, Pane, PaneAxis, Scene
 from .words import title_line
 
@@ -139,13 +138,10 @@ def owners_of(record: Record) -> Owners:
     room = 8 * record.nbytes
     found = Owners(np.full(room, -1), np.full(room, -1), np.full(room, -1))
     for k, field in enumerate(record.fields):
-        numbers = Layout.row_major(field.shape).offsets().reshape(field.shape)
-        for plane in field.planes:
-            at = plane.whole.offsets().reshape(-1, plane.bits)
-            box = tuple([slice(start, start + n) for start, n in zip(plane.start, plane.layout.extents)])
-            found.field[at] = k
-            found.element[at] = numbers[box].reshape(-1, 1)
-            found.bit[at] = plane.low + np.arange(plane.bits)
+        at = field.bit_places().reshape(-1, field.bits)
+        found.field[at] = k
+        found.element[at] = np.arange(len(at)).reshape(-1, 1)
+        found.bit[at] = np.arange(field.bits)
     return found
 
 

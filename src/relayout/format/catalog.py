@@ -17,7 +17,8 @@ from ..integers.nested import product
 from ..layout.layout import Layout, as_layout
 from .entries import Entry, clear_on_change, known_entries
 from .format import Format
-from .records import known_records
+from .record import Record
+from .records import known_records, names_of_record
 
 # What a vendor writes before or after the names of the table.
 _AFFIXES = {
@@ -122,14 +123,17 @@ def systems() -> set[str]:
     return {name.partition(":")[0] for name in names()}
 
 
-def find(layout: Layout | Format, element_bits: int | None = None) -> list[str]:
+def find(layout: Layout | Format | Record, element_bits: int | None = None) -> list[str]:
     """The names of the formats that give this layout; of a layout of few elements there may be many.
 
     A format has the names of all equivalent ones, dimensions matched by name where it has names. A layout has the names
     whose layout for its extents is the same function and needs the same storage, and of the tiles that are the same.
     With ``element_bits`` only names that are for elements of that width. Packed weights in a plain order (``mlx:w4``)
-    are among them only where the width is said, by ``element_bits`` or by the format.
+    are among them only where the width is said, by ``element_bits`` or by the format. A record has the names of all
+    that are the same bit by bit.
     """
+    if isinstance(layout, Record):
+        return names_of_record(layout)
     if isinstance(layout, Format):
         block = product(layout.block_shape)
         fits = [name for name, what, size in _formats() if size == block and _alike(layout, what)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from itertools import product as coordinates
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..algebra.composition import composition
 from ..errors import NotExpressible, Overlap, ShapeError, shown
@@ -19,6 +19,9 @@ from ..integers.nested import flatten, product
 from ..layout.layout import Layout
 from .factors import checked_axes, per_dim
 from .format import Format
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 MAX_BITS = 1 << 20
 """The most bits that one record may have: its layout is proven bit by bit."""
@@ -66,6 +69,17 @@ class RecordField(NamedTuple):
     def bits(self) -> int:
         """The width of one element."""
         return element_width(self.element)
+
+    def bit_places(self) -> NDArray[Any]:
+        """The place of every bit in the record: an array of ``shape`` and one more axis, the bits of an element."""
+        import numpy as np
+
+        found = np.zeros((*self.shape, self.bits), np.int64)
+        for plane in self.planes:
+            sizes = plane.layout.extents
+            box = [slice(start, start + n) for start, n in zip(plane.start, sizes)]
+            found[(*box, slice(plane.low, plane.low + plane.bits))] = plane.whole.offsets().reshape(*sizes, plane.bits)
+        return found
 
 
 class Record(Immutable):

@@ -43,8 +43,17 @@ def lookup_record(name: str) -> NamedRecord | None:
 
 
 def names_of_record(record: Record) -> list[str]:
-    """The names of records that are this one."""
-    return [named.name for named in known_records().values() if named.record == record]
+    """The names of records that are this one, however its fields are written."""
+    return [named.name for named in known_records().values() if _alike(named.record, record)]
+
+
+def _alike(a: Record, b: Record) -> bool:
+    """Whether every bit has the same place and meaning, in records that follow each other in the same way."""
+    around = [(x.axes, x.block, x.nbytes, x.order, (x.value or "").replace(" ", "")) for x in (a, b)]
+    mine, theirs = [{f.name: (f.element, f.zero, f.shape) for f in x.fields} for x in (a, b)]
+    if around[0] != around[1] or mine != theirs:
+        return False
+    return a == b or all(bool((f.bit_places() == b[f.name].bit_places()).all()) for f in a.fields)
 
 
 @cache

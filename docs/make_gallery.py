@@ -154,8 +154,9 @@ ENTRIES = [
     Entry(
         "backwards",
         "Digits that count backwards",
-        "Pairs whose first element lies behind its second, as where a byte has the first code in its high half.",
-        'rl.draw("0 1 / 1,2@-1", shape=(2, 8), path=True)',
+        "Pairs whose first element lies behind its second, as where a byte has the first code in its high half: a step"
+        " inside a pair goes back.",
+        'rl.draw("0 1 / 1,2@-1", shape=(2, 8), view="both", strides=True, width=8)',
     ),
     Entry(
         "record",

@@ -90,7 +90,9 @@ Examples:
 @click.option("--cells", type=_layout_words(CELLS), help="What is written into a cell.")
 @click.option("--color", type=_layout_words(COLORS), help="What the colour of a cell tells.")
 @click.option("--view", type=click.Choice(VIEWS), default="logical", help="Elements by coordinate, address, or both.")
-@click.option("--width", type=click.IntRange(1, 4096), help="How many addresses there are in a line of memory.")
+@click.option(
+    "--width", type=click.IntRange(1, 4096), help="How many addresses, of a record bytes, are in a line of memory."
+)
 @click.option("--path", is_flag=True, help="Draw the order of memory as arrows.")
 @click.option("--strides", is_flag=True, help="Tell what a step along each mode adds (in files as arrows).")
 @click.option("--mark", multiple=True, metavar="COORDINATE", help="Outline an element, as in 1,2.")
@@ -121,7 +123,7 @@ def draw(
     dtype: str | None,
     **look: Any,
 ) -> Answer:
-    """A picture: the offset of every coordinate, with the blocks set apart and padding hatched.
+    """A picture: the offset of every coordinate, with the blocks set apart and padding hatched; of a record its bytes.
 
     TEXT is a layout in any notation or a name of the catalog; several stand side by side. Two dimensions are drawn, by
     default those with several blocks, else the last two that are longer than 1; there is one grid for each coordinate

@@ -7,12 +7,13 @@ from itertools import product
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
 
 import relayout as rl
 from relayout import Record
 from relayout.drawing.scene import HTML_CELLS, PADDING, PLAIN, SVG_CELLS, Pane, Scene
 from relayout.web.handle import handle
-from test_records import KNOWN
+from test_records import KNOWN, records
 
 Bit = tuple[str, tuple[int, ...], int]
 """A field, the coordinate of an element, and a bit of it."""
@@ -57,9 +58,18 @@ def _bytes(pane: Pane) -> int:
 
 @pytest.mark.parametrize("name", KNOWN)
 def test_every_cell_is_what_it_says(name: str) -> None:
-    record = rl.catalog.record(name)
+    read_back(rl.catalog.record(name), rl.draw(name).scene(HTML_CELLS))
+
+
+@settings(max_examples=25, deadline=None)
+@given(records())
+def test_every_cell_of_any_record_is_what_it_says(record: Record) -> None:
+    read_back(record, rl.draw(record).scene())
+
+
+def read_back(record: Record, scene: Scene) -> None:
+    """Hold every cell of a picture to the bits that it stands for."""
     truth = bits_of(record)
-    scene = rl.draw(name).scene(HTML_CELLS)
     seen, tints, keys = [], {}, {}
     for pane in scene.panes:
         fields = {truth[at][0] for at, unit, *_ in cells_of(pane) if at in truth}
@@ -112,6 +122,19 @@ def test_lines_as_wide_as_asked_for_and_bits_of_no_field() -> None:
     assert scene.panes[0].grids[0].tints == [PADDING, 0, 0, 0, PADDING, 0, 0, 0] * 2
     assert [entry.words for entry in scene.legend] == ["q: 4 uint3", "d: 1 uint8", "bits of no field"]
     assert "1[1]" in rl.draw(text).text().replace("\n", " ")
+
+
+def test_names_that_begin_alike_stay_apart() -> None:
+    text = "record k 4 bytes 2: q uint1 @0 (4,):(4,); q1 uint1 @0.1 (4,):(4,); scale uint1 @0.2 (4,):(4,)"
+    row = rl.draw(text).scene().panes[0].grids[0].texts
+    assert row[:7] == ["q0", "q1:0", "s0", "", "q1", "q1:1", "s1"]
+
+
+def test_more_fields_than_colours_and_one_axis() -> None:
+    text = f"record k 16 bytes 12: {'; '.join([f'{name} uint8 @{k}' for k, name in enumerate('abcdefghijkl')])}"
+    scene = rl.draw(text).scene()
+    assert scene.panes[0].grids[0].texts == list("abcdefghijkl")
+    assert [entry.tints[0] for entry in scene.legend] == [k % 8 for k in range(12)]
 
 
 def test_two_records_have_one_colour_for_one_field() -> None:
@@ -189,6 +212,8 @@ def test_the_explorer_shows_tells_and_compares_records() -> None:
     assert verdict == {"same": False, "words": str(rl.compare("ggml:Q4_0", "ggml:IQ4_NL")), "coordinate": None}
     assert ask("view", a="ggml:Q4_0", b="0 1", do="beside")["error"]["field"] == "b"
     assert ask("view", a="record nk", do="look")["error"]["field"] == "a"
+    assert ask("facts", a="ggml:Q4_0", shape="1,33")["error"]["field"] == "shape"
+    assert ask("view", a="ggml:Q4_0", b="ggml:Q4_1", do="compare", shape="1,33")["error"]["field"] == "shape"
     assert "is a record of the fields" in ask("view", a="ggml:Q4_0", do="coalesce")["error"]["message"]
 
 

@@ -89,7 +89,7 @@ def test_scales_lie_alike_in_blocks_of_other_codes(names: tuple[str, ...]) -> No
     for record in others:
         assert [f.name for f in record.fields if f != first[f.name]] == ["qs"]
         for field in record.fields:
-            mine, theirs = [places_by_data(x, field.name, x.block) for x in (record, first)]
+            mine, theirs = [bit_places(x, field.name, x.block) for x in (record, first)]
             assert (mine.tolist() == theirs.tolist()) == (field.name != "qs")
 
 

@@ -82,7 +82,8 @@ def compare_records(a: Record, b: Record, shape: Any = None, limit: int = ENUMER
             hint="pass shape=(...)",
             a=a,
         )
-    for sizes in [tuple(shape)] if shape is not None else _deciding_shapes(a, b):
+    given = tuple(shape) if isinstance(shape, tuple | list) else (shape,)
+    for sizes in [given] if shape is not None else _deciding_shapes(a, b):
         if (bits := max(8 * x.size_of(sizes) for x in (a, b))) > limit * 8:
             raise LimitExceeded(
                 f"{bits} bits are over the limit of {8 * limit}.", hint="compare for a smaller shape", limit=limit

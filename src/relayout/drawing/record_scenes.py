@@ -254,7 +254,8 @@ def _short_names(record: Record, owners: Owners, region: Region) -> dict[int, st
 
 def _prefix(name: str, others: Sequence[str]) -> str:
     ends = [n for n in range(1, len(name)) if not any(other.startswith(name[:n]) for other in others)]
-    return name[: ends[0]] if ends and not name[ends[0] - 1].isdigit() else name
+    short = name[: ends[0]] if ends else name
+    return f"{short}:" if short[-1].isdigit() else short
 
 
 def _region_title(record: Record, owners: Owners, region: Region) -> str:

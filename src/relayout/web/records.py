@@ -53,7 +53,8 @@ def record_picture(state: State) -> RecordPicture | None:
         return None
     texts = [x.text for x in found]
     if state.do == "compare":
-        verdict = compare(texts[0], texts[1], shape=state.sizes)
+        with blame_field("shape" if state.shape else "b"):
+            verdict = compare(texts[0], texts[1], shape=state.sizes)
         if isinstance(verdict, RecordComparison):
             return RecordPicture(draw(verdict, width=state.line), found, verdict)
     return RecordPicture(draw(*texts, width=state.line), found)
@@ -76,11 +77,13 @@ def record_json(x: PageRecord) -> dict[str, Any]:
 
 def record_sheet(x: PageRecord, state: State) -> dict[str, Any]:
     """The ledger of a record, its explanation, and its text."""
+    with blame_field("shape"):
+        ledger, words = record_facts(x.record, state.sizes), explain(x.record, state.sizes)
     return {
         "label": x.label,
         "title": x.text,
-        "ledger": facts_as_text(record_facts(x.record, state.sizes)),
-        "words": explain(x.record, state.sizes).splitlines(),
+        "ledger": facts_as_text(ledger),
+        "words": words.splitlines(),
         "rosetta": [{"notation": "record", "text": str(x.record), "reason": ""}],
     }
 

@@ -97,7 +97,7 @@ function show(answer) {
     },
   });
   [shown] = answer.subjects.filter((/** @type {any} */ subject) => subject.label === "A");
-  fields.offerDimensions(shown, state);
+  if (shown) fields.offerDimensions(shown, state);
   fields.nameNotations(answer.notations);
   showSliders(element("at"), answer.sliders, (at) => change({ at }, 0));
   const other = state.whole ? "less" : answer.part ? "all" : "";

@@ -385,7 +385,8 @@ def _describe_data(x: Any, found: DataFacts) -> str:
     words += [f"({found.axes})"] if found.axes else []
     words += [found.kind.name] if found.kind else []
     placed = str(layout) if layout.depth > 1 or layout.swizzle is not None else f"strides {layout.stride}"
-    known = catalog.find(layout) if found.format is None else catalog.names_of(found.format)
+    bits = found.kind and found.kind.bits
+    known = catalog.find(layout, bits) if found.format is None else catalog.names_of(found.format, bits)
     names = sorted(known, key=_block_count)[:3] if layout.size else []
     return f"{' '.join(words)}, {placed}" + f" = {', '.join(names)}" * bool(names)
 

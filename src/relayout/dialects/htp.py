@@ -37,7 +37,6 @@ TENSOR_TYPES = {
     "PlainFloat16Tensor": ("R4Flat", "float16"),
     "PlainBFloat16Tensor": ("R4Flat", "bfloat16"),
     "Int32Tensor": ("R4Flat", "int32"),
-    "Int64Tensor": ("R4Flat", "int64"),
     "QuantUint8Tensor": ("R4Flat", "quint8"),
     "QuantInt8Tensor": ("R4Flat", "qint8"),
     "QuantUint16Tensor": ("R4Flat", "quint16"),

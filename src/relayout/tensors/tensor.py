@@ -197,7 +197,8 @@ class Tensor(TensorData, TensorViews, TensorPlaces, TensorAllocation, Immutable)
         layout = self.layout
         if layout.depth < 2:
             return "row-major" if layout == Layout.row_major(layout.extents) else str(layout)
-        names = catalog.find(layout) if self.format is None else catalog.names_of(self.format)
+        bits = self.interface.element.bits
+        names = catalog.find(layout, bits) if self.format is None else catalog.names_of(self.format, bits)
         text = str(layout) if self.format is None else f"{self.format.renamed(None)}"
         return names[0] + f" from {layout.origin}" * any(layout.origin) if names else text
 

@@ -57,8 +57,8 @@ def names_and_format(layout: Layout, bits: int | None = None) -> tuple[tuple[str
     formats: list[Format] = []
     for name in dict.fromkeys([*catalog.find(layout), *([] if bits is None else catalog.find(layout, bits))]):
         for width, form in catalog.ENTRIES[name].forms.items():
-            if gives(form, layout):
-                names += [name] if _is_for(width, form, bits) else []
+            if _is_for(width, form, bits) and gives(form, layout):
+                names.append(name)
                 formats += [form] if isinstance(form, Format) else []
     if not formats:
         try:
@@ -71,11 +71,11 @@ def names_and_format(layout: Layout, bits: int | None = None) -> tuple[tuple[str
 
 
 def _is_for(width: int | None, form: Format | Layout, bits: int | None) -> bool:
-    """Whether a form may be that of elements of ``bits``: a name carries the width that it is made for."""
+    """Whether a form may be that of elements of ``bits``; elements that share a byte have forms of their width only."""
     own = form.element_bits if isinstance(form, Format) else None
     if bits is None or own is None:
         return bits is None or width in (None, bits)
-    return own == bits
+    return own == bits or (width is None and min(own, bits) >= 8)
 
 
 def gives(form: Format | Layout, layout: Layout) -> bool:

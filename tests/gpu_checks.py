@@ -119,6 +119,20 @@ def packed() -> int:
     return done + 3
 
 
+@check
+def words() -> int:
+    """Words that codes are packed in, by the names of packed weights, as on the host."""
+    numbers = np.random.default_rng(18)
+    pairs = [("gptq:w4", "marlin:w4a16"), ("awq:gemm", "gptq:w4"), ("gptq:w2", "gptq:w2"), ("marlin:w4a16", "awq:gemm")]
+    for src, dst in pairs:
+        bits = rl.catalog.get(src).element_bits
+        host = numbers.integers(-(2**31), 2**31, 128 * 192 * bits // 32, dtype=np.int32)
+        made = rl.repack(torch().from_numpy(host).cuda(), dst, src=src, shape=(128, 192))
+        assert made.dtype == torch().int32
+        assert made.cpu().numpy().tolist() == rl.repack(host, dst, src=src, shape=(128, 192)).tolist()
+    return len(pairs)
+
+
 def arrays() -> Iterator[tuple[Any, Any, dict[str, Any]]]:
     """Arrays of numpy, targets and options."""
     dice = np.random.default_rng(3)

@@ -200,6 +200,10 @@ def gptqmodel(root: Path) -> list[Case]:
             Case(f"gptq:w{bits}", bits, ((96, 32),), file, weights),
             Case(f"gptq:w{bits}.zeros", bits, ((3, 32), (5, 96)), file, zeros),
         ]
+    three = Case(
+        "gptq:w3", 3, ((64, 32), (96, 64)), file, lambda c: memory(layer(c, np.full((2, c.shape[1]), 4), 3)["qweight"])
+    )
+    cases.append(three)
     fast = load(root / "GPTQModel", "gptqmodel.nn_modules.qlinear.gemv_fast_awq", without=without)
     return [
         *cases,

@@ -257,11 +257,11 @@ def _data(x: Any, src: Any, shape: Any, element: Any) -> _Data:
     return found
 
 
-def packed_element(src: Any, x: NDArray[Any]) -> Element | None:
-    """The type of the elements that the words of an array are packed with: ``src`` is made for ones under a byte."""
-    fmt = resolve(src, element=own_element(x)).format
+def packed_element(src: Any, kind: Element) -> Element | None:
+    """The type of the elements that words of that type are packed with: ``src`` is made for ones under a byte."""
+    fmt = resolve(src, element=kind).format
     bits = fmt.element_bits if isinstance(fmt, Format) else None
-    return None if bits is None or bits >= 8 or own_element(x).bits == bits else ELEMENTS[f"uint{bits}"]
+    return None if bits is None or bits >= 8 or kind.bits == bits else ELEMENTS[f"uint{bits}"]
 
 
 def _of_memory(x: Any, src: Layout | Format | Shapeless | str, shape: Any, element: Any) -> _Data:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..dialects.read import as_record
 from ..dialects.registry import Shapeless
 from ..elements.interface import as_interface
-from ..elements.memory import Memory, as_array, bytes_of, exports_array, memory_of
+from ..elements.memory import Memory, as_array, bytes_of, exports_array, memory_of, own_element
 from ..errors import Overlap, ShapeError
 from ..format.format import Format
 from ..layout.layout import Layout
@@ -64,7 +64,7 @@ def repack(
             return repack_on_device(x, dst, src, shape, axes, out, fill, element, progress)
         x = as_array(x) if src is None or exports_array(x) else bytes_of(x).data
     words = None
-    if src is not None and x.__class__ is np.ndarray and (packed := packed_element(src, x)) is not None:
+    if src is not None and x.__class__ is np.ndarray and (packed := packed_element(src, own_element(x))) is not None:
         words, x, element = x.dtype, bytes_of(x).data, packed if element is None else element
     if isinstance(out, Tensor):
         return _repack_into_tensor(x, dst, src, shape, axes, out, fill, element, threads, progress)

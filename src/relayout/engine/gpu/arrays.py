@@ -62,6 +62,9 @@ class Torch:
         made = self.module.empty(shape, dtype=self.dtype(kind), device=like.device)
         return made, made.data_ptr()
 
+    def as_bytes(self, x: Any) -> Any:
+        return x.reshape(-1).view(self.module.uint8)
+
     def dtype(self, kind: Element) -> Any:
         found = getattr(self.module, kind.underlying.name, None)
         if found is None:
@@ -96,6 +99,9 @@ class Cupy:
             raise _no_type("cupy", kind) from None
         return made, made.data.ptr
 
+    def as_bytes(self, x: Any) -> Any:
+        return x.reshape(-1).view("uint8")
+
     def as_strided(self, flat: Any, shape: tuple[int, ...], strides: tuple[int, ...], start: int) -> Any:
         size = flat.dtype.itemsize
         return self.module.lib.stride_tricks.as_strided(flat[start:], shape, [s * size for s in strides])
@@ -124,6 +130,13 @@ class Foreign:
     def empty(self, shape: tuple[int, ...], kind: Element, like: Any) -> tuple[Any, int]:
         made = Exported(shape, kind, like.__dlpack_device__()[1])
         return made, made.pointer
+
+    def as_bytes(self, x: Any) -> Any:
+        raise ShapeError(
+            f"{shown(type(x))} does not tell how to see its words as bytes.",
+            hint="pass torch.from_dlpack(x), or cupy.from_dlpack(x)",
+            got=type(x),
+        )
 
     def as_strided(self, flat: Any, shape: tuple[int, ...], strides: tuple[int, ...], start: int) -> Any:
         return flat

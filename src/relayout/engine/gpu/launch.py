@@ -7,6 +7,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...dialects.registry import Shapeless
+from ...dialects.resolve import resolve
+from ...elements.interface import Plain
 from ...elements.memory import memory_of
 from ...elements.types import Element, element, storage_dtype
 from ...errors import DeviceError, NotExpressible, OutOfBounds, Overlap, ShapeError, shown
@@ -16,9 +18,10 @@ from ...layout.layout import Layout
 from .. import tuning
 from ..cache import Cache
 from ..cpu.flat import flat_memory
+from ..fill import fill_bytes
 from ..places import box_range, element_range
 from ..plan import Plan, make_plan
-from ..recipe import Recipe, recipe_of
+from ..recipe import Recipe, packed_element, recipe_of
 from .arrays import Array, Foreign, describe, library
 from .build import kernels
 from .driver import Device, Function, device
@@ -83,6 +86,8 @@ def repack_on_device(
     """``relayout.repack`` of an array on a device."""
     check_no_progress(progress)
     own = describe(x, "source")
+    if src is not None and out is None and (packed := packed_element(src, _element_of(own))) is not None:
+        return _repack_words(x, own, dst, src, shape, axes, fill, packed)
     into = target_of(x, out)
     key: Any = own.form, dst, src, shape, axes, fill, element, type(x)
     if into is not None or fill is not None or shape is not None or getattr(dst, "fill", None) is not None:
@@ -107,6 +112,22 @@ def repack_on_device(
     if isinstance(known, Foreign):
         return _hand_over(x, own, target)
     return target if found.strided is None else known.as_strided(target, *found.strided)
+
+
+def _element_of(array: Array) -> Element:
+    return element(array.kind)
+
+
+def _repack_words(x: Any, own: Array, dst: Any, src: Any, shape: Any, axes: Any, fill: Any, packed: Element) -> Any:
+    """The words of an array that elements narrower than a byte are packed in, as words of the same type."""
+    if own.size > 1 and own.strides != Layout.row_major(own.shape).stride:
+        raise ShapeError("the memory does not lie together.", hint="copy it: x.contiguous()", got=own.shape)
+    source = resolve(src, shape=shape, element=packed)
+    target = resolve(dst, element=packed, fill=fill).for_data(source.placed.extents, axes or source.axes)
+    code = None if target.fill is None else fill_bytes(Plain(packed), target.fill)
+    plan = make_plan(source.placed, target.placed, Plain(packed), Plain(packed), code, None, on_device=True)
+    made = run_plan(plan, library(x).as_bytes(x), None, None)
+    return made.view(x.dtype) if made.shape[0] % x.dtype.itemsize == 0 else made
 
 
 def _hand_over(x: Any, own: Array, made: Any) -> Any:

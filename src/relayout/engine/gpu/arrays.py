@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 from functools import cache
+from math import prod
 from typing import Any, NamedTuple
 
 from ...elements.dlpack import description, shape_and_strides
 from ...elements.types import Element, element
 from ...errors import DeviceError, ShapeError, shown
-from ...integers.nested import product
 from .device import on_device
 from .foreign import LEGACY, Exported
 
@@ -28,7 +28,7 @@ class Array(NamedTuple):
 
     @property
     def size(self) -> int:
-        return product(self.shape)
+        return prod(self.shape)
 
     @property
     def form(self) -> tuple[Any, ...]:

@@ -120,7 +120,7 @@ def _element_of(array: Array) -> Element:
 
 def _repack_words(x: Any, own: Array, dst: Any, src: Any, shape: Any, axes: Any, fill: Any, packed: Element) -> Any:
     """The words of an array that elements narrower than a byte are packed in, as words of the same type."""
-    if own.size > 1 and own.strides != Layout.row_major(own.shape).stride:
+    if own.size > 1 and tuple(own.strides) != Layout.row_major(tuple(own.shape)).stride:
         raise ShapeError("the memory does not lie together.", hint="copy it: x.contiguous()", got=own.shape)
     source = resolve(src, shape=shape, element=packed)
     target = resolve(dst, element=packed, fill=fill).for_data(source.placed.extents, axes or source.axes)

@@ -231,3 +231,46 @@ def test_blocks_of_gguf_become_those_of_a_kernel_and_come_back(tmp_path: Path) -
     assert {name: x.tobytes() for name, x in load_file(back).items()} == {k: x.tobytes() for k, x in source.items()}
     with pytest.raises(rl.NotExpressible, match=r"no tensor.*another size.*worth different"):
         rl.repack_file(tmp_path / "m.gguf", tmp_path / "x.safetensors", to="ggml:Q8_0")
+
+
+def test_the_layers_of_other_checkpoints_are_known(tmp_path: Path) -> None:
+    n, k = 64, 128
+    numbers = np.random.default_rng(11)
+    codes = numbers.integers(0, 16, (n, k))
+    state = json.dumps({"quant_type": "nf4", "blocksize": 64, "dtype": "bfloat16", "shape": [n, k]}).encode()
+    tensors = {
+        "b.weight": (codes[:, ::2] << 4 | codes[:, 1::2]).astype(np.uint8).reshape(-1, 1),
+        "b.weight.absmax": np.ones(n * k // 64, np.float32),
+        "b.weight.quant_state.bitsandbytes__nf4": np.frombuffer(state, np.uint8),
+        "c.weight_packed": words(codes, 4, 1),
+        "c.weight_scale": np.ones((n, k // 32), np.float16),
+        "c.weight_shape": np.array([n, k], np.int64),
+    }
+    save_file(tensors, tmp_path / "model.safetensors")
+    recognised, layers = quantised_layers(open_source(tmp_path / "model.safetensors"))
+    assert [str(x) for x in sorted(layers)] == [
+        "bitsandbytes nf4, 4 bits, groups of 64, k=128 n=64",
+        "compressed-tensors, 4 bits, groups of 32, k=128 n=64",
+    ]
+    for name in ("b.weight", "c.weight_packed"):
+        layout, memory = recognised[name].layout, np.asarray(tensors[name]).view(np.uint8).reshape(-1)
+        nibbles = np.stack([memory & 15, memory >> 4], 1).reshape(-1)
+        assert (nibbles[layout.offsets()] == codes).all()
+    tensors["b.weight"] = tensors["b.weight"][:-1]
+    save_file(tensors, tmp_path / "cut.safetensors")
+    with pytest.raises(rl.BadFile, match="4095 bytes are not the codes of a 64 x 128 matrix"):
+        quantised_layers(open_source(tmp_path / "cut.safetensors"))
+
+
+def test_the_layers_of_mlx_are_known(tmp_path: Path) -> None:
+    codes = np.random.default_rng(12).integers(0, 16, (64, 128))
+    half = np.ones((64, 2), np.float16)
+    tensors = {"m.weight": words(codes, 4, 1).view(np.uint32), "m.scales": half, "m.biases": half}
+    save_file(tensors, tmp_path / "model.safetensors")
+    (tmp_path / "config.json").write_text(json.dumps({"quantization": {"bits": 4, "group_size": 64}}))
+    recognised, layers = quantised_layers(open_source(tmp_path))
+    assert [str(x) for x in layers] == ["mlx, 4 bits, groups of 64, k=128 n=64"]
+    assert recognised["m.weight"].record is not None
+    assert recognised["m.weight"].record.layout == "mlx:w4"
+    with pytest.raises(rl.NotExpressible, match="its zeros are those of mlx"):
+        rl.repack_file(tmp_path, tmp_path.parent / "out", to="gptq:w4")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 from hashlib import sha256, shake_128
 from itertools import product
 from pathlib import Path
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 import relayout as rl
 from relayout import Layout, Record
 from relayout.elements.types import ELEMENTS
+from relayout.format.named_records import CODECS
 from relayout.format.record import element_width
 
 VECTORS: dict[str, Any] = json.loads((Path(__file__).parent / "record_vectors" / "vectors.json").read_text())
@@ -67,9 +69,8 @@ def test_fields_come_apart_and_together_bit_for_bit(name: str) -> None:
 
 
 def test_every_named_record_has_a_judge() -> None:
-    by_hand = {"gptq:w3"}  # test_codes_that_straddle_words
-    by_hand |= {name for name in KNOWN if name in PACKED}  # test_packed_weights
-    assert {*VECTORS, *[f"ggml:{name}" for name in GGML], *by_hand} == set(KNOWN)
+    packed = {name for name in KNOWN if name in PACKED}  # test_packed_weights
+    assert {*VECTORS, *[f"ggml:{name}" for name in GGML], *packed} == set(KNOWN)
 
 
 @pytest.mark.parametrize("name", [name for name, vector in VECTORS.items() if vector["source"]])
@@ -243,6 +244,16 @@ def test_bad_input_has_its_own_errors() -> None:
     ]:
         with pytest.raises(rl.LayoutError, match=why):
             rl.parse(text)
+
+
+def test_codecs_are_refused_with_the_reason() -> None:
+    gguf = pytest.importorskip("gguf")
+    codecs = {"TQ1_0", *[kind.name for kind in gguf.GGMLQuantizationType if re.match("IQ[123]", kind.name)]}
+    assert codecs == set(CODECS)
+    for name in codecs:
+        for ask in (rl.parse, rl.catalog.record, rl.explain, lambda x: rl.repack(bytes(54), x, src=x, shape=(1, 256))):
+            with pytest.raises(rl.NotExpressible, match=f"ggml:{name} is a codec and no layout"):
+                ask(f"ggml:{name}")
 
 
 def test_the_width_of_an_element_is_the_first_number_of_its_name() -> None:

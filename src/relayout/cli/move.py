@@ -21,7 +21,7 @@ from ..files.packings import packings_of
 from ..files.quantised import QuantisedLayer, quantised_layers
 from ..files.registry import open_source
 from ..files.sizes import format_size
-from ..format.records import lookup_record
+from ..format.records import known_records
 from .answers import Answer, Command, TextTable, is_dumb, no_garbage_collection, print_stderr
 from .arguments import as_sizes, dtype_option, layout_option
 
@@ -54,8 +54,8 @@ class FileCommand(Command):
 def inspect(file: str, dtype: str | None, shape: tuple[int, ...] | None, src: str | None) -> Answer:
     """The tensors of FILE: names, types, shapes, bytes, and the layouts that are recorded.
 
-    The quantised layers of a checkpoint (GPTQ, AWQ, compressed-tensors, MLX) and the blocks of GGUF are shown by their
-    logical shapes and the order of their codes; config.json beside the file tells bits and groups.
+    The quantised layers of a checkpoint (GPTQ, AWQ, compressed-tensors, bitsandbytes, MLX) and the blocks of GGUF are
+    shown by their logical shapes and the order of their codes; config.json beside the file tells bits and groups.
     """
     with name_options_in_hints(), no_garbage_collection():
         source, layers = _recognise(open_source(file, dtype=dtype, shape=shape, layout=src))
@@ -111,7 +111,7 @@ def _facts(entry: StoredTensor, packing: str | None) -> dict[str, Any]:
     shape, layout = entry.shape if record is None else entry.layout.extents, None
     if record is not None:
         layout = record.layout_name(kind)
-    elif packing is not None and (named := lookup_record(f"ggml:{packing}")) is not None:
+    elif packing is not None and (named := known_records().get(f"ggml:{packing}")) is not None:
         rows, columns = named.record.block
         sizes = (*([1] if len(shape) == 1 and rows > 1 else []), *shape)
         shape = (*sizes[:-1], sizes[-1] // named.record.nbytes * columns)

@@ -12,7 +12,7 @@ from ..format import catalog
 from ..format.entries import Entry, clear_on_change
 from ..format.format import Format
 from ..format.record import Record
-from ..format.records import lookup_record
+from ..format.records import known_records, lookup_record
 from ..layout.layout import Layout
 from . import calls
 from .phrases import near_notation, phrase
@@ -196,7 +196,7 @@ def _alike(readings: list[Any]) -> bool:
 def dialects_reading(text: str) -> list[str]:
     """Where a text is understood: the names of dialects, or ``catalog``; nowhere, if it is no layout's."""
     written = text.strip()
-    if catalog.lookup(written) is not None or lookup_record(written) is not None:
+    if catalog.lookup(written) is not None or written in known_records():
         return ["catalog"]
     if written.startswith("record "):
         return ["record"]

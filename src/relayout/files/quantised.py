@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..elements.interface import Plain, ScaleOffset
-from ..elements.types import ELEMENTS
 from ..errors import shown
 from .contents import Source, StoredTensor, bad_file
 from .reading import read_text, strict_json
@@ -24,6 +23,9 @@ if TYPE_CHECKING:
 
 WORD = 32
 """The bits of the words that codes are packed in."""
+
+SMALL = 1 << 14
+"""No tensor that tells a shape, or a state, has more bytes."""
 
 _CONFIGS = ("config.json", "quantize_config.json")
 _HINT = "one of the two is wrong: write the checkpoint again"
@@ -184,7 +186,33 @@ def _mlx(source: Source, name: str, config: Mapping[str, Any]) -> Found:
     return QuantisedLayer(name, "mlx", bits, group, (k, n), tensors), records
 
 
-_RECOGNISERS = {".qweight": _words_along_k_or_n, ".weight_packed": _compressed_tensors, ".weight": _mlx}
+def _bitsandbytes(source: Source, name: str, config: Mapping[str, Any]) -> Found:
+    """``.weight`` of bitsandbytes, pairs of codes in bytes; the state beside it tells the shape and the blocks."""
+    weight = source.get(f"{name}.weight")
+    kind = next((kind for kind in ("nf4", "fp4") if f"{name}.weight.quant_state.bitsandbytes__{kind}" in source), None)
+    if weight is None or kind is None or weight.element.name != "uint8" or weight.record is not None:
+        return None
+    state = source[f"{name}.weight.quant_state.bitsandbytes__{kind}"]
+    told = strict_json(_read_small(state), source.path, f"the state of {shown(weight.name)}")
+    state_of = told if isinstance(told, dict) else {}
+    shape, block = state_of.get("shape"), _number(state_of, "blocksize") or 0
+    if not isinstance(shape, list) or len(shape) != 2 or not all(type(n) is int and n > 0 for n in (*shape, block)):
+        raise bad_file(source.path, f"its state tells the shape {shown(shape)}.", _HINT, weight.name)
+    n, k = shape
+    if n * k != 2 * weight.size or k % 2:
+        raise bad_file(
+            source.path, f"{weight.size} bytes are not the codes of a {n} x {k} matrix, two a byte.", _HINT, weight.name
+        )
+    records = {weight.name: LayoutRecord.of(f"bnb:{kind}", (n, k), Plain("uint4"), axes="nk")}
+    tensors = {"weight": weight.name, "scales": f"{name}.weight.absmax"}
+    return QuantisedLayer(name, f"bitsandbytes {kind}", 4, block, (k, n), tensors), records
+
+
+def _of_weight(source: Source, name: str, config: Mapping[str, Any]) -> Found:
+    return _mlx(source, name, config) or _bitsandbytes(source, name, config)
+
+
+_RECOGNISERS = {".qweight": _words_along_k_or_n, ".weight_packed": _compressed_tensors, ".weight": _of_weight}
 
 
 def zeros_interface(bits: int, one_less: bool) -> Interface:
@@ -215,16 +243,21 @@ def _number(config: Mapping[str, Any], *keys: str) -> int | None:
 
 
 def _integers(entry: StoredTensor) -> tuple[int, ...]:
-    """The numbers of a tensor of a few integers."""
-    if entry.size > 64 or not entry.element.integral or not entry.segments:
+    """The two numbers of a tensor of two integers; zeros for any other."""
+    if not entry.element.integral or entry.element.bits % 8:
         return (0, 0)
-    segment = entry.segments[0]
-    with segment.file.open("rb") as file:
-        file.seek(segment.start)
-        data = file.read(segment.size)
-    width = ELEMENTS[entry.element.name].bytes
+    data, width = _read_small(entry), entry.element.bytes
     found = tuple([int.from_bytes(data[at : at + width], "little") for at in range(0, len(data), width)])
     return found if len(found) == 2 else (0, 0)
+
+
+def _read_small(entry: StoredTensor) -> bytes:
+    """All bytes of a small tensor; none of a larger one."""
+    if entry.size > SMALL or not entry.segments:
+        return b""
+    with entry.segments[0].file.open("rb") as file:
+        file.seek(entry.segments[0].start)
+        return file.read(entry.segments[0].size)
 
 
 def layers_by_tensor(layers: list[QuantisedLayer]) -> Iterator[tuple[str, str, QuantisedLayer]]:

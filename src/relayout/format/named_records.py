@@ -2,6 +2,15 @@
 
 from __future__ import annotations
 
+CODECS = {
+    "TQ1_0": "five codes of base 3 share a byte",
+    **dict.fromkeys(
+        ("IQ1_S", "IQ1_M", "IQ2_XXS", "IQ2_XS", "IQ2_S", "IQ3_XXS", "IQ3_S"),
+        "a few bits pick eight or four values at once from a grid, and others their signs",
+    ),
+}
+"""Blocks of ggml whose elements have no bits of their own: codecs, which are no layout, and why."""
+
 # A line at the margin: the system, then where the names below it come from. Indented lines: the name, and the record
 # as `Record.parse` reads it, over as many lines as it takes. `>` is a note on the name above it.
 RECORDS = """

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
-from ..errors import ShapeError, shown
-from .named_records import RECORDS
+from ..errors import NotExpressible, ShapeError, shown
+from .named_records import CODECS, RECORDS
 from .record import Record
 
 
@@ -38,7 +38,17 @@ def record(name: str) -> Record:
 
 
 def lookup_record(name: str) -> NamedRecord | None:
-    """All that is known of the record of that name; None for a name of no record."""
+    """All that is known of the record of that name; None for a name of no record.
+
+    Blocks that are a codec, in which an element has no bits of its own, are refused with that reason.
+    """
+    system, _, short = name.partition(":")
+    if system == "ggml" and short in CODECS:
+        raise NotExpressible(
+            f"{name} is a codec and no layout: {CODECS[short]}.",
+            hint="gguf.quants.dequantize gives its values",
+            name=name,
+        )
     return known_records().get(name)
 
 

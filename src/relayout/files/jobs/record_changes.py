@@ -10,7 +10,7 @@ from ...dialects.read import as_record
 from ...engine.record_pairs import check_same_meaning, repack_records
 from ...errors import LayoutError, NotExpressible
 from ...format.record import Record
-from ...format.records import lookup_record, names_of_record
+from ...format.records import known_records, names_of_record
 from ..contents import Source, StoredTensor
 from ..file_pool import FilePool
 from ..packings import PACKINGS, packings_of
@@ -88,7 +88,7 @@ def record_changes(source: Source, rules: Rules) -> tuple[Source, list[TensorCha
 
 
 def _change(entry: StoredTensor, packing: str, target: Record) -> TensorChange:
-    named = lookup_record(f"{SYSTEM}:{packing}")
+    named = known_records().get(f"{SYSTEM}:{packing}")
     if named is None:
         return copy_unchanged(entry, f"blocks of {packing}, which are no record")
     source = named.record

@@ -23,7 +23,7 @@ from relayout.native import native
 
 KINDS = ["uint8", "uint16", "uint32", "uint64", "complex128"]
 CONVERSIONS = [
-    (Plain("float32"), ScaleOffset(0.05, 3, "quint8")),
+    (Plain("float32"), ScaleOffset(0.05, 3, "quint8", nan="saturate")),
     (ScaleOffset(0.05, 3, "qint16"), Plain("float32")),
     (Plain("uint8"), Plain("float64")),
     (Plain("float64"), Plain("float16")),

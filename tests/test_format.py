@@ -19,13 +19,13 @@ FLAT = Format(4, [(0, 0), (1, 0), (2, 0), (3, 0)])
 
 
 @st.composite
-def formats(draw: Any) -> Format:
+def formats(draw: Any, backwards: bool = True) -> Format:
     """Formats of up to four dimensions and four blocks, in any order, with any sizes, some counted backwards."""
     rank = draw(st.integers(1, 4))
     order = draw(st.permutations(range(rank)))
     block = st.tuples(st.integers(0, rank - 1), st.sampled_from([1, 2, 3, 4]))
     forward = Format(rank, [(d, 0) for d in order] + draw(st.lists(block, max_size=4)))
-    signs = [draw(st.sampled_from([1, 1, -1])) for _ in forward.blocks]
+    signs = [draw(st.sampled_from([1, 1, -1])) if backwards else 1 for _ in forward.blocks]
     blocks = [(f.dim, f.size, sign * f.step) for f, sign in zip(forward.blocks, signs, strict=True)]
     return Format(rank, [(d, 0) for d in order] + blocks)
 

@@ -758,8 +758,12 @@ def test_the_library_says_what_is_not_installed(folder: Path) -> None:
     code += "try:\n    import numpy\nexcept ImportError as error:\n    print(type(error).__name__, error)\n"
     code += "try:\n    import relayout.cli.main\nexcept rl.MissingPackage as error:\n    print(error.name)\n"
     words = [sys.executable, "-S", "-c", code]
-    path = str(Path(rl.__file__).parents[1])
-    done = subprocess.run(words, cwd=folder, env={"PYTHONPATH": path}, capture_output=True, text=True, check=False)
+    # Where relayout is installed, numpy is beside it.
+    alone = folder / "alone"
+    alone.mkdir()
+    (alone / "relayout").symlink_to(Path(rl.__file__).parent)
+    env = {"PYTHONPATH": str(alone)}
+    done = subprocess.run(words, cwd=folder, env=env, capture_output=True, text=True, check=False)
     told = "MissingPackage numpy relayout needs numpy, which is not installed. Hint: python -m pip install numpy"
     foreign = "ModuleNotFoundError No module named 'numpy'"
     assert done.stdout.splitlines() == ["180", *[told] * len(CALLS), foreign, "click"], done.stderr

@@ -72,6 +72,10 @@ def read_text(path: Path) -> bytes:
         return file.read(0, file.size, "it")
 
 
+MAX_DIGITS = 4300
+"""No number of a header is longer: Python's own limit, which a program may change."""
+
+
 def strict_json(data: bytes, file: Path, what: str = "the header") -> Any:
     """JSON in UTF-8, in which no key is twice and every number is one."""
     import json
@@ -93,9 +97,14 @@ def strict_json(data: bytes, file: Path, what: str = "the header") -> Any:
     def no_number(name: str) -> Any:
         raise bad_file(file, f"{what} has {name}, which is no JSON.", hint)
 
+    def integer(digits: str) -> int:
+        if len(digits) > MAX_DIGITS:
+            raise bad_file(file, f"{what} has a number of {len(digits)} digits, which is no JSON of ours.", hint)
+        return int(digits)
+
     try:
         text = data.decode("utf-8")
-        found = json.loads(text, object_pairs_hook=distinct, parse_constant=no_number)
+        found = json.loads(text, object_pairs_hook=distinct, parse_constant=no_number, parse_int=integer)
         if "\\ud" in text.lower():
             json.dumps(found, ensure_ascii=False).encode()  # refuses half of a character
         return found

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from inspect import signature
 from typing import Any
 
 from ..algebra import building, coalescing, inverses, mojo_forms, recast, tiling
@@ -147,6 +146,8 @@ class _Reader:
                 operands.append(self.operand(level))
         if name == "make_layout" and operands and not isinstance(operands[0], Layout):
             return self._shape_and_stride(operands, start)
+        from inspect import signature  # takes longer to import than most programs need
+
         try:
             signature(self.functions[name]).bind(*operands, **words)
         except TypeError as why:

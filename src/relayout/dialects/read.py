@@ -14,8 +14,6 @@ from ..format.format import Format
 from ..format.record import Record
 from ..format.records import known_records, lookup_record
 from ..layout.layout import Layout
-from . import calls
-from .phrases import near_notation, phrase
 from .registry import BUILT_IN, Shapeless, Spelling, dialect_named, dialect_names, loadable_names
 
 _PREFIX = re.compile(r"\s*([a-z][a-z0-9_]*)\s*:(?!:)")
@@ -54,6 +52,8 @@ def read(text: str, dialect: str | None, bits: int | None) -> Layout | Format | 
         if _is_known(prefix.group(1)):
             return _form(_read_prefixed(text, prefix.group(1), prefix.end()), bits)
     if dialect is None:
+        from .phrases import phrase
+
         said = phrase(text)
         return ORDERS.get(text.strip()) or (_recognise(text, bits) if said is None else said.meaning)
     entry = catalog.lookup(f"{dialect}:{text.strip()}")
@@ -65,6 +65,8 @@ def read(text: str, dialect: str | None, bits: int | None) -> Layout | Format | 
 @lru_cache(maxsize=1024)
 def element_in(text: str, dialect: str | None) -> Element | None:
     """The element type that a text carries (``bf16`` of ``bf16[50,300]``), told by a dialect that reads the text."""
+    from .phrases import phrase
+
     if dialect is None and (said := phrase(text)) is not None:
         return said.element
     return cast("Element | None", _tell(text, dialect, "element"))
@@ -130,6 +132,9 @@ def _is_known(prefix: str) -> bool:
 
 def _recognise(text: str, bits: int | None) -> Layout | Format | Shapeless:
     """The only layout that a dialect reads in ``text``, or that the catalog knows by this name."""
+    from . import calls
+    from .phrases import near_notation
+
     readings: dict[str, Layout | Format | Shapeless] = {}
     errors: list[LayoutError] = []
     one_word = not _SEVERAL_WORDS.search(text.strip())

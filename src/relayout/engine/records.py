@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from math import gcd
 from typing import TYPE_CHECKING, Any
 
+from ..algebra.recast import upcast
 from ..elements.memory import bytes_of
 from ..elements.subbyte import pack as pack_codes
 from ..elements.subbyte import unpack as unpack_codes
@@ -98,13 +99,7 @@ def _stored_order(record: Record, shape: Any) -> tuple[Layout, str]:
             shape=shape,
             order=record.order,
         )
-    last = bits._mode(order.rank - 1)
-    sizes, strides = list(last.sizes), list(last.strides)
-    sizes[0] //= unit
-    shapes = [*bits.shape[:-1], tuple(sizes)]
-    steps = [*bits.stride[:-1], (strides[0] * unit, *strides[1:])]
-    scaled = [tuple([d // unit for d in s]) if isinstance(s, tuple) else s // unit for s in steps]
-    return Layout(tuple(shapes), tuple(scaled), offset=bits.offset // unit), f"uint{unit}"
+    return upcast(bits, unit), f"uint{unit}"
 
 
 def _contiguous(record: Record, memory: NDArray[Any], shape: Any) -> NDArray[Any]:
@@ -201,13 +196,12 @@ def _logical_shape(record: Record, field: RecordField, shape: Any) -> tuple[int,
 
 def copy_planes(source: NDArray[Any], theirs: BitPlane, target: NDArray[Any], mine: BitPlane) -> None:
     """The bits of a plane of one tensor to those of another, which has the same elements."""
-    unit = gcd(_width(theirs), _width(mine))
-    width = _unit(unit)
+    width = _unit(_width(theirs), _width(mine))
     units = f"uint{width}"
     repack(
         source.data,
-        _in_unit_steps(mine, width),
-        src=_in_unit_steps(theirs, width),
+        upcast(mine.whole, width),
+        src=upcast(theirs.whole, width),
         element=units,
         out=_in_units(target, units),
     )
@@ -216,20 +210,13 @@ def copy_planes(source: NDArray[Any], theirs: BitPlane, target: NDArray[Any], mi
 def _units(plane: BitPlane) -> tuple[Layout, str]:
     """The plane counted in the widest type that its bits and steps are whole numbers of, and that type."""
     unit = _unit(_width(plane))
-    return _in_unit_steps(plane, unit), f"uint{unit}"
+    return upcast(plane.whole, unit), f"uint{unit}"
 
 
 def _width(plane: BitPlane) -> int:
     """The largest number of bits that the elements and the steps of a plane are multiples of."""
     layout = plane.layout
     return gcd(plane.bits, layout.offset, *[d for mode in range(layout.rank) for d in layout._mode(mode).strides])
-
-
-def _in_unit_steps(plane: BitPlane, unit: int) -> Layout:
-    """The layout of a plane in units of so many bits, those of one element last."""
-    layout = plane.layout
-    steps = [tuple([d // unit for d in s]) if isinstance(s, tuple) else s // unit for s in layout.stride]
-    return Layout((*layout.shape, plane.bits // unit), (*steps, 1), offset=layout.offset // unit)
 
 
 def _unit(*bits: int) -> int:

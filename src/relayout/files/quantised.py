@@ -7,7 +7,7 @@ scales and zeros over groups g of k and n.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..elements.interface import Plain, ScaleOffset
@@ -258,10 +258,3 @@ def _read_small(entry: StoredTensor) -> bytes:
     with entry.segments[0].file.open("rb") as file:
         file.seek(entry.segments[0].start)
         return file.read(entry.segments[0].size)
-
-
-def layers_by_tensor(layers: list[QuantisedLayer]) -> Iterator[tuple[str, str, QuantisedLayer]]:
-    """Every tensor of every layer with what it is there."""
-    for layer in layers:
-        for role, tensor in layer.tensors.items():
-            yield tensor, role, layer

@@ -12,7 +12,7 @@ from ...errors import NotExpressible, OutOfBounds
 from ..contents import Source, with_tensor
 from ..file_pool import FilePool
 from ..quantised import WORD, QuantisedLayer, quantised_layers, zeros_interface
-from .changes import Operands, TensorChange, changes_of, plan_change
+from .changes import Operands, TensorChange, copy_unchanged, plan_change
 from .rules import Rule, Rules
 
 
@@ -27,7 +27,7 @@ class Packing(NamedTuple):
     weight: str
     scales: str
     channel_scales: str
-    zeros: str | None
+    zeros: str
     words: Callable[[int, int, int], tuple[int, int]]
     rows: int
     columns: int
@@ -49,7 +49,7 @@ def _tiles_of_16(k: int, n: int, bits: int) -> tuple[int, int]:
 
 _ROWS = "row-major"
 
-PACKINGS = {
+KERNEL_PACKINGS = {
     **{
         f"gptq:w{b}": Packing(b, f"gptq:w{b}", _ROWS, _ROWS, f"gptq:w{b}.zeros", _along_k, WORD // b, WORD // b, True)
         for b in (2, 4, 8)
@@ -78,7 +78,7 @@ def packed_changes(source: Source, rules: Rules) -> list[TensorChange] | None:
 
     None where it is not so. Everything that the packing cannot hold exactly is refused before a byte is written.
     """
-    packing = PACKINGS.get(rules.default.to) if isinstance(rules.default.to, str) else None
+    packing = KERNEL_PACKINGS.get(rules.default.to) if isinstance(rules.default.to, str) else None
     if packing is None or rules.rules:
         return None
     recognised, layers = quantised_layers(source)
@@ -95,10 +95,7 @@ def packed_changes(source: Source, rules: Rules) -> list[TensorChange] | None:
             except NotExpressible as error:
                 raise with_tensor(error, name) from None
             made[name] = _in_words(change, words)
-    kept = Rules(Rule(keep=True), (), (), ("*",))
-    rest = Source(source.path, source.kind, {n: e for n, e in source.items() if n not in made}, source.metadata)
-    copied = {change.entry.name: change for change in changes_of(rest, kept)} if len(rest) else {}
-    return [made.get(name) or copied[name] for name in source]
+    return [made.get(name) or copy_unchanged(entry) for name, entry in source.items()]
 
 
 def _rules(source: Source, layer: QuantisedLayer, packing: Packing) -> dict[str, tuple[Rule, tuple[int, ...]]]:

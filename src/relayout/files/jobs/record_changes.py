@@ -14,9 +14,9 @@ from ...format.records import known_records, names_of_record
 from ..contents import Source, StoredTensor
 from ..file_pool import FilePool
 from ..packings import PACKINGS, packings_of
-from .changes import TensorChange, changes_of, copy_unchanged, names_by_reason
+from .changes import TensorChange, copy_unchanged, names_by_reason
 from .compare_tensors import TensorDifference
-from .rules import Rule, Rules
+from .rules import Rules
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -81,10 +81,10 @@ def record_changes(source: Source, rules: Rules) -> tuple[Source, list[TensorCha
     for why, names in names_by_reason([(change.why, change.entry.name) for change in made.values()]).items():
         warnings.warn(f"copied unchanged: {names} ({why}).", stacklevel=3)
     told = {t: name.partition(":")[2] if t in made and made[t].records else p for t, p in packings.items()}
-    rest = Source(source.path, source.kind, {n: e for n, e in source.items() if n not in made}, source.metadata)
-    kept = {c.entry.name: c for c in changes_of(rest, Rules(Rule(keep=True), (), (), ("*",)))} if len(rest) else {}
     metadata = {**source.metadata, PACKINGS: told}
-    return Source(source.path, source.kind, source, metadata), [made.get(n) or kept[n] for n in source]
+    return Source(source.path, source.kind, source, metadata), [
+        made.get(n) or copy_unchanged(entry) for n, entry in source.items()
+    ]
 
 
 def _change(entry: StoredTensor, packing: str, target: Record) -> TensorChange:

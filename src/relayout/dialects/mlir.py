@@ -109,22 +109,23 @@ def _read_strided(scan: Scanner) -> Strides:
     return Strides(strides, offset)
 
 
+def _count_names(scan: Scanner, letter: str, closing: str) -> int:
+    """How many names ``d0, d1, ...`` come before the closing bracket; they must be in order."""
+    count = 0
+    while not scan.accept(closing):
+        if count:
+            scan.expect(",")
+        scan.expect(f"{letter}{count}")
+        count += 1
+    return count
+
+
 def _map(scan: Scanner) -> Format | AffineMap:
     scan.expect("<")
     scan.expect("(")
-    rank = 0
-    while not scan.accept(")"):
-        if rank:
-            scan.expect(",")
-        scan.expect(f"d{rank}")
-        rank += 1
+    rank = _count_names(scan, "d", ")")
     if scan.accept("["):
-        symbols = 0
-        while not scan.accept("]"):
-            if symbols:
-                scan.expect(",")
-            scan.expect(f"s{symbols}")
-            symbols += 1
+        _count_names(scan, "s", "]")
     scan.expect("->")
     scan.expect("(")
     results: list[Affine] = []

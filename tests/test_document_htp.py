@@ -18,6 +18,7 @@ import pytest
 
 import relayout as rl
 from relayout import Format, htp
+from test_htp import TABLE
 
 Coordinate = tuple[int, ...]
 
@@ -161,16 +162,6 @@ def nchw_is_refused_for_nhwc() -> bool:
 def works_the_same(text: str) -> bool:
     return bool((rl.from_logical(IMAGE, text).numpy() == IMAGE).all())
 
-
-DIFFERENT_LAYOUTS = {
-    "R4FlatMemoryLayout": "FlatMemoryLayout<4>",
-    "R4NCHWMemoryLayout": "ChunkedMemoryLayout<4, 0,0, 3,0, 2,0, 1,0>",
-    "R4Depth32MemoryLayout": "ChunkedMemoryLayout<4, 0,0, 1,0, 3,0, 2,0, 2,4, 3,32>",
-    "R4CroutonLayout": CROUTON,
-    "R4Crouton4x1Layout": "ChunkedMemoryLayout<4, 0,0, 1,0, 2,0, 3,0, 1,8, 2,2, 3,32, 2,4>",
-    "R4Crouton2x2Layout": "ChunkedMemoryLayout<4, 0,0, 1,0, 2,0, 3,0, 1,4, 2,4, 3,32, 1,2, 2,2>",
-    "R4Crouton2Layout": "ChunkedMemoryLayout<4, 0,0, 1,0, 2,0, 3,0, 1,8, 2,2, 3,32, 2,2>",
-}
 
 RESTS = """
     /* RANK */ 4,
@@ -541,7 +532,7 @@ STATEMENTS = [
                 and getattr(htp, name).to("htp") == text
             ),
         )
-        for name, text in DIFFERENT_LAYOUTS.items()
+        for name, text in TABLE.items()
     ],
     Statement(
         "R4NCHWMemoryLayout | 0,0, 3,0, 2,0, 1,0, and NCHW above | 0,0, 3,0, 1,0, 2,0",
@@ -599,7 +590,7 @@ STATEMENTS = [
     ),
     Statement(
         "Generic ops can use any of the formats",
-        lambda: all(works_the_same(text) for text in (*DIFFERENT_LAYOUTS, CHANNEL_MAJOR, SPATIAL_XY, SPATIAL_X)),
+        lambda: all(works_the_same(text) for text in (*TABLE, CHANNEL_MAJOR, SPATIAL_XY, SPATIAL_X)),
     ),
 ]
 
@@ -617,5 +608,5 @@ def test_differences_have_a_reason_and_are_on_the_page() -> None:
     different = [statement for statement in STATEMENTS if statement.differs]
     assert len(different) == 9
     assert page.count("*Difference.*") >= 7
-    for name in (*DIFFERENT_LAYOUTS, "PlainInterface", "ScaleOffsetInterface", "SpatialXMajor", "get_raw", "d32"):
+    for name in (*TABLE, "PlainInterface", "ScaleOffsetInterface", "SpatialXMajor", "get_raw", "d32"):
         assert name in page

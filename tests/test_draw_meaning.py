@@ -12,8 +12,9 @@ import pytest
 import relayout as rl
 from drawn import in_every_form, table
 from relayout import Layout
-from relayout.drawing.scene import PADDING, PLAIN, Pane, PaneAxis
+from relayout.drawing.scene import PADDING, PLAIN, PaneAxis
 from support import value
+from test_draw_judged import coordinates
 
 PAIRS = [
     ("(64,64):(64,1)", "(64,64):(1,64)", None),
@@ -24,15 +25,6 @@ PAIRS = [
     ("((2,50),4):((1,3),200)", "(100,4):(1,200)", None),
     ("Sw<3,3,3> o 0 o (8,64):(64,1)", "(8,64):(64,1)", None),
 ]
-
-
-def coordinates(pane: Pane, fixed: tuple[int | None, ...]) -> list[tuple[int, ...]]:
-    """What the axes and the fixed coordinates say each cell is."""
-    found = []
-    for r, c in cartesian(range(pane.rows.count), range(pane.columns.count)):
-        places = {axis.dim: axis.first + k * axis.step for axis, k in ((pane.rows, r), (pane.columns, c))}
-        found.append(tuple([places[d] if x is None else x for d, x in enumerate(fixed)]))
-    return found
 
 
 # ---- comparisons -----------------------------------------------------------------------------------------

@@ -973,6 +973,7 @@ CODES = {
     rl.DeviceError: "RL012",
     rl.AmbiguousAxes: "RL013",
     rl.MissingPackage: "RL014",
+    rl.UnknownName: "RL015",
 }
 
 

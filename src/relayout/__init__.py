@@ -63,6 +63,7 @@ from .errors import (
     ParseError,
     ShapeError,
     Undetermined,
+    UnknownName,
     WindowError,
 )
 from .format.format import Format
@@ -114,6 +115,7 @@ if TYPE_CHECKING:
     from .files.jobs.repack_file import repack_file
     from .files.jobs.verify import verify
     from .files.registry import open
+    from .hardware.atoms import atoms
 
 _watch_imports()
 
@@ -135,6 +137,7 @@ _LAZY = {
     "repack_file": ".files.jobs.repack_file",
     "verify": ".files.jobs.verify",
     "open": ".files.registry",
+    "atoms": ".hardware.atoms",
 }
 """Names whose modules are imported when they are first asked for: most programs need few of them."""
 
@@ -164,6 +167,7 @@ __all__ = [
     "Layout",
     "Record",
     "Tensor",
+    "atoms",
     "catalog",
     "check",
     "compare",
@@ -223,6 +227,7 @@ __all__ += [
     "ParseError",
     "ShapeError",
     "Undetermined",
+    "UnknownName",
     "WindowError",
 ]
 """Errors: one class for each mistake, all of them a ``LayoutError``."""

@@ -204,6 +204,17 @@ class MissingPackage(LayoutError, ImportError):
         self.name = name
 
 
+class UnknownName(LayoutError, KeyError):
+    """A name that a table does not have: the ``name``, and near ones in the hint."""
+
+    code = "RL015"
+    meaning = "a table has nothing under the name that was asked for"
+    way_out = "take one of the near names of the hint"
+
+    def __str__(self) -> str:
+        return str(self.args[0])  # KeyError would quote it
+
+
 def error_classes() -> tuple[type[LayoutError], ...]:
     """Every error class, in the order of its code."""
     return (
@@ -221,4 +232,5 @@ def error_classes() -> tuple[type[LayoutError], ...]:
         DeviceError,
         AmbiguousAxes,
         MissingPackage,
+        UnknownName,
     )

@@ -1,0 +1,1 @@
+"""What machines do with layouts: one table per architecture, and the counting."""

@@ -1,0 +1,107 @@
+"""The atoms by name: those of this package, one table a file, and those that other packages add.
+
+Ours are the modules named in ``TABLES``: each has a function ``atoms()`` that yields them. Another package adds a table
+by an entry point in the group ``relayout.atoms`` that names such a function.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+from ..errors import ShapeError, UnknownName, shown
+from .atom import Atom, check_atom
+
+TABLES = ("nvidia_mma",)
+"""The tables of this package: modules beside this one."""
+
+ENTRY_POINTS = "relayout.atoms"
+"""The group of entry points."""
+
+_SPELLED = re.compile(r"\.(?:sync|aligned|mma_async|row|col|shared|cta|b16)(?=\.|$)")
+"""What PTX writes between the parts that tell atoms apart."""
+
+
+_PTX = ("mma", "wgmma", "ldmatrix", "stmatrix", "movmatrix")
+
+
+class Atoms(Mapping[str, Atom]):
+    """Every atom by its name, as the vendor spells the instruction.
+
+    PTX's full form is taken as well: ``mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32``.
+
+    >>> from relayout import atoms
+    >>> atoms["mma.m16n8k8.f32.tf32.tf32.f32"].shape
+    (16, 8, 8)
+    """
+
+    def __getitem__(self, name: str) -> Atom:
+        known = _known()
+        found = known.get(name) or (known.get(short_name(name)) if isinstance(name, str) else None)
+        if found is None:
+            raise UnknownName(f"there is no atom named {shown(name)}.", hint=_near(name), name=name)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_known())
+
+    def __len__(self) -> int:
+        return len(_known())
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} atoms>"
+
+    def search(self, pattern: str) -> list[str]:
+        """Every name that fits a pattern as ``mma.*.f64``, or that holds the text, in the order of the tables."""
+        whole = pattern if any(c in pattern for c in "*?[") else f"*{pattern}*"
+        return [name for name in self if fnmatchcase(name.lower(), whole.lower())]
+
+
+atoms = Atoms()
+"""Every instruction whose layouts are known: a mapping from names to ``Atom``."""
+
+
+def short_name(name: str) -> str:
+    """The name of the registry for an instruction as PTX writes it in full."""
+    text = name.strip().rstrip(";")
+    return _SPELLED.sub("", text) if text.partition(".")[0] in _PTX else text
+
+
+def _near(name: Any) -> str:
+    known = list(_known())
+    near = get_close_matches(short_name(str(name)), known, n=5, cutoff=0.5)
+    return f"near it are {', '.join(near)}" if near else f"search it: rl.atoms.search('mma'); there are {len(known)}"
+
+
+@cache
+def _known() -> dict[str, Atom]:
+    found: dict[str, Atom] = {}
+    for table in TABLES:
+        found |= {atom.name: atom for atom in import_module(f".{table}", __package__).atoms()}
+    for point in _entry_points():
+        for atom in _load(point):
+            check_atom(atom)
+            found.setdefault(atom.name, atom)
+    return found
+
+
+def _entry_points() -> list[Any]:
+    from importlib.metadata import entry_points
+
+    return sorted(entry_points(group=ENTRY_POINTS), key=lambda point: point.name)
+
+
+def _load(point: Any) -> list[Atom]:
+    try:
+        return list(point.load()())
+    except (ImportError, AttributeError, TypeError) as error:
+        raise ShapeError(
+            f"the atoms {point.name!r} of another package cannot be loaded: {error}.",
+            hint="its entry point names a function that yields relayout.hardware.atom.Atom",
+            name=point.name,
+        ) from error

@@ -99,6 +99,7 @@ from .tensors.tensor import Tensor
 if TYPE_CHECKING:
     from . import candle as candle
     from . import coreai as coreai
+    from . import hardware as hardware
     from . import htp as htp
     from . import mojo as mojo
     from .algebra.linear import LinearLayout
@@ -141,8 +142,8 @@ _LAZY = {
 }
 """Names whose modules are imported when they are first asked for: most programs need few of them."""
 
-_VOCABULARIES = ("candle", "coreai", "htp", "mojo")
-"""Modules with the words of one document each, imported when they are first asked for."""
+_VOCABULARIES = ("candle", "coreai", "hardware", "htp", "mojo")
+"""Modules with the words of one document each, or of machines, imported when they are first asked for."""
 
 
 def __getattr__(name: str) -> Any:
@@ -179,6 +180,7 @@ __all__ = [
     "format_layout",
     "from_logical",
     "full",
+    "hardware",
     "infer",
     "native_available",
     "open",

@@ -1,1 +1,35 @@
-"""What machines do with layouts: one table per architecture, and the counting."""
+"""What machines do with layouts: architectures as data, and what their accesses to memory cost."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .architecture import Access as Access
+    from .architecture import Architecture as Architecture
+    from .counting import wavefronts as wavefronts
+    from .registry import architecture_named as architecture_named
+    from .registry import architecture_names as architecture_names
+
+_LAZY = {
+    "Access": ".architecture",
+    "Architecture": ".architecture",
+    "architecture_named": ".registry",
+    "architecture_names": ".registry",
+    "wavefronts": ".counting",
+}
+"""Names whose modules are imported when they are first asked for; none of these modules has the name of a function."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(_LAZY[name], __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LAZY})
+
+
+__all__ = ["Access", "Architecture", "architecture_named", "architecture_names", "wavefronts"]

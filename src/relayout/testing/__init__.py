@@ -1,4 +1,4 @@
-"""For those who add a dialect, a named format or a container: ``conformance`` names every law that it breaks."""
+"""For those who add a dialect, a format, a container or an architecture: ``conformance`` names every law it breaks."""
 
 from .kit import ConformanceError, conformance
 

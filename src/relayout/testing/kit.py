@@ -13,11 +13,12 @@ __all__ = ["ConformanceError", "conformance"]
 
 
 def conformance(x: Any, *, samples: Iterable[str | PathLike[str]] = ()) -> None:
-    """Check a dialect, a named format or a container, and raise a ``ConformanceError`` that names every law it breaks.
+    """Check a plug-in, and raise a ``ConformanceError`` that names every law it breaks.
 
-    ``x`` is one of these, or the name of a dialect or a container. ``samples`` are valid files of a container that is
-    read only, which the kit cannot make itself. Everything is written to a temporary folder.
+    ``x`` is a dialect, a named format, a container or an architecture, or its name. ``samples`` are valid files of a
+    container that is read only, which the kit cannot make itself. Everything is written to a temporary folder.
     """
+    from .architectures import check_architecture, find_architecture
     from .containers import check_container, find_container
     from .dialects import check_dialect, find_dialect
     from .formats import check_format, find_entry
@@ -28,6 +29,8 @@ def conformance(x: Any, *, samples: Iterable[str | PathLike[str]] = ()) -> None:
         check_dialect(case)
     elif (container := find_container(x)) is not None:
         check_container(container, samples)
+    elif (architecture := find_architecture(x)) is not None:
+        check_architecture(architecture)
     else:
-        hint = "pass a dialect, an entry of the catalog or a container, or its name"
+        hint = "pass a dialect, an entry of the catalog, a container or an architecture, or its name"
         raise ShapeError(f"there is nothing to check in {shown(x)}.", hint=hint, got=x)

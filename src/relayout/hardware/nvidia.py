@@ -1,0 +1,100 @@
+"""NVIDIA's shared memory, Volta to Blackwell: 32 banks of 4 bytes, and which lanes are served together.
+
+Loads of 8 and 16 bytes serve twice as many lanes at once when all lanes come in pairs at one address, 1 or 2 apart.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from .architecture import Access, Architecture, Known, in_order
+
+LANES = 32
+
+_GUIDE = "CUDA C++ Programming Guide, Compute Capabilities: shared memory"
+_FORUM = "NVIDIA developer forum 77228 (wide accesses, CC 7.x)"
+_H200 = "cycles of address patterns on an H200"
+_PTX = "PTX ISA, rows of ldmatrix and stmatrix; CUTLASS copy traits"
+
+
+def _wide(name: str, bytes: int, writes: bool) -> Access:
+    """A load or store: as many lanes at once as 128 bytes serve."""
+    size = min(LANES, 128 // bytes)
+    merges = not writes and size < LANES
+    return Access(
+        name,
+        bytes,
+        in_order(LANES, size),
+        "measured",
+        _H200,
+        writes,
+        pairs=(1, 2) if merges else (),
+        paired_phases=in_order(LANES, 2 * size) if merges else (),
+    )
+
+
+def _matrix(name: str, rows: int, known: Known, source: str) -> Access:
+    """A matrix instruction: the eight rows of 16 bytes of one matrix at once."""
+    return Access(name, 16, in_order(rows, 8), known, source, writes=name.startswith("st"))
+
+
+_LOADS = [_wide(f"ld.shared.b{8 * size}", size, writes=False) for size in (1, 2, 4, 8, 16)]
+_STORES = [_wide(f"st.shared.b{8 * size}", size, writes=True) for size in (4, 8, 16)]
+_SMALL_STORES = [
+    Access(f"st.shared.b{8 * size}", size, in_order(LANES, LANES), "documented", _GUIDE, writes=True) for size in (1, 2)
+]
+_LDMATRIX = [_matrix(f"ldmatrix.x{n}", 8 * n, "measured", _H200) for n in (1, 2, 4)]
+_LDMATRIX_TRANS = [
+    _matrix("ldmatrix.x1.trans", 8, "documented", _PTX),
+    _matrix("ldmatrix.x2.trans", 16, "documented", _PTX),
+    _matrix("ldmatrix.x4.trans", 32, "measured", _H200),
+]
+_STMATRIX = [
+    _matrix("stmatrix.x1", 8, "documented", _PTX),
+    _matrix("stmatrix.x2", 16, "documented", _PTX),
+    _matrix("stmatrix.x4", 32, "measured", _H200),
+    *[_matrix(f"stmatrix.x{n}.trans", 8 * n, "documented", _PTX) for n in (1, 2, 4)],
+]
+_COPIES = [
+    replace(_wide(f"cp.async.b{8 * size}", size, writes=True), known="documented", source=_GUIDE) for size in (4, 8, 16)
+]
+_BYTE_MATRICES = [
+    _matrix(f"ldmatrix.m16n16.x{n}.trans.b8", 16 * n, "read", "CUTLASS copy traits of SM100") for n in (1, 2)
+]
+
+
+def _family(name: str, title: str, accesses: list[Access], *aliases: str) -> Architecture:
+    measured = name == "sm90"
+    told = accesses if measured else [_as_documented(access) for access in accesses]
+    return Architecture(name, title, "NVIDIA", LANES, 32, 4, {access.name: access for access in told}, {}, aliases)
+
+
+def _as_documented(access: Access) -> Access:
+    """The access on a machine that nobody has measured it on."""
+    if access.known != "measured":
+        return access
+    return replace(access, known="documented", source=f"{_PTX if 'matrix' in access.name else f'{_GUIDE}; {_FORUM}'}")
+
+
+_VOLTA = _LOADS + _STORES + _SMALL_STORES
+_TURING = _VOLTA + _LDMATRIX + _LDMATRIX_TRANS
+_AMPERE = _TURING + _COPIES
+_HOPPER = _AMPERE + _STMATRIX
+_BLACKWELL = _HOPPER + _BYTE_MATRICES
+
+ARCHITECTURES = (
+    _family("sm70", "Volta", _VOLTA, "volta", "v100"),
+    _family("sm72", "Volta, Xavier", _VOLTA, "xavier"),
+    _family("sm75", "Turing", _TURING, "turing", "t4"),
+    _family("sm80", "Ampere", _AMPERE, "ampere", "a100"),
+    _family("sm86", "Ampere", _AMPERE, "a10", "a40"),
+    _family("sm87", "Ampere, Orin", _AMPERE, "orin"),
+    _family("sm89", "Ada", _AMPERE, "ada", "l4", "l40", "l40s"),
+    _family("sm90", "Hopper", _HOPPER, "hopper", "h100", "h200", "gh200"),
+    _family("sm100", "Blackwell", _BLACKWELL, "blackwell", "b100", "b200", "gb200"),
+    _family("sm101", "Blackwell, Thor before CUDA 13", _BLACKWELL),
+    _family("sm103", "Blackwell Ultra", _BLACKWELL, "b300", "gb300"),
+    _family("sm110", "Blackwell, Thor", _BLACKWELL, "thor"),
+    _family("sm120", "Blackwell, GeForce and RTX PRO", _BLACKWELL),
+    _family("sm121", "Blackwell, DGX Spark", _BLACKWELL, "gb10"),
+)

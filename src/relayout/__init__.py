@@ -47,6 +47,7 @@ from .ask.explain import explain
 from .ask.record_comparison import RecordComparison
 from .dialects.render import render
 from .dialects.resolve import Resolved, parse, resolve
+from .elements.encoding import Encoding
 from .elements.interface import Plain, ScaleOffset
 from .errors import (
     AmbiguousAxes,
@@ -201,6 +202,7 @@ __all__ = [
 __all__ += [
     "BlockTable",
     "Comparison",
+    "Encoding",
     "FormatComparison",
     "Inference",
     "MultipleBlocks",

@@ -12,6 +12,7 @@ from ..dialects.axes import check_letters
 from ..dialects.read import element_in
 from ..dialects.registry import Shapeless
 from ..dialects.resolve import Resolved, resolve
+from ..elements.encoding import Encoding
 from ..elements.interface import Interface, Plain, ScaleOffset
 from ..elements.types import Element, element
 from ..errors import LayoutMismatch, ShapeError, shown
@@ -62,7 +63,7 @@ def check(
     letters in another order than its axes, as ``"nhwc"`` has, is refused then (``AmbiguousAxes``). A tensor may start
     anywhere in its memory. A format that is made for elements of one width refuses others, and with ``dtype``, or a
     text that carries a type, so is every other type. ``interface`` is the class of interfaces that is required,
-    ``rl.Plain`` or ``rl.ScaleOffset``, or the one interface.
+    ``rl.Plain``, ``rl.ScaleOffset`` or ``rl.Encoding``, or the one interface.
 
     Places are compared, for the shape of ``x``: formats that coincide there pass. With ``strict`` the format that a
     tensor was allocated by is compared instead, with its axes, fill, table and width; an array has none, and a view.
@@ -161,13 +162,15 @@ def _check_interface(x: Any, found: DataFacts, said: Any, interface: Any) -> Non
 
 def _is_interface(x: Any) -> bool:
     """Whether ``x`` is an interface, or a class of them."""
-    return x is Plain or x is ScaleOffset or isinstance(x, Plain | ScaleOffset)
+    return x in (Plain, ScaleOffset, Encoding) or isinstance(x, Interface)
 
 
 def _check_is_interface(interface: Any) -> None:
     if not _is_interface(interface):
         raise ShapeError(
-            f"{shown(interface)} is no interface.", hint="rl.Plain, rl.ScaleOffset, or one of them", got=interface
+            f"{shown(interface)} is no interface.",
+            hint="rl.Plain, rl.ScaleOffset, rl.Encoding, or one of them",
+            got=interface,
         )
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ..elements.interface import Plain, ScaleOffset
+from ..elements.encoding import named_encoding
+from ..elements.interface import Interface
 from ..elements.types import Element
 from ..elements.types import element as element_of
 from ..errors import ShapeError, shown
@@ -244,7 +245,10 @@ def _several_layouts(x: Any, record: Record) -> ShapeError:
 
 
 def _element(x: Any) -> Element | None:
-    return x.element if isinstance(x, Plain | ScaleOffset) else None if x is None else element_of(x)
+    if x is None or isinstance(x, Interface):
+        return None if x is None else x.element
+    found = named_encoding(x)
+    return element_of(x) if found is None else found.element
 
 
 def _layout_of(x: Any) -> Layout | Format | Shapeless:

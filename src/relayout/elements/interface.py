@@ -1,5 +1,7 @@
 """Interfaces: what stored values mean. ``Plain`` ones mean themselves, ``ScaleOffset`` ones are quantised reals.
 
+An ``Encoding`` is the third: numbers stored as others by a rule that has a name.
+
 Writing encodes, reading decodes. Both take a number and give a number, or take an array (or nested lists, as
 ``numpy.asarray`` reads them) and give an array.
 """
@@ -12,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 from ..errors import NotExpressible, OutOfBounds, ShapeError, shown
 from ..immutable import Immutable
 from ..integers.inttuple import as_int
+from .encoding import Encoding, named_encoding
 from .stored import floats, integers, like, misfit, numbers
 from .types import ELEMENTS, Element, element, storage_dtype
 
@@ -299,7 +302,7 @@ def _scale_offset(scale: Any, offset: Any, dtype: Any, axis: int | None, nan: st
     return ScaleOffset(scale, offset, dtype, axis, nan=nan)
 
 
-Interface: TypeAlias = Plain | ScaleOffset
+Interface: TypeAlias = Plain | ScaleOffset | Encoding
 """What stored values mean."""
 
 
@@ -311,8 +314,8 @@ def same_meaning(a: Interface, b: Interface) -> bool:
 
 
 def as_interface(x: Any) -> Interface:
-    """``x`` itself if it is an interface; an element type, or its name, means ``Plain``."""
-    return x if isinstance(x, Plain | ScaleOffset) else Plain(x)
+    """``x`` itself if it is an interface, or the encoding that it names; an element type, or its name, is ``Plain``."""
+    return x if isinstance(x, Interface) else named_encoding(x) or Plain(x)
 
 
 def _native_element(dtype: Any) -> Element:

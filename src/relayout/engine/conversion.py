@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
-from ..elements.interface import Interface, Plain, ScaleOffset
+from ..elements.encoding import Encoding
+from ..elements.interface import Interface, ScaleOffset
 from ..elements.types import storage_dtype
 from ..errors import NotExpressible
 from ..native import native
@@ -37,6 +38,8 @@ def conversion(source: Interface, target: Interface) -> Conversion | None:
     """
     if native is None or source == target or min(source.element.bits, target.element.bits) < 8:
         return None
+    if isinstance(source, Encoding) or isinstance(target, Encoding):
+        return None
     names = source.element.underlying.name, target.element.underlying.name
     looked_up = source.element.bits == 8 and not source.element.integral
     table = table_of(source, target) if looked_up else None
@@ -50,7 +53,7 @@ def refuses_nan(source: Interface, target: Interface) -> bool:
 
 
 def scales_of(x: Interface) -> Scales | None:
-    if isinstance(x, Plain):
+    if not isinstance(x, ScaleOffset):
         return None
     scales = x.scale if isinstance(x.scale, tuple) else (x.scale,)
     offsets = x.offset if isinstance(x.offset, tuple) else (x.offset,)

@@ -8,7 +8,8 @@ from typing import Any
 
 from ..dialects.registry import Shapeless
 from ..dialects.resolve import resolve, resolve_together
-from ..elements.interface import Interface, Plain, ScaleOffset, same_meaning
+from ..elements.encoding import named_encoding
+from ..elements.interface import Interface, Plain, same_meaning
 from ..elements.types import element as element_of
 from ..errors import ShapeError
 from ..format.format import Format
@@ -168,7 +169,9 @@ def check_threads(threads: Any) -> int | None:
 
 def _interface_of(x: Any) -> Interface:
     """An interface; the stored integers of a quantised type whose scale is not told."""
-    return x if isinstance(x, Plain | ScaleOffset) else Plain(element_of(x).underlying.name)
+    if isinstance(x, Interface):
+        return x
+    return named_encoding(x) or Plain(element_of(x).underlying.name)
 
 
 def make_plan(

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..elements.interface import Plain, ScaleOffset
+from ..elements.encoding import Encoding
+from ..elements.interface import Plain
 from ..errors import shown
 from .contents import Source, StoredTensor, bad_file
 from .reading import read_text, strict_json
@@ -217,7 +218,7 @@ _RECOGNISERS = {".qweight": _words_along_k_or_n, ".weight_packed": _compressed_t
 
 def zeros_interface(bits: int, one_less: bool) -> Interface:
     """What stored zeros mean: version 1 of GPTQ stores one less than the zero."""
-    return ScaleOffset(1.0, -1, f"uint{bits}") if one_less else Plain(f"uint{bits}")
+    return Encoding(f"uint{bits}+1") if one_less else Plain(f"uint{bits}")
 
 
 def _beside(source: Source, name: str) -> dict[str, str]:

@@ -23,7 +23,7 @@ MAX_CHANNELS = 1 << 20
 """No tensor has more scales."""
 
 _KEYS = {"version", "shape", "layout", "axes", "fill", "interface", "name"}
-_INTERFACE_KEYS = {"element", "scale", "offset", "axis"}
+_INTERFACE_KEYS = {"element", "scale", "offset", "axis", "encoding"}
 
 
 class LayoutRecord(NamedTuple):
@@ -31,8 +31,9 @@ class LayoutRecord(NamedTuple):
 
     ``layout`` is a text that ``rl.parse`` reads with the logical ``shape``. ``fill`` is the stored value of the
     padding, a number or the hexadecimal text of its bits. ``interface`` is the meaning of the elements in words:
-    ``{"element": "bfloat16"}``, with a scale, an offset and perhaps an axis if they are quantised. ``name`` is the text
-    that was asked for, where the order of the axes makes another of it. What is None is as the file says.
+    ``{"element": "bfloat16"}``, with a scale, an offset and perhaps an axis if they are quantised, or with the name of
+    an encoding. ``name`` is the text that was asked for, where the order of the axes makes another of it. What is None
+    is as the file says.
     """
 
     shape: tuple[int, ...]
@@ -99,6 +100,7 @@ class LayoutRecord(NamedTuple):
         are the bits of types that a container lacks; and codes of at most 8 bits for the words that they are packed in.
         Every other type contradicts.
         """
+        from ..elements.encoding import Encoding
         from ..elements.interface import Plain, ScaleOffset
 
         words = self.interface
@@ -108,6 +110,8 @@ class LayoutRecord(NamedTuple):
         bits = stored.name in ("uint8", f"uint{kind.bits}") or (stored.integral and kind.bits <= 8 < stored.bits)
         if kind.underlying != stored.underlying and not bits:
             raise ShapeError(f"it says {kind.name}, and the file holds {stored.name}.", hint="one of them is wrong")
+        if "encoding" in words:
+            return Encoding(words["encoding"])
         if "scale" not in words:
             return Plain(kind)
         return ScaleOffset(words["scale"], words["offset"], kind.name, words.get("axis"))
@@ -171,10 +175,13 @@ clear_on_change(_resolve.cache_clear)
 
 def interface_json(interface: Interface) -> dict[str, Any]:
     """An interface as a record says it."""
+    from ..elements.encoding import Encoding
     from ..elements.interface import Plain
 
     if isinstance(interface, Plain):
         return {"element": interface.element.name}
+    if isinstance(interface, Encoding):
+        return {"element": interface.element.name, "encoding": interface.name}
     numbers = {
         key: list(x) if isinstance(x, tuple) else x
         for key, x in (("scale", interface.scale), ("offset", interface.offset))
@@ -218,6 +225,17 @@ def _fill_json(x: Any) -> int | float | str:
     return "0x" + value.astype(value.dtype.newbyteorder("<"), copy=False).tobytes()[::-1].hex()
 
 
+def _is_encoding(x: dict[str, Any]) -> bool:
+    """Whether an interface names an encoding of its type, and nothing else."""
+    from ..elements.encoding import Encoding
+
+    try:
+        named = Encoding(x["encoding"])
+    except LayoutError:
+        return False
+    return set(x) == {"element", "encoding"} and named.element.name == x["element"]
+
+
 def _checked_interface(x: Any) -> dict[str, Any] | None:
     if x is None:
         return None
@@ -225,6 +243,8 @@ def _checked_interface(x: Any) -> dict[str, Any] | None:
         raise _bad_record(f"its interface is {shown(x)}")
     if x["element"] not in ELEMENTS:
         raise _bad_record(f"its interface names the type {shown(x['element'])}, which is not known")
+    if "encoding" in x and not _is_encoding(x):
+        raise _bad_record(f"its interface is {shown(x)}")
     if ("scale" in x) != ("offset" in x) or ("axis" in x and "scale" not in x):
         raise _bad_record("its interface has a scale without an offset, or an axis without both")
     for key in ("scale", "offset"):

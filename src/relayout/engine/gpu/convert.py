@@ -8,7 +8,8 @@ from __future__ import annotations
 import struct
 from functools import lru_cache
 
-from ...elements.interface import Interface, Plain
+from ...elements.encoding import Encoding
+from ...elements.interface import Interface, Plain, ScaleOffset
 from ..conversion import refuses_nan, scales_of, table_of
 
 _SIGNED = {"int8": "i8", "int16": "short", "int32": "int", "int64": "i64"}
@@ -83,6 +84,8 @@ def conversion_text(source: Interface, target: Interface) -> str | None:
     bits = source.element.bits, target.element.bits
     if min(bits) < 8 or max(bits) > 64 or refuses_nan(source, target):
         return None
+    if isinstance(source, Encoding) or isinstance(target, Encoding):
+        return None
     if bits[0] == 8 and not source.element.integral:
         table = table_of(source, target)
         return None if table is None else _looked_up(table)
@@ -147,7 +150,7 @@ def _stored(target: Interface, name: str, bits: str, data: list[str]) -> str | N
             "float32": f"return {bits};",
             "float64": f"return double_of_float({bits});",
         }.get(name)
-    if name not in _QUANTISED:
+    if name not in _QUANTISED or not isinstance(target, ScaleOffset):
         return None
     import numpy as np
 

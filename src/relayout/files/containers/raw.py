@@ -80,6 +80,7 @@ def _check_size(path: Path, record: LayoutRecord, entry: StoredTensor) -> None:
 
 
 def _record_of(path: Path, dtype: Any, shape: Any, layout: Any) -> LayoutRecord:
+    from ...elements.encoding import named_encoding
     from ...elements.interface import Plain
 
     if isinstance(layout, str):
@@ -93,7 +94,7 @@ def _record_of(path: Path, dtype: Any, shape: Any, layout: Any) -> LayoutRecord:
         )
     sizes = tuple(shape) if isinstance(shape, Sequence) else (shape,)
     try:
-        interface = Plain(element(dtype))
+        interface = named_encoding(dtype) or Plain(element(dtype))
         return LayoutRecord.from_json(
             LayoutRecord.of(Layout.row_major(sizes) if layout is None else layout, sizes, interface).to_json()
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ...elements.interface import Interface, Plain
+from ...elements.interface import Interface
 from ...elements.subbyte import unpack
 from ...elements.types import ELEMENTS
 from ...errors import NotExpressible, OutOfBounds
@@ -166,4 +166,4 @@ def _check_zeros(source: Source, name: str, to: Interface) -> None:
 
 def _least(interface: Interface) -> int:
     """The zero that a stored 0 means."""
-    return 0 if isinstance(interface, Plain) else -int(interface.offset)  # type: ignore[arg-type]
+    return int(interface.decode(0))

@@ -82,9 +82,14 @@ def test_every_half_becomes_what_the_vendor_makes_of_it(vector: dict[str, Any]) 
 def test_an_encoding_is_a_value_with_a_name(name: str) -> None:
     encoding = rl.Encoding(name)
     assert as_interface(name) == encoding == pickle.loads(pickle.dumps(encoding)) == eval(repr(encoding), vars(rl))
-    assert hash(encoding) == hash(rl.Encoding(name)) and encoding.name == name
+    assert hash(encoding) == hash(rl.Encoding(name))
+    assert encoding.name == name
     assert encoding.decode(encoding.encode(1.0)) == 1.0
-    assert encoding.decode(encoding.zero) == 0 if name != "uint4+1" else True
+    if name != "uint4+1":
+        assert encoding.decode(encoding.zero) == 0
+        return
+    with pytest.raises(rl.NotExpressible, match=r"^0 has no place in uint4: uint4\+1 does not hold it exactly"):
+        encoding.zero  # noqa: B018
 
 
 def test_one_encoding_has_one_name() -> None:
@@ -125,9 +130,9 @@ def test_repack_converts_on_the_way_and_back() -> None:
     assert np.array_equal(made.reshape(-1), theirs[plain.reshape(-1)])
     t = rl.Tensor(made.reshape(-1), rl.parse("marlin:nvfp4.scales").layout((4, 128)), rl.Encoding("marlin_s0e5m3"))
     assert np.array_equal(rl.repack(t, "0 1", element="float8_e4m3fn").stored(), scales)
+    broken = scales.copy()
+    broken[1, 3] = -2
     with pytest.raises(rl.NotExpressible, match=r"-2\.0 at \(1, 3\)"):
-        broken = scales.copy()
-        broken[1, 3] = -2
         rl.repack(broken, "marlin:nvfp4.scales", element="marlin_s0e5m3")
 
 
@@ -139,3 +144,22 @@ def test_codes_around_8_become_signed_ones_by_their_top_bit() -> None:
     assert np.array_equal(made.raw, words ^ 0x88)
     assert np.array_equal(rl.repack(made, layout, element="uint4-8").raw, words)
     assert rl.plan(layout, layout, "uint4-8", "int4")(words).tolist() == (words ^ 0x88).tolist()
+
+
+def test_only_elements_of_the_layout_are_refused() -> None:
+    zeros = bytes([0x31, 0x02])
+    plan = rl.plan(rl.Layout(3), rl.Layout(3), "uint4", "uint4+1")
+    assert plan.way.name == "recoded"
+    assert plan(zeros, np.zeros(2, np.uint8)).tolist() == [0x20, 0x01]
+    with pytest.raises(rl.NotExpressible, match=r"0 at \(3,\) has no place"):
+        rl.plan(rl.Layout(4), rl.Layout(4), "uint4", "uint4+1")(zeros)
+
+
+@pytest.mark.parametrize(("source", "target"), [("uint4-8", "int4"), ("uint8", "uint8+1"), ("uint2-2", "int2")])
+def test_the_table_of_bytes_gives_what_decode_and_encode_give(source: str, target: str) -> None:
+    one, two = as_interface(source), as_interface(target)
+    every = np.arange(256, dtype=np.uint8)[1:]
+    count = every.size * 8 // one.element.bits
+    made = rl.plan(rl.Layout(count), rl.Layout(count), source, target)(every)
+    stored = two.encode(rl.Tensor(every, rl.Layout(count), one).numpy())
+    assert np.array_equal(rl.Tensor(made, rl.Layout(count), two.element.name).numpy(), stored)

@@ -34,8 +34,8 @@ class Encoding(Immutable):
     * ``uint4-8`` are integers of which 8 means 0; ``uint4+1`` holds 1 to 16, as the zeros of GPTQ's first version.
     * ``float16*512`` holds 512 times what it means, as Marlin's scales beside activations of 8 bits; any power of two
       is a factor, ``bfloat16*2^120``, and floats of 8 bits have one too, ``float8_e8m0fnu*64``.
-    * ``marlin_s0e5m3`` are Marlin's scales of NVFP4: without a sign, five bits of exponent and three of mantissa, of 128
-      times what they mean, 0 or from 1/64 on. ``marlin_s0e5m3*4`` holds four times that.
+    * ``marlin_s0e5m3`` are Marlin's scales of NVFP4: no sign, five bits of exponent and three of mantissa, of 128 times
+      what they mean, which is 0 or from 1/64 on. ``marlin_s0e5m3*4`` holds four times that.
     * ``marlin_int4_fp8`` are Marlin's integers of 4 bits beside activations in FP8: 8 means -1, and 15 means -8.
 
     ``encode`` and ``decode`` are exact: a number that the encoding does not hold is refused.

@@ -113,6 +113,7 @@ def _works(plan: Plan, written: int) -> list[KernelShare]:
 _OTHER_WAYS = {
     "general": ("the general walk through both layouts, run by run", 0.2),
     "strided": ("numpy's strided copies, or its lookups", 0.1),
+    "recoded": ("looked up in a table of bytes, then moved", 0.3),
     "encoded": ("decoded and encoded by numpy, by way of a temporary array", 0.05),
 }
 """What the ways without kernels of their own do, and their speed beside that of a flat copy, roughly."""

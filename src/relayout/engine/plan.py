@@ -44,8 +44,9 @@ class Plan(Immutable, NativeCallable):
     returns False the run stops with ``Cancelled``. Arrays on a CUDA device are copied there, on the caller's stream.
 
     ``way.name`` tells which engine copies between flat memories: ``native``, a program of the compiled core for these
-    layouts; ``general``, its walk through any two layouts; ``strided``, numpy's copies; ``encoded``, values converted
-    by numpy. Tensors whose blocks are scattered, and arrays on a device, are copied by ways of their own.
+    layouts; ``general``, its walk through any two layouts; ``strided``, numpy's copies; ``recoded``, elements looked up
+    in a table and moved by one of these; ``encoded``, values converted by numpy. Tensors whose blocks are scattered,
+    and arrays on a device, are copied by ways of their own.
     """
 
     __slots__ = ("dst_element", "element", "fill", "new_fill", "source", "target", "threads", "way")

@@ -35,6 +35,7 @@ from .cpu.program import buffer_dtype, compile_program, shortest_run
 from .cpu.strided import common_loops, copy_elements
 from .gpu.device import on_device
 from .places import box_range
+from .recoding import Recoding, recoding
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -147,6 +148,27 @@ class EncodedWay(HostWay):
         scatter(target._memories, target.layout, None, stored)
 
 
+class RecodedWay(EncodedWay):
+    """Stored elements looked up in a table of bytes, and then moved as they are.
+
+    Where a byte may hold an element that is refused, values are decoded and encoded: it may be none of the layout's.
+    """
+
+    __slots__ = ("move", "recoding")
+    name = "recoded"
+
+    def __init__(self, recoding: Recoding, move: HostWay) -> None:
+        self.recoding, self.move = recoding, move
+
+    def copy(self, plan: Plan, x: NDArray[Any], out: NDArray[Any]) -> None:
+        check_memory(plan, x, out)
+        data = x.view("u1")
+        if self.recoding.known[data].all():
+            self.move.copy(plan, self.recoding.table[data].view(out.dtype), out)
+        else:
+            super().copy(plan, x, out)
+
+
 class ScatteredWay(Way):
     """Block by block, as a table says where the blocks of one side lie."""
 
@@ -209,7 +231,10 @@ def choose_way(
     if not target.size:
         return StridedWay(())
     if element != dst_element:
-        return ENCODED
+        table = recoding(element, dst_element)
+        if table is None:
+            return ENCODED
+        return RecodedWay(table, choose_way(source, target, dst_element, dst_element, fill, threads, dense))
     if native is not None:
         try:
             return GeneralWay(general_program(source, target, element.element.bits))

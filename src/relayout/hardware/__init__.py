@@ -6,15 +6,21 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .architecture import Access as Access
     from .architecture import Architecture as Architecture
+    from .atom import Atom as Atom
+    from .atom import Operand as Operand
     from .counting import wavefronts as wavefronts
+    from .nvidia_tma import tma_box as tma_box
     from .registry import architecture_named as architecture_named
     from .registry import architecture_names as architecture_names
 
 _LAZY = {
     "Access": ".architecture",
     "Architecture": ".architecture",
+    "Atom": ".atom",
+    "Operand": ".atom",
     "architecture_named": ".registry",
     "architecture_names": ".registry",
+    "tma_box": ".nvidia_tma",
     "wavefronts": ".counting",
 }
 """Names whose modules are imported when they are first asked for; none of these modules has the name of a function."""
@@ -32,4 +38,13 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *_LAZY})
 
 
-__all__ = ["Access", "Architecture", "architecture_named", "architecture_names", "wavefronts"]
+__all__ = [
+    "Access",
+    "Architecture",
+    "Atom",
+    "Operand",
+    "architecture_named",
+    "architecture_names",
+    "tma_box",
+    "wavefronts",
+]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..errors import ShapeError, UnknownName
 from ..layout.layout import Layout
@@ -139,7 +139,7 @@ def product_operands(
     )
 
 
-def thread_value(threads: tuple[tuple[int, ...], tuple[int, ...]], values: list[tuple[int, int]]) -> Layout:
+def thread_value(threads: tuple[Any, Any], values: list[tuple[int, int]]) -> Layout:
     """A layout of threads, (sizes, strides), and of values, pairs of a size and a stride; sizes of 1 are left out."""
     kept = [pair for pair in values if pair[0] > 1] or [(1, 0)]
     if len(kept) == 1:

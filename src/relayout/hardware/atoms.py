@@ -17,17 +17,16 @@ from typing import Any
 from ..errors import ShapeError, UnknownName, shown
 from .atom import Atom, check_atom
 
-TABLES = ("nvidia_mma",)
+TABLES = ("nvidia_mma", "nvidia_wgmma", "nvidia_copies", "nvidia_tensor_memory", "nvidia_tma")
 """The tables of this package: modules beside this one."""
 
 ENTRY_POINTS = "relayout.atoms"
 """The group of entry points."""
 
-_SPELLED = re.compile(r"\.(?:sync|aligned|mma_async|row|col|shared|cta|b16)(?=\.|$)")
+_PTX = ("mma", "wgmma", "ldmatrix", "stmatrix", "movmatrix", "tcgen05")
+_SPELLED = re.compile(r"\.(?:sync|aligned|mma_async|row\.col|shared(?:::cta)?|satfinite|m8n8(?!k)|b16|b32)(?=\.|$)")
 """What PTX writes between the parts that tell atoms apart."""
-
-
-_PTX = ("mma", "wgmma", "ldmatrix", "stmatrix", "movmatrix")
+_KIND_FIRST = re.compile(r"^mma\.(kind::.*?)\.(m\d+n\d+k\d+)\.")
 
 
 class Atoms(Mapping[str, Atom]):
@@ -41,11 +40,12 @@ class Atoms(Mapping[str, Atom]):
     """
 
     def __getitem__(self, name: str) -> Atom:
-        known = _known()
-        found = known.get(name) or (known.get(short_name(name)) if isinstance(name, str) else None)
-        if found is None:
-            raise UnknownName(f"there is no atom named {shown(name)}.", hint=_near(name), name=name)
-        return found
+        if isinstance(name, str):
+            for known in (_own, _known):
+                found = known().get(name) or known().get(short_name(name))
+                if found is not None:
+                    return found
+        raise UnknownName(f"there is no atom named {shown(name)}.", hint=_near(name), name=name)
 
     def __iter__(self) -> Iterator[str]:
         return iter(_known())
@@ -69,7 +69,9 @@ atoms = Atoms()
 def short_name(name: str) -> str:
     """The name of the registry for an instruction as PTX writes it in full."""
     text = name.strip().rstrip(";")
-    return _SPELLED.sub("", text) if text.partition(".")[0] in _PTX else text
+    if text.partition(".")[0] not in _PTX:
+        return text
+    return _KIND_FIRST.sub(r"mma.\2.\1.", _SPELLED.sub("", text))
 
 
 def _near(name: Any) -> str:
@@ -79,10 +81,15 @@ def _near(name: Any) -> str:
 
 
 @cache
+def _own() -> dict[str, Atom]:
+    tables = [import_module(f".{table}", __package__).atoms() for table in TABLES]
+    return {atom.name: atom for table in tables for atom in table}
+
+
+@cache
 def _known() -> dict[str, Atom]:
-    found: dict[str, Atom] = {}
-    for table in TABLES:
-        found |= {atom.name: atom for atom in import_module(f".{table}", __package__).atoms()}
+    """Ours, and those of other packages, which are looked for when something else than ours is wanted."""
+    found = dict(_own())
     for point in _entry_points():
         for atom in _load(point):
             check_atom(atom)

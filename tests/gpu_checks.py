@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+import gpu_atoms
 import gpu_cases
 import packed_cases
 import relayout as rl
@@ -271,6 +272,16 @@ def small_sets() -> int:
     """Few cases of each kind, for tools that look at every access."""
     few = [case for k, case in enumerate(gpu_cases.named()) if k % 3 == 0]
     return compare(chain(few, gpu_cases.random_plans(9, 40), list(gpu_cases.conversions())[::9]))
+
+
+for instructions in (
+    gpu_atoms.mma_sync,
+    gpu_atoms.wgmma_registers,
+    gpu_atoms.wgmma_tiles,
+    gpu_atoms.matrix_copies,
+    gpu_atoms.boxes,
+):
+    check(instructions)
 
 
 def main() -> None:

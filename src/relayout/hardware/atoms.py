@@ -16,8 +16,19 @@ from typing import Any
 
 from ..errors import ShapeError, UnknownName, shown
 from .atom import Atom, check_atom
+from .spellings import registry_name
 
-TABLES = ("nvidia_mma", "nvidia_wgmma", "nvidia_copies", "nvidia_tensor_memory", "nvidia_tma")
+TABLES = (
+    "nvidia_mma",
+    "nvidia_wgmma",
+    "nvidia_copies",
+    "nvidia_tensor_memory",
+    "nvidia_tma",
+    "amd_mfma",
+    "amd_wmma",
+    "intel_dpas",
+    "intel_amx",
+)
 """The tables of this package: modules beside this one."""
 
 ENTRY_POINTS = "relayout.atoms"
@@ -67,16 +78,17 @@ atoms = Atoms()
 
 
 def short_name(name: str) -> str:
-    """The name of the registry for an instruction as PTX writes it in full."""
+    """The name of the registry for an instruction as PTX writes it in full, or as others spell it."""
     text = name.strip().rstrip(";")
     if text.partition(".")[0] not in _PTX:
-        return text
+        return registry_name(text)
     return _KIND_FIRST.sub(r"mma.\2.\1.", _SPELLED.sub("", text))
 
 
 def _near(name: Any) -> str:
-    known = list(_known())
-    near = get_close_matches(short_name(str(name)), known, n=5, cutoff=0.5)
+    known, text = list(_known()), short_name(str(name))
+    longer = [other for other in known if text and other.startswith(text)]
+    near = longer[:5] or get_close_matches(text, known, n=5, cutoff=0.5)
     return f"near it are {', '.join(near)}" if near else f"search it: rl.atoms.search('mma'); there are {len(known)}"
 
 

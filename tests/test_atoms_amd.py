@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from triton_vectors import Vector, vectors
 
 import relayout as rl
 from relayout.hardware.amd_mfma import CALCULATOR, CK, FORMATS, TRITON
 from relayout.hardware.atom import Atom, Operand
+from triton_vectors import Vector, vectors
 
 Array = np.ndarray[Any, Any]
 RECORDED = json.loads((Path(__file__).parent / "atom_vectors" / "amd.json").read_text())
@@ -77,7 +77,15 @@ def test_the_first_architecture_of_an_instruction_is_the_first_that_lists_it():
 
 
 def test_element_types_are_those_of_the_calculator():
-    words = {"fp64": "f64", "fp32": "f32", "fp16": "f16", "int32": "i32", "int8": "i8", "amd_fp8": "fp8", "amd_bf8": "bf8"}
+    words = {
+        "fp64": "f64",
+        "fp32": "f32",
+        "fp16": "f16",
+        "int32": "i32",
+        "int8": "i8",
+        "amd_fp8": "fp8",
+        "amd_bf8": "bf8",
+    }
     for found in RECORDED:
         atom = rl.atoms[recorded_name(found)]
         a, b, c = [words.get(kind, kind) for kind in found["types"]]
@@ -86,6 +94,7 @@ def test_element_types_are_those_of_the_calculator():
 
 # ---- Triton -----------------------------------------------------------------------------------------------
 
+
 def stated(text: str, word: str, default: Any = None) -> Any:
     """What an encoding says of a word: ``version = 3``, ``instrShape = [32, 32, 8]``."""
     found = re.search(rf"\b{word} = (\[.*?\]|[^,\]}}]+)", text)
@@ -93,7 +102,7 @@ def stated(text: str, word: str, default: Any = None) -> Any:
 
 
 def triton_key(vector: Vector) -> tuple[Any, ...]:
-    """What tells the operand of an instruction apart: unit, version, sizes, operand or None for C, width along k, ..."""
+    """What tells operands apart: unit, version, sizes, operand or None for C, width along k, wide C, shape."""
     text = vector.text
     sizes = tuple(stated(text, "instrShape", [16, 16, 16]))
     if "amd_" not in text or (stated(text, "isTransposed?") and sizes[:2] != (64, 4)):
@@ -259,7 +268,7 @@ def test_one_block_given_to_all_makes_a_4x64_product():
                 lanes_c[t, v] += made[block.operand("C").coordinate(t, v)]
         whole = np.zeros(m * n, int)
         whole[every_place(atom.operand("C"))] = lanes_c
-        assert (whole.reshape(n, m).T == a @ b.T).all(), name
+        assert (a @ b.T == whole.reshape(n, m).T).all(), name
 
 
 # ---- all of them ------------------------------------------------------------------------------------------
@@ -292,9 +301,9 @@ def test_older_and_other_spellings_name_the_same_atom():
 
 
 def test_a_name_of_several_instructions_lists_them():
-    with pytest.raises(rl.UnknownName, match="_w32, .*_w64, .*_w32_gfx12, .*_w64_gfx12"):
+    with pytest.raises(rl.UnknownName, match=r"_w32, .*_w64, .*_w32_gfx12, .*_w64_gfx12"):
         _ = rl.atoms["v_wmma_f32_16x16x16_f16"]
-    with pytest.raises(rl.UnknownName, match="f8f6f4.fp8.fp8"):
+    with pytest.raises(rl.UnknownName, match=r"f8f6f4\.fp8\.fp8"):
         _ = rl.atoms["v_mfma_f32_16x16x128_f8f6f4"]
     with pytest.raises(rl.UnknownName):
         _ = rl.atoms["v_mfma_f32_16x16x128_f8f6f4 cbsz:7"]

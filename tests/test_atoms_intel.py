@@ -1,4 +1,4 @@
-"""Intel's atoms: DPAS by the reference code of Intel's extension and by sycl-tla's traits, AMX by the manual's operation."""
+"""Intel's atoms: DPAS by the reference code of its extension and sycl-tla's traits, AMX by the manual's operation."""
 
 from __future__ import annotations
 

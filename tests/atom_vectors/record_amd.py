@@ -5,7 +5,7 @@
 A map is recorded by what each bit of the lane and of the value adds (exclusive or) to the index of the element; that it
 says where *every* element lies is checked here, before it is written. Values are numbered in the order of the registers
 and of the bits in them. The index of an element is column-major, with the block slowest: m + M * (k + K * block) in A,
-n + N * (k + K * block) in B, m + M * (n + N * block) in C. In a sparse instruction the K of A is that of its stored half.
+n + N * (k + K * block) in B, m + M * (n + N * block) in C.
 """
 
 from __future__ import annotations
@@ -92,7 +92,6 @@ def main(checkout: Path) -> None:
     sys.path.insert(0, str(checkout))
     lines = [json.dumps(found) for found in instructions(import_module("matrix_calculator"))]
     FILE.write_text("[\n" + ",\n".join(lines) + "\n]\n")
-    print(len(lines), "instructions")
 
 
 if __name__ == "__main__":

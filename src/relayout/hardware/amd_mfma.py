@@ -55,8 +55,8 @@ def atoms() -> Iterator[Atom]:
             yield _atom(first, last, c, (a, b), shape)
             if shape.endswith(":16"):
                 yield from _broadcast(first, last, c, a, shape)
-    for scaled, shape, a, b in product((False, True), SCALED, FORMATS, FORMATS):
-        yield _f8f6f4(shape, a, b, scaled)
+    for scaled, sizes, a, b in product((False, True), SCALED, FORMATS, FORMATS):
+        yield _f8f6f4(sizes, a, b, scaled)
 
 
 def other_names() -> Iterator[tuple[str, str]]:
@@ -151,9 +151,7 @@ def accumulator(m: int, n: int, blocks: int = 1, rows: int = 4) -> Layout:
     beside = min(blocks, max(1, 64 * rows // (m * n)))
     strips = 64 // (n * beside)
     threads = lanes((n, m), (beside, m * n), (strips, rows))
-    return thread_value(
-        threads, [(rows, 1), (m // (rows * strips), rows * strips), (blocks // beside, beside * m * n)]
-    )
+    return thread_value(threads, [(rows, 1), (m // (rows * strips), rows * strips), (blocks // beside, beside * m * n)])
 
 
 def lanes(*digits: tuple[int, int]) -> tuple[Ints, Ints]:

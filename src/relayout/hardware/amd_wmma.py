@@ -1,8 +1,9 @@
 """AMD's WMMA (RDNA3, RDNA4 and gfx1250): which lane holds which element.
 
-A name is the mnemonic with what the compiler's builtin adds, since a wave of 32 and one of 64, gfx11 and gfx12 place the
-elements of one mnemonic differently: ``v_wmma_f32_16x16x16_f16_w32``, and for RDNA4 ``v_wmma_f32_16x16x16_f16_w32_gfx12``.
-gfx1250 has waves of 32 only and says nothing; its ``f8f6f4`` say the formats of A and B after a dot.
+A name is the mnemonic with what the compiler's builtin adds, since waves of 32 and of 64, gfx11 and gfx12 place the
+elements of one mnemonic differently: ``v_wmma_f32_16x16x16_f16_w32``, and on RDNA4
+``v_wmma_f32_16x16x16_f16_w32_gfx12``. gfx1250 has waves of 32 only, and adds nothing; its ``f8f6f4`` say the formats of
+A and B after a dot.
 """
 
 from __future__ import annotations

@@ -9,7 +9,6 @@ work item being neighbours along k. sycl-tla's names are taken as well: ``XE_8x1
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import product
 
 from ..layout.layout import Layout
 from .atom import Atom, product_operands, thread_value

@@ -35,7 +35,5 @@ def registry_name(text: str) -> str:
 @cache
 def _other_names() -> dict[str, str]:
     return {
-        spelling: name
-        for table in TABLES
-        for spelling, name in import_module(f".{table}", __package__).other_names()
+        spelling: name for table in TABLES for spelling, name in import_module(f".{table}", __package__).other_names()
     }

@@ -104,11 +104,13 @@ if TYPE_CHECKING:
     from . import htp as htp
     from . import mojo as mojo
     from .algebra.linear import LinearLayout
+    from .ask.banks import Banks, banks
     from .ask.guards import check, expects
     from .ask.infer import infer
     from .ask.inference.result import Inference
     from .ask.probes import probes
     from .ask.rosetta import rosetta
+    from .ask.sectors import Sectors, sectors
     from .drawing.draw import draw
     from .drawing.text import format_layout, print_layout
     from .engine.logical import from_logical
@@ -123,12 +125,16 @@ _watch_imports()
 
 _LAZY = {
     "LinearLayout": ".algebra.linear",
+    "Banks": ".ask.banks",
+    "banks": ".ask.banks",
     "check": ".ask.guards",
     "expects": ".ask.guards",
     "infer": ".ask.infer",
     "Inference": ".ask.inference.result",
     "probes": ".ask.probes",
     "rosetta": ".ask.rosetta",
+    "Sectors": ".ask.sectors",
+    "sectors": ".ask.sectors",
     "draw": ".drawing.draw",
     "format_layout": ".drawing.text",
     "print_layout": ".drawing.text",
@@ -170,6 +176,7 @@ __all__ = [
     "Record",
     "Tensor",
     "atoms",
+    "banks",
     "catalog",
     "check",
     "compare",
@@ -194,12 +201,14 @@ __all__ = [
     "repack_file",
     "resolve",
     "rosetta",
+    "sectors",
     "tensor",
     "verify",
 ]
 """The front door: what a layout is, what it is called, how two differ, and data moved from one to another."""
 
 __all__ += [
+    "Banks",
     "BlockTable",
     "Comparison",
     "Encoding",
@@ -211,6 +220,7 @@ __all__ += [
     "RecordComparison",
     "Resolved",
     "ScaleOffset",
+    "Sectors",
     "SingleBlock",
     "UniformBlocks",
 ]

@@ -1,4 +1,4 @@
-"""Which scene shows what somebody wants to see: layouts, records, a comparison, an operation, or who holds a tile."""
+"""Which scene shows what is asked for: layouts, records, comparisons, operations, banks, or who holds a tile."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from types import FunctionType
 from typing import Any
 
 from ..algebra.linear import LinearLayout
+from ..ask.banks import Banks
 from ..ask.every_shape import FormatComparison
 from ..ask.record_comparison import RecordComparison
 from ..dialects.read import as_record
@@ -15,6 +16,7 @@ from ..errors import ShapeError, shown
 from ..format.record import Record
 from ..integers.inttuple import as_int
 from ..layout.comparison import Comparison, compare
+from .bank_scenes import banks_scene
 from .drawing import Drawing
 from .operations import operation_scene
 from .record_scenes import comparison_scene, record_title, records_scene
@@ -53,6 +55,9 @@ def drawing_of(
         _refuse("an operation", {**given, "others": None})
         operands = [subjects_of([y], shape, axes, dtype)[0].layout if isinstance(y, str) else y for y in others]
         return Drawing(lambda limit: operation_scene(x, operands, limit))
+    if isinstance(x, Banks):
+        _refuse("what an access costs", {**given, "shape": shape, "axes": axes, "dtype": dtype})
+        return Drawing(lambda limit: banks_scene(x, limit))
     if isinstance(x, LinearLayout):
         _refuse("a LinearLayout", given)
         return Drawing(lambda limit: linear_scene(x, limit))

@@ -32,8 +32,9 @@ def draw(
 
     A record is drawn as its bytes, ``width`` of them in a line, with a colour for each field: a cell names the element
     whose bits it holds, and of long fields the first lines are drawn. Also drawn are a comparison (what differs), an
-    operation of the algebra before its operands, as in ``draw(rl.logical_divide, a, b)``, a ``LinearLayout``, and with
-    ``tile`` a layout from (thread, value) to the positions of a tile of that shape.
+    operation of the algebra before its operands, as in ``draw(rl.logical_divide, a, b)``, a ``LinearLayout``, what
+    ``rl.banks`` answers (the worst access: who wants which word of which bank), and with ``tile`` a layout from
+    (thread, value) to the positions of a tile of that shape.
 
     Two dimensions run, ``rows`` down and ``columns`` across (by number or name; by default those with several blocks,
     else the last two); there is one grid for each coordinate of the others, or for those that ``at`` says; ``part`` is

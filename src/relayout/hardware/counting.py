@@ -74,8 +74,11 @@ def wavefronts(addresses: Any, access: str | Access, arch: str | Architecture = 
     return found
 
 
-def address_table(addresses: Any, access: Access, arch: Architecture) -> NDArray[np.int64]:
-    """The addresses as an array of integers with one column a lane; lanes that are off or ignored are ``OFF``."""
+def address_table(addresses: Any, access: Access, arch: Architecture, off: int | None = None) -> NDArray[np.int64]:
+    """The addresses as an array of integers with one column a lane; lanes that are off or ignored are ``OFF``.
+
+    ``off`` is what stands for a lane that is off in an array of integers.
+    """
     given = addresses if isinstance(addresses, np.ndarray) else np.asarray(addresses, dtype=object)
     if given.ndim == 0 or given.shape[-1] != arch.lanes:
         count = given.shape[-1] if given.ndim else "no"
@@ -90,13 +93,11 @@ def address_table(addresses: Any, access: Access, arch: Architecture) -> NDArray
     chosen = given[..., lanes]
     if chosen.dtype.kind not in "iu":
         chosen = _integers(chosen, lanes)
-        off = chosen == None  # noqa: E711 (one entry after another)
-        chosen = np.where(off, 0, chosen)
-    else:
-        off = np.zeros(chosen.shape, bool)
+    idle = chosen == off
+    chosen = np.where(idle, 0, chosen)
     _refuse((chosen < 0) | (chosen >= _LARGEST), chosen, lanes, access, _outside)
     _refuse(chosen % access.bytes != 0, chosen, lanes, access, _misaligned)
-    table[..., lanes] = np.where(off, OFF, chosen)
+    table[..., lanes] = np.where(idle, OFF, chosen)
     return table
 
 
@@ -159,10 +160,20 @@ def count_wavefronts(table: NDArray[np.int64], access: Access, arch: Architectur
     """The wavefronts of each row of checked addresses."""
     paired = are_paired(table, access)
     total = np.zeros(len(table), np.int64)
-    for rows, phases in ((~paired, access.phases), (paired, access.paired_phases)):
+    for rows, phases in zip((~paired, paired), _both(access)):
         if rows.any():
             total[rows] = sum(phase_wavefronts(table[rows][:, phase], access, arch) for phase in phases)
     return total
+
+
+def least_wavefronts(table: NDArray[np.int64], access: Access) -> NDArray[np.int64]:
+    """The wavefronts of each row without conflicts: one for each phase that has a lane on."""
+    used = [sum((table[:, phase] != OFF).any(axis=1) for phase in phases) for phases in _both(access)]
+    return np.where(are_paired(table, access), used[1], used[0]).astype(np.int64)
+
+
+def _both(access: Access) -> tuple[tuple[Lanes, ...], tuple[Lanes, ...]]:
+    return access.phases, access.paired_phases
 
 
 def phase_wavefronts(table: NDArray[np.int64], access: Access, arch: Architecture) -> NDArray[np.int64]:

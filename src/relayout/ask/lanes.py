@@ -78,8 +78,8 @@ class Memory(NamedTuple):
 def memory_of(x: Any, element: Any, shape: Any = None) -> Memory:
     """The memory that ``x`` describes; ``element`` comes before its own type, ``shape`` is for a format."""
     if isinstance(x, LinearLayout):
-        layout = _to_offsets(x)
-        return Memory(layout, tuple(layout.in_dims.values()), _element(element, x))
+        linear = _to_offsets(x)
+        return Memory(linear, tuple(linear.in_dims.values()), _element(element, x))
     if isinstance(x, ComposedLayout):
         return Memory(x, x.extents, _element(element, x))
     found = resolve(x, shape=shape, element=element)

@@ -169,7 +169,8 @@ def count_wavefronts(table: NDArray[np.int64], access: Access, arch: Architectur
 def least_wavefronts(table: NDArray[np.int64], access: Access) -> NDArray[np.int64]:
     """The wavefronts of each row without conflicts: one for each phase that has a lane on."""
     used = [sum((table[:, phase] != OFF).any(axis=1) for phase in phases) for phases in _both(access)]
-    return np.where(are_paired(table, access), used[1], used[0]).astype(np.int64)
+    found: NDArray[np.int64] = np.where(are_paired(table, access), used[1], used[0])
+    return found
 
 
 def _both(access: Access) -> tuple[tuple[Lanes, ...], tuple[Lanes, ...]]:

@@ -159,6 +159,13 @@ ENTRIES = [
         'rl.draw("0 1 / 1,2@-1", shape=(2, 8), view="both", strides=True, width=8)',
     ),
     Entry(
+        "halves",
+        "Digits above the rest",
+        "Halves of the rows that share bytes: each element of the first half lies behind the one of the second half, as"
+        " where HQQ packs two codes a byte. How far apart they are in the tensor depends on its shape.",
+        'rl.draw("0 1 / 0,2@-rest", shape=(6, 4), view="both", width=8)',
+    ),
+    Entry(
         "record",
         "Records",
         "A record is drawn as its bytes: a colour for each field, a cell for the bits of one element that lie together,"

@@ -138,6 +138,8 @@ def test_at_gives_offsets_and_coordinates() -> None:
     assert place["block_number"] * 2048 + place["inside_number"] == place["offset"]
     back = result("at", *CROUTON, "--offset", str(place["offset"]))["places"]
     assert back[0]["coordinate"] == [0, 8, 1, 33]
+    (half,) = result("at", "0 1 / 0,2@rest 0,3", "--shape", "10,4", "9,1")["places"]
+    assert (half["offset"], half["block"], half["inside"]) == (24 + 6 + 3, [1, 1], [3, 0])
     assert told("at", "(3,4):(4,1)", "1,1").splitlines() == ["coordinate  (1, 1)", "number      4", "offset      5"]
     table = told("at", "(3,4):(4,1)", "1,1", "2").splitlines()
     assert told("at", *CROUTON, "0,0,0,0", "0,0,0,1").split("\n\n")[1].startswith("coordinate     (0, 0, 0, 1)\n")

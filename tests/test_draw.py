@@ -422,8 +422,9 @@ def test_bad_words_are_refused(words, message):
 def test_formats_need_a_shape_or_have_a_block():
     pane = rl.draw("htp:R4Crouton").scene().panes[0]
     assert pane.title == "one block of htp:R4Crouton"
-    with pytest.raises(rl.ShapeError, match="drawn for a shape"):
-        rl.draw("nhwc")
+    for text in ("nhwc", "0 1 / 0,2@rest"):
+        with pytest.raises(rl.ShapeError, match="drawn for a shape"):
+            rl.draw(text)
 
 
 def test_unknown_endings_are_refused(tmp_path):

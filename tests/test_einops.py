@@ -89,3 +89,15 @@ def test_a_first_name_is_padded_and_others_must_divide() -> None:
 def test_wrong_patterns_say_what_is_wrong(text: str, words: str) -> None:
     with pytest.raises(rl.ParseError, match=words):
         rl.parse(text, "einops")
+
+
+def test_digits_above_the_rest_are_written_where_they_divide() -> None:
+    halves = rl.parse("0 1 / 0,2@rest 0,3")
+    layout = halves.layout((12, 4))
+    assert rl.render(layout, "einops") == "(a2 a a3) b -> a b a2 a3, a2=2, a3=3"
+    x = np.arange(48).reshape(12, 4)
+    stored = x.reshape(2, 2, 3, 4).transpose(1, 3, 0, 2).reshape(-1)
+    assert (stored[layout.offsets()] == x).all()
+    for refused in (halves, halves.layout((11, 4))):
+        with pytest.raises(rl.NotExpressible, match="pads a dimension only where"):
+            rl.render(refused, "einops")

@@ -3,6 +3,10 @@
 The offset is a sum of one term a dimension. The term of dimension ``d`` is affine in the number of whole blocks along
 it, and its slope is a product of the numbers of blocks of other dimensions. So two formats that agree for all shapes
 with at most two sizes above 1, each up to twice the least common multiple of both blocks, agree for every shape.
+
+A digit above the rest begins where a share of the blocks ends. Each further common multiple moves that place by the
+same in both formats, and no two places are seen as one because no two elements share an offset. So all sizes up to
+twice the common multiple decide about such a dimension by itself.
 """
 
 from __future__ import annotations
@@ -82,7 +86,7 @@ def compare_formats(a: Format, b: Format) -> FormatComparison:
     if a.rank != b.rank or a.equivalent(b):
         return FormatComparison(a, b)
     differing = None
-    for shape in _deciding_shapes(a, b):
+    for looked_at, shape in enumerate(_deciding_shapes(a, b)):
         verdict = compare_layouts(a.layout(shape), b.layout(shape))
         if not verdict:
             # Nothing behind the coordinate tells along the dimension that it moves in.
@@ -91,10 +95,11 @@ def compare_formats(a: Format, b: Format) -> FormatComparison:
             verdict = at_needed if not at_needed else verdict
             if differing is None or verdict.a.size < differing.a.size:
                 differing = verdict
-        if differing is not None and sum(n > 1 for n in shape) > 1:
+        if differing is not None and looked_at >= a.rank:
             break
     if differing is not None:
-        return FormatComparison(a, b, _smaller(a, b, differing.a.size) or differing)
+        smaller = _smaller(a, b, differing.a.size)
+        return FormatComparison(a, b, differing if smaller is None else smaller)
     if not (a._unaligned and b._unaligned):
         raise LimitExceeded(
             f"{a} and {b} agree on small shapes, and nothing proves that they do on all.",
@@ -115,28 +120,36 @@ def _other_storage(a: Format, b: Format) -> Comparison | None:
 
 
 def _deciding_shapes(a: Format, b: Format) -> Iterator[tuple[int, ...]]:
-    """Shapes that tell any two formats apart: first with one size above 1, then with two."""
+    """Shapes that tell any two formats apart: one for each dimension, then all others that are needed."""
     most = [2 * lcm(m, n) for m, n in zip(a.block_shape, b.block_shape)]
     ones = (1,) * a.rank
     for d, n in enumerate(most):
         yield (*ones[:d], n, *ones[d + 1 :])
-    seen = 0
+    for seen, shape in enumerate(_further_shapes(a, b, most)):
+        if seen >= SHAPE_LIMIT:
+            raise LimitExceeded(
+                f"{a} and {b} agree on {SHAPE_LIMIT} shapes, and more would have to be looked at.",
+                hint="pass shape=(...)",
+                limit=SHAPE_LIMIT,
+            )
+        yield shape
+
+
+def _further_shapes(a: Format, b: Format, most: list[int]) -> Iterator[tuple[int, ...]]:
+    """Every size of dimensions with digits above the rest, then every size of one dimension beside another."""
+    ones = (1,) * a.rank
+    for d in sorted({f.dim for f in (*a.blocks, *b.blocks) if f.rests}):
+        for n in range(2, most[d]):
+            yield (*ones[:d], n, *ones[d + 1 :])
     for d, e in permutations(range(a.rank), 2):
         for n in range(2, most[e] + 1):
-            seen += 1
-            if seen > SHAPE_LIMIT:
-                raise LimitExceeded(
-                    f"{a} and {b} agree on {SHAPE_LIMIT} shapes, and more would have to be looked at.",
-                    hint="pass shape=(...)",
-                    limit=SHAPE_LIMIT,
-                )
             yield tuple([most[d] if k == d else n if k == e else 1 for k in range(a.rank)])
 
 
 def _smaller(a: Format, b: Format, elements: int) -> Comparison | None:
     """The first difference for a shape of fewer elements, up to a limit of shapes."""
     seen = 0
-    for size in range(2, elements):
+    for size in range(1, elements):
         for shape in _factorisations(size, a.rank):
             seen += 1
             if seen > SHAPE_LIMIT:

@@ -107,15 +107,17 @@ def _axes_lines(fmt: Format, axes: str | None, shape: Any) -> Iterator[str]:
     yield f"Axes by name: {', '.join(pairs)}."
 
 
-def _block_name(factor: Factor, axes: str | None) -> str:
-    backwards = " backwards" if factor.step < 0 else ""
-    return f"{factor.size} of {_dimension_name(factor.dim, axes)}{backwards}"
+def _block_name(factor: Factor, fmt: Format) -> str:
+    backwards = " backwards" if factor.backwards else ""
+    above = product(tuple([f.size for f in fmt.blocks if f.dim == factor.dim and f.rests]))
+    steps = f" in steps of 1/{above // abs(factor.rests)} of it" if factor.rests else ""
+    return f"{factor.size} of {_dimension_name(factor.dim, fmt.axes)}{backwards}{steps}"
 
 
 def _format_lines(fmt: Format, alone: bool, bits: int | None) -> Iterator[str]:
     order = ", ".join([_dimension_name(d, fmt.axes) for d in fmt.order])
     if fmt.blocks:
-        inner = ", ".join([_block_name(f, fmt.axes) for f in reversed(fmt.blocks)])
+        inner = ", ".join([_block_name(f, fmt) for f in reversed(fmt.blocks)])
         size = product(fmt.block_shape)
         wide = bits or fmt.element_bits
         width = "" if wide is None else f" ({_bytes(size * wide)})"

@@ -54,8 +54,8 @@ def order_line(record: Record) -> str:
     words = [names[d] for d in record.order.order]
     inside = [1] * (record.rank + 1)
     for factor in reversed(record.order.blocks):
-        apart = "" if factor.step == inside[factor.dim] else f" in steps of {factor.step}"
-        inside[factor.dim] *= factor.size
+        apart = "" if factor.step == inside[factor.dim] else f" in steps of {factor.place}"
+        inside[factor.dim] *= 1 if factor.rests else factor.size
         words.insert(record.rank + 1, f"{factor.size} of {names[factor.dim]}{apart}")
     return f"The records of a tensor are stored in pieces, from the slowest: {', '.join(words)}."
 

@@ -19,6 +19,7 @@ from ..format.entries import Entry
 from ..format.format import Format, format_of
 from ..format.record import Record
 from ..format.records import NamedRecord, known_records, lookup_record, names_of_record
+from ..integers.nested import product
 from ..layout.layout import Layout
 from .answers import Answer, Block, Command, FieldList, TextTable
 from .arguments import axes_option, dtype_option, layout, shape_option, subject, text_argument
@@ -134,12 +135,21 @@ def _in_blocks(x: Layout, coordinate: Any, fmt: Format | None, halves: Any) -> d
         return {}
     whole = [c + o for c, o in zip(x.coordinates(coordinate).modes, x.origin)]
     outer, inner = halves
+    cut = [_cut(fmt, d, c, n) for d, (c, n) in enumerate(zip(whole, x.padded_shape))]
     return {
-        "block": tuple([c // b for c, b in zip(whole, fmt.block_shape)]),
+        "block": tuple([block for block, _ in cut]),
         "block_number": outer(coordinate),
-        "inside": tuple([c % b for c, b in zip(whole, fmt.block_shape)]),
+        "inside": tuple([inside for _, inside in cut]),
         "inside_number": inner(coordinate),
     }
+
+
+def _cut(fmt: Format, dim: int, coordinate: int, size: int) -> tuple[int, int]:
+    """The block along a dimension of a padded size, and the coordinate inside: digits above the rest come first."""
+    own = [f for f in fmt.blocks if f.dim == dim]
+    above, below = [product(tuple([f.size for f in own if bool(f.rests) == high])) for high in (True, False)]
+    top, low = divmod(coordinate, size // above)
+    return low // below, top * below + low % below
 
 
 # ---- catalog ---------------------------------------------------------------------------------------------

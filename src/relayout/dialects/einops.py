@@ -211,8 +211,12 @@ def render(x: Layout | Format, dtype: Any = None) -> str:
     fmt = format_of(x) if isinstance(x, Layout) else x
     if not fmt._unaligned:
         raise cannot(x, "einops", "it has no alignments", "keep the Format's own text")
-    if any(f.step < 0 for f in fmt.factors):
+    if any(f.backwards for f in fmt.factors):
         raise cannot(x, "einops", "no axis of it counts backwards", "keep the Format's own text")
+    above = {f.dim for f in fmt.factors if f.rests}
+    if above and (isinstance(x, Format) or any(x.extents[d] < x.padded_shape[d] for d in above)):
+        why = "it pads a dimension only where its first name is the rest"
+        raise cannot(x, "einops", why, "render the layout of a shape that divides")
     if not 1 <= fmt.rank <= len(_LETTERS):
         raise cannot(x, "einops", f"it has 1 to {len(_LETTERS)} dimensions", "merge dimensions")
     rests = fmt.axes or _LETTERS[: fmt.rank]
@@ -222,7 +226,7 @@ def render(x: Layout | Format, dtype: Any = None) -> str:
         while name in names:
             name += "_"
         names.append(name)
-    digits = sorted(zip(fmt.factors, names), key=lambda digit: -digit[0].step)
+    digits = sorted(zip(fmt.factors, names), key=lambda digit: (-digit[0].rests, -digit[0].step))
     groups = [[name for f, name in digits if f.dim == d] for d in range(fmt.rank)]
     left = " ".join([f"({' '.join(group)})" if len(group) > 1 else group[0] for group in groups])
     sizes = "".join([f", {name}={f.size}" for f, name in zip(fmt.factors, names) if f.size])

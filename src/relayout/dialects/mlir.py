@@ -267,8 +267,10 @@ def _pack_text(fmt: Format) -> str:
 
 
 def _map_text(fmt: Format) -> str:
-    if any(f.step < 0 for f in fmt.factors):
+    if any(f.backwards for f in fmt.factors):
         raise cannot(fmt, "mlir", "a stored dimension of it does not count backwards", "render x.layout(shape)")
+    if any(f.rests for f in fmt.factors):
+        raise cannot(fmt, "mlir", "it divides by numbers that are known", "render x.layout(shape)")
     digits = [_digit_text(f"d{f.dim}", f) for f in fmt.factors if f.size != 1]
     return f"affine_map<({_names(fmt.rank)}) -> ({', '.join(digits)})>"
 

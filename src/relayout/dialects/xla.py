@@ -208,7 +208,8 @@ def _tiles_of_one_dimension(x: Layout | Format) -> str | None:
     except NotExpressible:
         return None
     blocks = [f for f in fmt.blocks if f.size > 1]
-    if len(blocks) not in (2, 3) or not fmt._unaligned or fmt.element_bits is not None:
+    usual = fmt._unaligned and not any(f.rests for f in blocks)
+    if len(blocks) not in (2, 3) or not usual or fmt.element_bits is not None:
         return None
     row, together = blocks[-2:]
     if row.step != 1 or together.step != row.size:

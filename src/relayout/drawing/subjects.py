@@ -61,7 +61,7 @@ def _subject(x: Any, operand: Any, shape: Any, axes: str | None, order: str | No
     if isinstance(found, Format):
         if order is not None and found.axes is not None:
             operand = operand.aligned(order)
-        if shape is None and found.blocks:
+        if shape is None and found.blocks and not any(f.rests for f in found.blocks):
             operand = operand.at(operand.format.block_shape)
             return Subject(operand.placed, f"one block of {title}", operand.axes or "", bits=bits)
     if shape is None:

@@ -16,20 +16,38 @@ MAX_FACTORS = 1024
 class Factor(NamedTuple):
     """``size`` steps along dimension ``dim``, size 0 for all the rest; one step moves ``step`` elements of it.
 
-    A negative ``step`` counts backwards: of the digits 0 to ``size - 1`` the last one is stored first.
+    A digit above the rest has ``step`` 0: one step moves ``rests`` times all that the rest and the digits below it
+    count, which the shape decides. A negative place value counts backwards: of the digits 0 to ``size - 1`` the last
+    one is stored first.
     """
 
     dim: int
     size: int
     step: int
+    rests: int = 0
+
+    @property
+    def backwards(self) -> bool:
+        return self.step < 0 or self.rests < 0
+
+    @property
+    def place(self) -> int | str:
+        """The place value as it is written: a number, or for a digit above the rest ``rest``, ``-rest``, ``2rest``."""
+        if not self.rests:
+            return self.step
+        return f"{'-' * self.backwards}{abs(self.rests) if abs(self.rests) > 1 else ''}rest"
 
 
-def checked_factors(rank: int, factors: Sequence[Sequence[int]]) -> tuple[Factor, ...]:
+Written = tuple[int | str, ...]
+"""A factor as it is written: a dimension, a size, and where it is not the usual one a place value."""
+
+
+def checked_factors(rank: int, factors: Sequence[Sequence[int | str]]) -> tuple[Factor, ...]:
     """The factors with their place values: first the rest of every dimension, then blocks."""
     if rank < 0:
         raise ShapeError(f"rank {rank} is negative.", hint="a format has a rank >= 0", rank=rank)
     try:
-        given = [tuple(f) for f in factors]
+        given = [(f.dim, f.size, f.place) if isinstance(f, Factor) else tuple(f) for f in factors]
     except TypeError:
         raise ShapeError(
             f"the factors of a format are a list of pairs, got {shown(factors)}.",
@@ -42,52 +60,68 @@ def checked_factors(rank: int, factors: Sequence[Sequence[int]]) -> tuple[Factor
             hint="no format has that many",
             limit=MAX_FACTORS,
         )
-    pairs = [tuple([as_int(x, "a factor") for x in f]) for f in given]
-    for p in pairs:
-        if len(p) not in (2, 3) or not 0 <= p[0] < rank or p[1] < 0 or (len(p) == 3 and not p[2]):
-            raise ShapeError(
-                f"{p} is no factor of a format of rank {rank}.",
-                hint="write (dimension, size) with size 0 for the rest, or (dimension, size, place value), with a "
-                "negative place value for a digit that counts backwards",
-                factor=p,
-                rank=rank,
-            )
-        if len(p) == 3 and not p[1] and p[2] < 0:
-            raise ShapeError(
-                f"the rest of dimension {p[0]} cannot count backwards: its size is not fixed.",
-                hint="give the place value of a block a sign",
-                factor=p,
-                rank=rank,
-            )
-    rests = [p[0] for p in pairs[:rank]]
-    if sorted(rests) != list(range(rank)) or any(p[1] for p in pairs[:rank]) or any(not p[1] for p in pairs[rank:]):
+    read = [_read_factor(f, rank) for f in given]
+    rests = [f.dim for f in read[:rank]]
+    if sorted(rests) != list(range(rank)) or any(f.size for f in read[:rank]) or any(not f.size for f in read[rank:]):
         raise ShapeError(
-            f"the factors {shown(tuple(pairs))} do not start with the rest of every dimension, once each.",
+            f"the factors {shown(tuple(given))} do not start with the rest of every dimension, once each.",
             hint=f"begin with {rank} pairs (dimension, 0), then the blocks",
-            factors=tuple(pairs),
+            factors=tuple(given),
         )
-    return with_steps(rank, pairs)
+    return with_steps(rank, read)
 
 
-def with_steps(rank: int, pairs: Sequence[tuple[int, ...]]) -> tuple[Factor, ...]:
-    """The factors with their place values, which must make up whole digits of every dimension."""
-    steps: list[int] = [0] * len(pairs)
+def _read_factor(given: Written, rank: int) -> Factor:
+    """A factor as it is written; step 0 where it has no place value."""
+    size_and_dim = [as_int(x, "a factor") for x in given[:2]]
+    last = given[2] if len(given) == 3 else None
+    rests = re.fullmatch(r"(-?)([1-9]\d*)?rest", last) if isinstance(last, str) else None
+    places = [] if rests else [as_int(x, "a factor") for x in given[2:]]
+    if len(given) not in (2, 3) or not 0 <= size_and_dim[0] < rank or size_and_dim[1] < 0 or 0 in places:
+        raise ShapeError(
+            f"{shown(given)} is no factor of a format of rank {rank}.",
+            hint="write (dimension, size) with size 0 for the rest, or (dimension, size, place value), with a "
+            "negative place value for a digit that counts backwards, and 'rest' for one above the rest",
+            factor=given,
+            rank=rank,
+        )
+    dim, size = size_and_dim
+    if not size and (rests or min(places, default=1) < 0):
+        raise ShapeError(
+            f"the rest of dimension {dim} cannot count backwards or lie above itself: its size is not fixed.",
+            hint="give that place value to a block",
+            factor=given,
+            rank=rank,
+        )
+    if rests:
+        return Factor(dim, size, 0, int(f"{rests[1]}{rests[2] or 1}"))
+    return Factor(dim, size, *places or [0])
+
+
+def with_steps(rank: int, factors: Sequence[Factor]) -> tuple[Factor, ...]:
+    """The factors with the usual place values where they have none; refused unless all make up whole digits."""
+    found = list(factors)
     for d in range(rank):
-        mine = [k for k, p in enumerate(pairs) if p[0] == d]
+        mine = [k for k, f in enumerate(factors) if f.dim == d]
         running = 1
-        for k in reversed(mine):
-            steps[k] = pairs[k][2] if len(pairs[k]) == 3 else running
-            running *= pairs[k][1] or 1
-        running = 1
-        for k in [*sorted(mine[1:], key=lambda k: (abs(steps[k]), pairs[k][1])), mine[0]]:
-            if abs(steps[k]) != running:
-                raise ShapeError(
-                    f"the place values of dimension {d} leave a gap: {abs(steps[k])} where {running} is next.",
-                    hint="give the digits of a dimension the place values 1, s0, s0*s1, ...",
-                    factors=tuple(pairs),
-                )
-            running *= pairs[k][1]
-    return tuple([Factor(p[0], p[1], s) for p, s in zip(pairs, steps)])
+        for k in reversed([k for k in mine if not factors[k].rests]):
+            found[k] = found[k]._replace(step=found[k].step or running)
+            running *= found[k].size or 1
+        below = sorted([found[k] for k in mine[1:] if not found[k].rests], key=lambda f: (abs(f.step), f.size))
+        above = sorted([found[k] for k in mine[1:] if found[k].rests], key=lambda f: (abs(f.rests), f.size))
+        for digits in ([*below, found[mine[0]]], above):
+            running = 1
+            for f in digits:
+                if abs(f.step + f.rests) != running:
+                    got, due = (f"{n}{'rest' * bool(f.rests)}" for n in (abs(f.step + f.rests), running))
+                    raise ShapeError(
+                        f"the place values of dimension {d} leave a gap: {got} where {due} is next.",
+                        hint="give the digits of a dimension the place values 1, s0, s0*s1, ..., and those above its "
+                        "rest the values rest, s0rest, ...",
+                        factors=tuple(factors),
+                    )
+                running *= f.size
+    return tuple(found)
 
 
 def checked_axes(axes: str | None, rank: int) -> str | None:

@@ -10,9 +10,11 @@ from ..immutable import Immutable
 from ..integers.inttuple import as_int
 from ..integers.nested import flatten, product
 from ..layout.layout import Layout
+from ..layout.modes import Mode
 from .factors import (
     MAX_FACTORS,
     Factor,
+    Written,
     checked_align,
     checked_axes,
     checked_factors,
@@ -29,13 +31,16 @@ class Format(Immutable):
     """How a tensor of any shape is laid out: factors ``(dim, size)``, slowest first; size 0 is the rest of a dimension.
 
     All rests come first, then the blocks. Within a dimension a factor further right is less significant, unless a
-    third number gives its place value; a negative one stores the digit backwards, its last value first. ``axes`` names
-    the dimensions; ``fill`` is the stored value of padding; ``indirect`` counts the factors that pick a block from a
-    table; ``align`` rounds up, in elements, the total and then the stride of each factor; ``element_bits`` is the width
-    of the elements the format is made for.
+    third entry gives its place value; a negative one stores the digit backwards, its last value first. The place value
+    ``"rest"`` is that of a digit above the rest: one step is all that the rest and the digits below it count, so that
+    ``(0, 2, "rest")`` pairs the halves of dimension 0. ``axes`` names the dimensions; ``fill`` is the stored value of
+    padding; ``indirect`` counts the factors that pick a block from a table; ``align`` rounds up, in elements, the total
+    and then the stride of each factor; ``element_bits`` is the width of the elements the format is made for.
 
     >>> Format(2, [(0, 0), (1, 0), (0, 8), (1, 4)]).layout((10, 6))
     Layout(((8, 2), (4, 2)), ((4, 64), (1, 32)), extents=(10, 6))
+    >>> Format(1, [(0, 0), (0, 2, "rest")]).layout(10).offsets().tolist()
+    [0, 2, 4, 6, 8, 1, 3, 5, 7, 9]
     """
 
     __slots__ = ("align", "axes", "element_bits", "factors", "fill", "indirect", "rank")
@@ -50,7 +55,7 @@ class Format(Immutable):
     def __new__(
         cls,
         rank: int,
-        factors: Sequence[Sequence[int]],
+        factors: Sequence[Sequence[int | str]],
         *,
         axes: str | None = None,
         fill: Any = None,
@@ -69,6 +74,12 @@ class Format(Immutable):
             "align": None if align is None else checked_align(align, len(checked)),
             "element_bits": None if element_bits is None else in_range(element_bits, "element_bits", 1, 4096),
         }
+        if align is not None and any(f.rests for f in checked):
+            raise ShapeError(
+                "a format with alignments has no digits above a rest: an alignment may enlarge the rest.",
+                hint="leave align out, or write the place value as a number",
+                align=align,
+            )
         self = super().__new__(cls)
         for name, value in values.items():
             object.__setattr__(self, name, value)
@@ -93,10 +104,11 @@ class Format(Immutable):
         return tuple([product(tuple([f.size for f in self.blocks if f.dim == d])) for d in range(self.rank)])
 
     @property
-    def pairs(self) -> tuple[tuple[int, ...], ...]:
+    def pairs(self) -> tuple[Written, ...]:
         """The factors as they are written: with a place value only where it is not the usual one."""
-        usual = with_steps(self.rank, [(f.dim, f.size) for f in self.factors])
-        return tuple([(f.dim, f.size) if f == u else tuple(f) for f, u in zip(self.factors, usual)])
+        usual = with_steps(self.rank, [f._replace(step=0) for f in self.factors])
+        plain = [f == u and not f.rests for f, u in zip(self.factors, usual)]
+        return tuple([(f.dim, f.size) if p else (f.dim, f.size, f.place) for f, p in zip(self.factors, plain)])
 
     # ---- other formats -----------------------------------------------------------------------------------
 
@@ -118,7 +130,7 @@ class Format(Immutable):
             raise ShapeError(f"tiles are pairs (dim, size), got {shown(sizes)}.", hint="no place values", tiles=sizes)
         factors = [[f.dim, f.size] for f in self.factors]
         tiles = checked_factors(self.rank, [*self.pairs[: self.rank], *sizes])[self.rank :]
-        for dim, size, _ in tiles:
+        for dim, size, *_ in tiles:
             block = max(k for k, (d, _) in enumerate(factors) if d == dim)
             if factors[block][1] % size:
                 raise ShapeError(
@@ -150,7 +162,7 @@ class Format(Immutable):
                 axes=axes,
                 format=self,
             )
-        factors = [(axes.index(self.axes[p[0]]), *p[1:]) for p in self.pairs]
+        factors = [(axes.index(self.axes[f.dim]), *p[1:]) for f, p in zip(self.factors, self.pairs)]
         return Format(self.rank, factors, **{**self._options(), "axes": wanted})
 
     def batched(self, count: int = 1, axes: str | None = None) -> Format:
@@ -169,8 +181,8 @@ class Format(Immutable):
             options["align"] = (self.align[0], *[1] * more, *self.align[1:])
         if self.indirect is not None:
             options["indirect"] = self.indirect + more
-        factors = [(d, 0) for d in range(more)] + [(p[0] + more, *p[1:]) for p in self.pairs]
-        return Format(self.rank + more, factors, **options)
+        factors = [(f.dim + more, *p[1:]) for f, p in zip(self.factors, self.pairs)]
+        return Format(self.rank + more, [*[(d, 0) for d in range(more)], *factors], **options)
 
     def renamed(self, axes: str | None) -> Format:
         """This format with other names for its dimensions, by position."""
@@ -278,11 +290,11 @@ class Format(Immutable):
 
     def _factors_of(self, dim: int) -> list[int]:
         """Which factors are digits of a dimension, the fastest first; of those that step alike one of size 1 is."""
-        own = [k for k, f in enumerate(self.factors) if f.dim == dim]
-        return sorted(own, key=lambda k: (abs(self.factors[k].step), self.factors[k].size != 1, -k))
+        own = [(abs(f.rests), abs(f.step), f.size != 1, -k) for k, f in enumerate(self.factors) if f.dim == dim]
+        return [-key[-1] for key in sorted(own)]
 
     def _assemble(self, physical: list[int], strides: list[int], shape: Any, left_pad: Any) -> Layout:
-        backwards = [f.step < 0 for f in self.factors]
+        backwards = [f.backwards for f in self.factors]
         offset = sum([(n - 1) * stride for n, stride, back in zip(physical, strides, backwards) if back])
         strides = [-stride if back else stride for stride, back in zip(strides, backwards)]
         shapes: list[Any] = []
@@ -319,8 +331,9 @@ class Format(Immutable):
         kept = list(self.factors[: self.rank])
         for f in self.blocks:
             last = kept[-1] if len(kept) > self.rank else None
-            if last is not None and last.dim == f.dim and last.step == f.size * f.step:
-                kept[-1] = Factor(f.dim, last.size * f.size, f.step)
+            above = (f.dim, f.size * f.step, f.size * f.rests)
+            if last is not None and (last.dim, last.step, last.rests) == above:
+                kept[-1] = f._replace(size=last.size * f.size)
             elif f.size != 1:
                 kept.append(f)
         return self.rank, tuple(kept)
@@ -375,35 +388,43 @@ def _rebuild_format(rank: int, pairs: Any, words: dict[str, Any]) -> Format:
 def format_of(layout: Layout) -> Format:
     """The format that gives ``layout`` for its extents: the slowest digit of every mode is its rest.
 
-    Refused where the strides are not those of whole factors, slowest first, with the rests before the blocks.
+    Where that is none, digits above one with a longer stride are taken as such. Refused where the strides are not those
+    of whole factors, slowest first, with the rests before the blocks.
     """
-    digits = []
-    for d in range(layout.rank):
-        mode = layout._mode(d)
-        if 0 in mode.sizes[:-1]:
-            raise NotExpressible(f"{layout} is no format: its blocks are empty.", hint="use its extents", layout=layout)
-        step = 1
+    modes = [layout._mode(d) for d in range(layout.rank)]
+    if any(0 in mode.sizes[:-1] for mode in modes):
+        raise NotExpressible(f"{layout} is no format: its blocks are empty.", hint="use its extents", layout=layout)
+    last = [len(mode.sizes) - 1 for mode in modes]
+    longest = [max(range(len(mode.sizes)), key=lambda k: (abs(mode.strides[k]), k), default=-1) for mode in modes]
+    usual = _format_with_rests(modes, last)
+    for fmt in (usual, _format_with_rests(modes, longest) if longest != last else usual):
+        same = fmt.layout(layout.extents, left_pad=layout.origin)
+        if layout.swizzle is None and same.equivalent(layout) and same.storage_size == layout.storage_size:
+            return fmt
+    verdict = usual.layout(layout.extents, left_pad=layout.origin).compare(layout)
+    raise NotExpressible(
+        f"{layout} is no format: the nearest one, {usual}, is {verdict}.",
+        hint="a format has compact strides, all rests before its blocks, and no offset or swizzle",
+        counterexample=verdict.coordinate,
+        layout=layout,
+    )
+
+
+def _format_with_rests(modes: Sequence[Mode], rests: Sequence[int]) -> Format:
+    """The format with the digits of these modes, the longest strides first; ``rests`` says which is each one's rest."""
+    digits: list[tuple[int, bool, bool, Written]] = []
+    for d, (mode, rest) in enumerate(zip(modes, rests)):
         if not mode.sizes:
-            digits.append((0, False, True, (d, 0, 1)))
+            digits.append((0, False, True, (d, 0)))
+        step = 1
         for k, (n, stride) in enumerate(zip(mode.sizes, mode.strides)):
-            last = k == len(mode.sizes) - 1
-            sign = -1 if stride < 0 and n > 1 and not last else 1
-            digits.append((-abs(stride), not last, n == 1, (d, 0 if last else n, sign * step)))
-            step *= n
+            sign = "-" if stride < 0 and n > 1 else ""
+            place = f"{sign}{step}rest" if k > rest else int(f"{sign}{step}")
+            digits.append((-abs(stride), k != rest, n == 1, (d, 0) if k == rest else (d, n, place)))
+            step = n * step if k != rest else 1
     factors = [factor for *_, factor in sorted(digits, key=lambda digit: digit[:3])]
     factors.sort(key=lambda factor: factor[1] != 0)
-    pairs = [f[:2] if not f[1] else f for f in factors]
-    fmt = Format(layout.rank, pairs)
-    same = fmt.layout(layout.extents, left_pad=layout.origin)
-    if layout.swizzle is not None or not same.equivalent(layout) or same.storage_size != layout.storage_size:
-        verdict = same.compare(layout)
-        raise NotExpressible(
-            f"{layout} is no format: the nearest one, {fmt}, is {verdict}.",
-            hint="a format has compact strides, all rests before its blocks, and no offset or swizzle",
-            counterexample=verdict.coordinate,
-            layout=layout,
-        )
-    return fmt
+    return Format(len(modes), factors)
 
 
 def in_box_of(total: int, layout: Layout) -> Layout:

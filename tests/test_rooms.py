@@ -59,6 +59,7 @@ SUGAR = {
     Up("layout.layout", "Layout.parse", "dialects.resolve"),
     Up("layout.layout", "Layout.to", "dialects.render"),
     Up("format.format", "Format.to", "dialects.render"),
+    Up("sharding.sharding", "Sharding.to", "dialects.render"),
     # A record takes its own data apart.
     Up("format.record", "Record.unpack", "engine.records"),
     Up("format.record", "Record.pack", "engine.records"),
@@ -70,6 +71,7 @@ SUGAR = {
     Up("algebra.linear", "LinearLayout._repr_svg_", "drawing.notebook"),
     Up("format.format", "Format._repr_svg_", "drawing.notebook"),
     Up("format.record", "Record._repr_svg_", "drawing.notebook"),
+    Up("sharding.sharding", "Sharding._repr_svg_", "drawing.notebook"),
     Up("tensors.tensor", "Tensor._repr_svg_", "drawing.notebook"),
     Up("ask.record_comparison", "RecordComparison._repr_svg_", "drawing.notebook"),
     Up("ask.banks", "Banks._repr_svg_", "drawing.notebook"),

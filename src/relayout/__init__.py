@@ -120,6 +120,7 @@ if TYPE_CHECKING:
     from .files.jobs.verify import verify
     from .files.registry import open
     from .hardware.atoms import atoms
+    from .sharding.sharding import Sharding
 
 _watch_imports()
 
@@ -146,6 +147,7 @@ _LAZY = {
     "verify": ".files.jobs.verify",
     "open": ".files.registry",
     "atoms": ".hardware.atoms",
+    "Sharding": ".sharding.sharding",
 }
 """Names whose modules are imported when they are first asked for: most programs need few of them."""
 
@@ -174,6 +176,7 @@ __all__ = [
     "Format",
     "Layout",
     "Record",
+    "Sharding",
     "Tensor",
     "atoms",
     "banks",

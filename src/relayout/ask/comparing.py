@@ -1,13 +1,14 @@
-"""``compare``: two layouts, formats, records or texts over the same coordinates, for one shape or for every one."""
+"""``compare``: layouts, formats, records, shardings or texts over the same coordinates, for one shape or every one."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..algebra.composed import ComposedLayout
 from ..dialects.read import as_record
 from ..dialects.registry import Shapeless
 from ..dialects.resolve import resolve, resolve_together
+from ..dialects.shardings import as_sharding
 from ..errors import LimitExceeded, ShapeError, shown
 from ..format.format import Format
 from ..format.record import Record
@@ -18,17 +19,21 @@ from ..layout.ranges import ENUMERATION_LIMIT
 from .every_shape import FormatComparison, compare_formats
 from .record_comparison import RecordComparison, compare_records
 
+if TYPE_CHECKING:
+    from ..sharding.comparison import ShardingComparison
+    from ..sharding.sharding import Sharding
+
 
 def compare(
-    a: Layout | Format | Shapeless | Record | ComposedLayout | str,
-    b: Layout | Format | Shapeless | Record | ComposedLayout | str,
+    a: Layout | Format | Shapeless | Record | Sharding | ComposedLayout | str,
+    b: Layout | Format | Shapeless | Record | Sharding | ComposedLayout | str,
     flat: bool = False,
     limit: int = ENUMERATION_LIMIT,
     *,
     shape: Any = None,
     axes: str | None = None,
     dtype: Any = None,
-) -> Comparison | FormatComparison | RecordComparison:
+) -> Comparison | FormatComparison | RecordComparison | ShardingComparison:
     """Whether ``a`` and ``b`` place every element alike; if not, where they first differ.
 
     Formats, and texts in any dialect, are compared for tensors of ``shape``, whose dimensions are in the order of
@@ -37,7 +42,7 @@ def compare(
     of the elements, for names of the catalog that depend on it. Without any shape two formats are compared for every
     shape; those that differ are shown at a smallest one. A composition that is no layout is compared with a layout or
     another one value by value, up to ``limit``. Records are compared with records: every bit of every field, and what
-    it means.
+    it means. Shardings are compared with shardings: which device holds what.
 
     >>> print(compare("nChw8c", "NCHW8c", shape=(1, 20, 5, 5)))
     the same function
@@ -48,6 +53,9 @@ def compare(
     >>> print(compare("ggml:Q4_0", "ggml:IQ4_NL"))
     every bit has the same place, but qs is uint4-8 and uint4; the value is d*qs and d*iq4nl[qs]
     """
+    shardings = [as_sharding(x, shape) for x in (a, b)]
+    if any(x is not None for x in shardings):
+        return _compare_shardings(shardings, a, b, {"flat": flat, "axes": axes, "dtype": dtype})
     records = [as_record(x) for x in (a, b)]
     if any(x is not None for x in records):
         return _compare_records(records, a, b, shape, {"flat": flat, "axes": axes, "dtype": dtype}, limit)
@@ -63,6 +71,27 @@ def compare(
     raise ShapeError("the operands say nothing about the shape.", hint="pass shape=(...)", a=a, b=b)
 
 
+def _compare_shardings(shardings: list[Sharding | None], a: Any, b: Any, given: dict[str, Any]) -> ShardingComparison:
+    one, other = shardings
+    if one is None or other is None:
+        raise ShapeError(
+            f"{shown(a if one is not None else b)} is a sharding, and {shown(b if one is not None else a)} is none.",
+            hint="compare two shardings; sharding.local_layout(device) is the layout of one part",
+            a=a,
+            b=b,
+        )
+    from ..sharding.comparison import compare_shardings
+
+    _refuse(given, "shardings")
+    return compare_shardings(one, other)
+
+
+def _refuse(given: dict[str, Any], what: str) -> None:
+    said = [name for name, value in given.items() if value]
+    if said:
+        raise ShapeError(f"{what} are compared without {', '.join(said)}.", hint="leave it out", given=said)
+
+
 def _compare_records(
     records: list[Record | None], a: Any, b: Any, shape: Any, given: dict[str, Any], limit: int
 ) -> RecordComparison:
@@ -74,9 +103,7 @@ def _compare_records(
             a=a,
             b=b,
         )
-    said = [name for name, value in given.items() if value]
-    if said:
-        raise ShapeError(f"records are compared without {', '.join(said)}.", hint="leave it out", given=said)
+    _refuse(given, "records")
     return compare_records(one, other, shape, limit)
 
 

@@ -1,13 +1,14 @@
-"""How a layout, a format or a record places data, in plain words."""
+"""How a layout, a format, a record or a sharding places data, in plain words."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..dialects.read import as_record
 from ..dialects.registry import Shapeless
 from ..dialects.resolve import resolve
+from ..dialects.shardings import as_sharding
 from ..elements.types import element
 from ..errors import LimitExceeded, ShapeError
 from ..format import catalog
@@ -19,20 +20,35 @@ from ..layout.layout import Layout
 from ..layout.modes import coalesced, simplify_mode
 from .record_words import record_lines
 
+if TYPE_CHECKING:
+    from ..sharding.sharding import Sharding
+
 
 def explain(
-    x: Layout | Format | Shapeless | Record | str, shape: Any = None, *, axes: str | None = None, dtype: Any = None
+    x: Layout | Format | Shapeless | Record | Sharding | str,
+    shape: Any = None,
+    *,
+    axes: str | None = None,
+    dtype: Any = None,
 ) -> str:
     """What is contiguous, how large the blocks are, what is padded and wasted, and which names of the catalog fit.
 
     ``axes`` names the dimensions of your tensor, in order; a format with names is aligned to them, and the text says
-    which axis went where. With a ``dtype`` sizes are given in bytes, too. Of a record it says where each field lies.
+    which axis went where. With a ``dtype`` sizes are given in bytes, too. Of a record it says where each field lies,
+    and of a sharding which device holds what.
 
     >>> print(explain(Layout((3, 4), (4, 1))))
     3 x 4: 12 elements.
     From the fastest: 4 of dimension 1 (stride 1), 3 of dimension 0 (stride 4).
     Contiguous: row-major without holes, one run of 12 elements.
     """
+    sharding = as_sharding(x, shape)
+    if sharding is not None:
+        from .sharding_words import sharding_lines
+
+        if axes is not None:
+            raise ShapeError("a sharding has no names for dimensions.", hint="leave axes= out", sharding=sharding)
+        return "\n".join(sharding_lines(sharding, None if dtype is None else element(dtype).bits))
     record = as_record(x)
     if record is not None:
         if axes is not None or dtype is not None:

@@ -1,15 +1,18 @@
-"""What is known of a layout, a format or a record, fact by fact: for a table, for JSON and for the explorer."""
+"""What is known of a layout, a format, a record or a sharding, fact by fact: for tables, JSON and the explorer."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import LayoutError
 from ..format.format import Format
 from ..format.record import Record
 from ..integers.nested import product
 from ..layout.layout import Layout
+
+if TYPE_CHECKING:
+    from ..sharding.sharding import Sharding
 
 T = TypeVar("T")
 
@@ -86,6 +89,22 @@ def record_facts(x: Record, shape: Any = None) -> dict[str, Any]:
     }
 
 
+def sharding_facts(x: Sharding) -> dict[str, Any]:
+    """What is known of a sharding, with a shape what devices hold as well; None is nothing to speak of."""
+    known = x.mesh.devices is not None
+    shapes = [] if x.shape is None or not known else sorted({x.local_shape(device) for device in x.devices})
+    return {
+        "sharding": str(x),
+        "mesh": dict(x.mesh.axes),
+        "devices": len(x.devices) if known else None,
+        "shape": x.shape,
+        "copies": x.replicas if known else None,
+        "partition": x.is_partition if known else None,
+        "even": None if x.shape is None else x.is_even,
+        "local_shapes": [str(shape) for shape in shapes],
+    }
+
+
 def facts_as_text(facts: dict[str, Any]) -> list[tuple[str, str]]:
     """Label and text of every fact that there is; a question that is undecided is one."""
     there = [(label, x) for label, x in facts.items() if label in _QUESTIONS or (x is not None and x != [])]
@@ -97,4 +116,6 @@ def _fact_text(label: str, value: Any) -> str:
         return "undecided" if value is None else "yes" if value else "no"
     if label == "offsets":
         return f"{value[0]} to {value[1]}"
+    if isinstance(value, dict):
+        return ", ".join([f"{name}={n}" for name, n in value.items()]) or "no axes"
     return ", ".join(value) if isinstance(value, list) else str(value)

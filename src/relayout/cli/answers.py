@@ -12,6 +12,8 @@ from typing import Any, NamedTuple, TextIO
 
 import click
 
+from ..ask.facts import sharding_facts
+from ..dialects.shardings import is_sharding
 from ..errors import BadFile, LayoutError
 from ..format.format import Format
 from ..format.record import Record
@@ -246,7 +248,7 @@ def json_text(value: Any, level: int = 0) -> str:
 
 
 def as_json(x: Any) -> Any:
-    """``x`` in the types of JSON; layouts, formats and records with their parts, all else that JSON lacks as text."""
+    """``x`` in the types of JSON; layouts, formats, records, shardings with their parts, all else as text."""
     if isinstance(x, Layout):
         return _layout(x)
     if isinstance(x, Format):
@@ -254,6 +256,8 @@ def as_json(x: Any) -> Any:
         return as_json({"text": str(x), "blocks": x.pairs[x.rank :], **parts, "element_bits": x.element_bits})
     if isinstance(x, Record):
         return _record(x)
+    if is_sharding(x):
+        return {"text": str(x), **sharding_facts(x)}
     if isinstance(x, Swizzle):
         return list(x.parameters)
     if isinstance(x, LayoutError):

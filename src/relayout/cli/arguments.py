@@ -12,6 +12,7 @@ import click
 
 from ..dialects.registry import dialect_names
 from ..dialects.resolve import resolve
+from ..dialects.shardings import SHARDING_DIALECTS
 from ..elements.types import ELEMENTS
 from ..format import catalog
 from ..format.format import Format
@@ -85,17 +86,22 @@ def to_option() -> Decorator:
     """The name of a notation."""
 
     def check(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-        if value is not None and value.partition(":")[0] not in dialect_names():
+        if value is not None and value.partition(":")[0] not in _notations():
             raise click.BadParameter(
-                f"there is no notation {value!r}; there are {', '.join(dialect_names())}.", ctx, param
+                f"there is no notation {value!r}; there are {', '.join(_notations())}.", ctx, param
             )
         return value
 
     def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-        return _with_prefix(dialect_names(), incomplete)
+        return _with_prefix(_notations(), incomplete)
 
     what = "The notation to answer in."
     return click.option("--to", "dialect", callback=check, shell_complete=complete, metavar="NOTATION", help=what)
+
+
+def _notations() -> list[str]:
+    """The notations of layouts, then those of shardings."""
+    return [*dialect_names(), *SHARDING_DIALECTS]
 
 
 def _with_prefix(words: Iterable[str], incomplete: str) -> list[str]:

@@ -9,9 +9,10 @@ from typing import Any
 import click
 
 from ..ask.explain import explain
-from ..ask.facts import facts_as_text, format_facts, layout_facts, record_facts, unless_refused
+from ..ask.facts import facts_as_text, format_facts, layout_facts, record_facts, sharding_facts, unless_refused
 from ..ask.record_words import brief_record
 from ..dialects.read import as_record
+from ..dialects.shardings import as_sharding
 from ..dialects.tilers import parse_integers
 from ..elements.types import element
 from ..format import catalog as formats
@@ -21,6 +22,7 @@ from ..format.record import Record
 from ..format.records import NamedRecord, known_records, lookup_record, names_of_record
 from ..integers.nested import product
 from ..layout.layout import Layout
+from ..sharding.sharding import Sharding
 from .answers import Answer, Block, Command, FieldList, TextTable
 from .arguments import axes_option, dtype_option, layout, shape_option, subject, text_argument
 from .failures import with_option_names
@@ -38,6 +40,9 @@ def show(text: str, shape: Any, axes: str | None, dtype: str | None) -> Answer:
 
     TEXT is a layout in any notation or a name of the catalog.
     """
+    sharding = as_sharding(text, shape)
+    if sharding is not None:
+        return _shown_sharding(sharding, explain(sharding, axes=axes, dtype=dtype))
     record = as_record(text)
     if record is not None:
         return _shown_record(record, explain(text, shape, axes=axes, dtype=dtype), shape)
@@ -54,6 +59,12 @@ def show(text: str, shape: Any, axes: str | None, dtype: str | None) -> Answer:
 def _shown_record(record: Record, words: str, shape: Any) -> Answer:
     facts = {**record_facts(record, shape), "names": names_of_record(record)}
     result = {**facts, "kind": "record", "record": record, "explanation": words.splitlines()}
+    return Answer(result, [FieldList(facts_as_text(facts)), "", words])
+
+
+def _shown_sharding(sharding: Sharding, words: str) -> Answer:
+    facts = sharding_facts(sharding)
+    result = {**facts, "kind": "sharding", "sharding": sharding, "explanation": words.splitlines()}
     return Answer(result, [FieldList(facts_as_text(facts)), "", words])
 
 

@@ -21,9 +21,12 @@ from ..ask.record_comparison import RecordComparison
 from ..ask.rosetta import refusal_reason
 from ..dialects.registry import dialect_names
 from ..dialects.resolve import resolve
+from ..dialects.shardings import SHARDING_DIALECTS, as_sharding
 from ..elements.types import ELEMENTS
 from ..errors import LayoutError, error_classes
 from ..layout.comparison import Comparison
+from ..sharding.comparison import ShardingComparison
+from ..sharding.sharding import Sharding
 from .answers import Answer, Command, FieldList, TextTable
 from .arguments import axes_option, dtype_option, layouts, shape_option, text_argument, to_option
 from .failures import with_option_names
@@ -49,6 +52,9 @@ def translate(
     """
     if everything and dialect is not None:
         raise click.UsageError("--to and --all exclude each other.", click.get_current_context())
+    sharding = as_sharding(text, shape)
+    if sharding is not None:
+        return _translated_sharding(sharding, dialect)
     meant = resolve(text, shape=shape, axes=axes, element=dtype)
     found = meant.description
     if dialect is not None:
@@ -67,6 +73,23 @@ def translate(
     return Answer({"subject": found, "texts": texts, "refusals": refusals}, [FieldList(rows)])
 
 
+def _translated_sharding(sharding: Sharding, dialect: str | None) -> Answer:
+    if dialect is not None:
+        written = sharding.to(dialect)
+        return Answer({"subject": sharding, "dialect": dialect, "text": written}, [written])
+    texts: dict[str, str] = {}
+    refusals: dict[str, LayoutError] = {}
+    rows = []
+    for name in SHARDING_DIALECTS:
+        try:
+            texts[name] = sharding.to(name)
+            rows.append((name, texts[name]))
+        except LayoutError as refusal:
+            refusals[name] = refusal
+            rows.append((name, f"- {refusal.message.rpartition(': ')[2]}"))
+    return Answer({"subject": sharding, "texts": texts, "refusals": refusals}, [FieldList(rows)])
+
+
 # ---- compare ---------------------------------------------------------------------------------------------
 
 
@@ -82,11 +105,14 @@ def compare(a: str, b: str, shape: Any, axes: str | None, dtype: str | None, fla
     """Are two layouts the same function? The exit code is 1 if not, with the first coordinate that differs.
 
     Two formats are compared for --shape; without it, for every shape. Axes that have names meet by name. Records are
-    compared with records: every bit of every field, and what it means.
+    compared with records: every bit of every field, and what it means; shardings with shardings: who holds what.
     """
     verdict = compare_texts(a, b, flat, limit, shape=shape, axes=axes, dtype=dtype)
     if isinstance(verdict, RecordComparison):
         facts = {"same": bool(verdict), "same_places": verdict.same_places, **verdict._asdict()}
+        return Answer(facts, [str(verdict)], no=not verdict)
+    if isinstance(verdict, ShardingComparison):
+        facts = {"same": bool(verdict), **verdict._asdict()}
         return Answer(facts, [str(verdict)], no=not verdict)
     if isinstance(verdict, FormatComparison):
         return _every_shape(verdict)

@@ -1,21 +1,27 @@
-"""``render``: a layout or a format in the words of a dialect."""
+"""``render``: a layout, a format or a sharding in the words of a dialect."""
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import ShapeError
 from ..format.format import Format
 from ..layout.layout import Layout, as_layout
 from .registry import dialect_named
+from .shardings import is_sharding, render_sharding
+
+if TYPE_CHECKING:
+    from ..sharding.sharding import Sharding
 
 
-def render(x: Layout | Format, dialect: str, *, padded: bool = False, dtype: Any = None) -> str:
-    """A layout or a format in the words of ``dialect``; ``coreai:strict`` is Core AI's hardware constraints.
+def render(x: Layout | Format | Sharding, dialect: str, *, padded: bool = False, dtype: Any = None) -> str:
+    """A layout, a format or a sharding in the words of ``dialect``; ``coreai:strict`` is Core AI's constraints.
 
     Notations that count bytes or write element types need the ``dtype``. With ``padded`` a layout is written as its
     whole box, and a comment says so.
     """
+    if is_sharding(x):
+        return render_sharding(x, dialect)
     name, _, style = str(dialect).partition(":")
     chosen = dialect_named(name)
     if style:

@@ -7,7 +7,7 @@ meaning and the same errors.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..elements.encoding import named_encoding
 from ..elements.interface import Interface
@@ -23,6 +23,10 @@ from .axes import check_letters, check_storage
 from .read import element_in, read, read_record, spelling_in
 from .registry import Shapeless, Spelling
 from .render import render
+from .shardings import is_sharding, read_sharding
+
+if TYPE_CHECKING:
+    from ..sharding.sharding import Sharding
 
 
 class Resolved(NamedTuple):
@@ -166,6 +170,9 @@ def resolve(
     kind = _element(element)
     names: str | None = None
     spelling: Spelling | None = None
+    sharding = read_sharding(x, dialect) if isinstance(x, str) else x
+    if is_sharding(sharding):
+        raise _on_many_devices(x, sharding)
     found = read(x, dialect, None if kind is None else kind.bits) if isinstance(x, str) else x
     if isinstance(found, Record):
         raise _several_layouts(x, found)
@@ -218,8 +225,10 @@ def resolve_together(
     return [x.at(shape) for x in met]
 
 
-def parse(text: str, dialect: str | None = None, shape: Any = None, *, dtype: Any = None) -> Layout | Format | Record:
-    """The layout, the format or the record that ``text`` writes down; with a shape always the layout.
+def parse(
+    text: str, dialect: str | None = None, shape: Any = None, *, dtype: Any = None
+) -> Layout | Format | Record | Sharding:
+    """The layout, the format, the record or the sharding that ``text`` writes down; with a shape always that of it.
 
     The dialect is the one named, or a prefix of the text (``cute:(3,4):(4,1)``), or recognised when only one fits. A
     name of the catalog is read as well (``tensorrt:kCHW32``); where it depends on the width of the elements, ``dtype``
@@ -232,7 +241,21 @@ def parse(text: str, dialect: str | None = None, shape: Any = None, *, dtype: An
         and (record := read_record(text.strip())) is not None
     ):
         return record
+    if isinstance(text, str) and (sharding := read_sharding(text, dialect, _rank(shape))) is not None:
+        return sharding if shape is None else sharding.at(shape)
     return resolve(text, dialect=dialect, shape=shape, element=dtype).description
+
+
+def _rank(shape: Any) -> int | None:
+    return len(shape) if hasattr(shape, "__len__") else None if shape is None else 1
+
+
+def _on_many_devices(x: Any, sharding: Sharding) -> ShapeError:
+    return ShapeError(
+        f"{shown(x)} is a sharding: it says which device holds what, not where in memory.",
+        hint="parse, compare, explain and draw take it; sharding.local_layout(device) is the layout of one part",
+        sharding=sharding,
+    )
 
 
 def _several_layouts(x: Any, record: Record) -> ShapeError:

@@ -1,4 +1,4 @@
-"""Which scene shows what is asked for: layouts, records, comparisons, operations, banks, or who holds a tile."""
+"""Which scene shows what is asked for: layouts, records, shardings, comparisons, operations, banks, a tile."""
 
 from __future__ import annotations
 
@@ -12,18 +12,23 @@ from ..ask.banks import Banks
 from ..ask.every_shape import FormatComparison
 from ..ask.record_comparison import RecordComparison
 from ..dialects.read import as_record
+from ..dialects.shardings import as_sharding
 from ..errors import ShapeError, shown
 from ..format.record import Record
 from ..integers.inttuple import as_int
 from ..layout.comparison import Comparison, compare
+from ..sharding.comparison import ShardingComparison, compare_shardings
+from ..sharding.sharding import Sharding
 from .bank_scenes import banks_scene
 from .drawing import Drawing
 from .operations import operation_scene
 from .record_scenes import comparison_scene, record_title, records_scene
 from .scene import Scene
 from .scenes import difference_scene, layouts_scene
+from .sharding_scenes import DrawnSharding, sharding_difference_scene, shardings_scene
 from .subjects import look_at, subjects_of
 from .threads import linear_scene, threads_scene
+from .words import title_line
 
 VIEWS = ("logical", "memory", "both")
 """What is drawn of a layout: elements by their coordinates, by their addresses, or both."""
@@ -61,6 +66,10 @@ def drawing_of(
     if isinstance(x, LinearLayout):
         _refuse("a LinearLayout", given)
         return Drawing(lambda limit: linear_scene(x, limit))
+    shardings = [as_sharding(y, shape) for y in (x, *others)]
+    if isinstance(x, ShardingComparison) or any(sharding is not None for sharding in shardings):
+        _refuse("a sharding", {**given, "axes": axes, "dtype": dtype, "others": None})
+        return _shardings_drawing([x, *others], shardings, shape)
     if isinstance(x, Comparison | FormatComparison):
         _refuse("a comparison", {name: given[name] for name in ("color", "view", "tile", "others")})
         shape = x.shape if shape is None and isinstance(x, FormatComparison) else shape
@@ -82,6 +91,24 @@ def drawing_of(
         return Drawing(lambda limit: threads_scene(subjects[0], tile, limit))
     chosen = look_at(subjects, **look)
     return Drawing(lambda limit: layouts_scene(subjects, chosen, view, limit))
+
+
+def _shardings_drawing(things: Sequence[Any], shardings: Sequence[Sharding | None], shape: Any) -> Drawing:
+    if isinstance(things[0], ShardingComparison) and len(things) == 1:
+        verdict = things[0]
+        told = verdict if shape is None else compare_shardings(verdict.a.at(shape), verdict.b.at(shape))
+        titles = [title_line(str(s)) for s in (verdict.a, verdict.b)]
+        return Drawing(lambda limit: sharding_difference_scene(told, titles, limit))
+    sized = next((s.shape for s in shardings if s is not None and s.shape is not None), None)
+    drawn = []
+    for x, s in zip(things, shardings):
+        if s is None:
+            raise ShapeError(
+                f"{shown(x)} is no sharding, and stands beside one.", hint="draw shardings beside shardings", got=x
+            )
+        placed = s if s.shape is not None or sized is None else s.at(sized)
+        drawn.append(DrawnSharding(title_line(x if isinstance(x, str) else str(s)), placed))
+    return Drawing(lambda limit: shardings_scene(drawn, limit))
 
 
 def _records_drawing(things: Sequence[Any], records: Sequence[Record | None], width: int | None) -> Drawing:

@@ -31,7 +31,8 @@ def draw(
     """A picture of layouts, formats, records, tensors, arrays or texts in any notation; several stand side by side.
 
     A record is drawn as its bytes, ``width`` of them in a line, with a colour for each field: a cell names the element
-    whose bits it holds, and of long fields the first lines are drawn. Also drawn are a comparison (what differs), an
+    whose bits it holds, and of long fields the first lines are drawn. A sharding is drawn as the tensor of ``shape``,
+    cut where devices change, with a colour for each device. Also drawn are a comparison (what differs), an
     operation of the algebra before its operands, as in ``draw(rl.logical_divide, a, b)``, a ``LinearLayout``, what
     ``rl.banks`` answers (the worst access: who wants which word of which bank), and with ``tile`` a layout from
     (thread, value) to the positions of a tile of that shape.

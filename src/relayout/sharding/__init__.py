@@ -1,0 +1,1 @@
+"""Who holds what: meshes of devices, and tensors dealt to them."""

@@ -271,7 +271,8 @@ def test_the_sharding_of_the_documents() -> None:
         ("{devices=[2,2]<=[4]}", '#sdy.sharding<mesh<["x"=4]>, [{"x":(1)2}, {"x":(2)2, ?}p1]>'),
         (
             "{devices=[2,2,2]<=[8] last_tile_dim_replicate}",
-            'sdy.mesh @mesh = <["x"=2, "y"=4]>\nsdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"y":(1)2}], replicated={"y":(2)2}>',
+            'sdy.mesh @mesh = <["x"=2, "y"=4]>\n'
+            'sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"y":(1)2}], replicated={"y":(2)2}>',
         ),
         ("{maximal device=3}", "sdy.mesh @one = <[], device_ids=[3]> #sdy.sharding<@one, [{}, {}]>"),
         ("{maximal device=3}", "SingleDeviceSharding(device=CpuDevice(id=3), memory_kind=unpinned_host)"),

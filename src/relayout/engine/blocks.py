@@ -65,21 +65,25 @@ def cut_plan(plan: Plan, cuts: Sequence[LayoutDigit], counts: Sequence[int]) -> 
 
     Of a digit above one that is cut, in the same dimension, they have one value.
     """
-    cut = [(digit, count) for digit, count in zip(cuts, counts) if count < digit.size]
-    for values in _combinations([range(0, digit.size, count) for digit, count in cut]):
-        found = make_part(plan, [(digit, at, min(n, digit.size - at)) for (digit, n), at in zip(cut, values)])
-        if product(found.shape) or (plan.fill is not None and found.target.padded_size):
+    for number in range(part_count(cuts, counts)):
+        found = part_at(plan, cuts, counts, number)
+        if found is not None:
             yield found
 
 
-def _combinations(ranges: Sequence[range]) -> Iterator[tuple[int, ...]]:
-    """One value of each range, the last one fastest; itertools.product lists the ranges first, however long."""
-    if not ranges:
-        yield ()
-        return
-    for first in ranges[0]:
-        for rest in _combinations(ranges[1:]):
-            yield first, *rest
+def part_count(cuts: Sequence[LayoutDigit], counts: Sequence[int]) -> int:
+    """How many parts so many values of each of the leading digits make, those that hold nothing included."""
+    return product(tuple([-(-digit.size // count) for digit, count in zip(cuts, counts)]))
+
+
+def part_at(plan: Plan, cuts: Sequence[LayoutDigit], counts: Sequence[int], number: int) -> Block | None:
+    """One of these parts by its number, the last digit that is cut counting fastest; None if it holds nothing."""
+    ranges = []
+    for digit, count in reversed([(digit, count) for digit, count in zip(cuts, counts) if count < digit.size]):
+        number, at = divmod(number, -(-digit.size // count))
+        ranges.append((digit, at * count, min(count, digit.size - at * count)))
+    found = make_part(plan, ranges[::-1])
+    return found if product(found.shape) or (plan.fill is not None and found.target.padded_size) else None
 
 
 def cutting_digits(plan: Plan) -> tuple[list[LayoutDigit], list[int]]:

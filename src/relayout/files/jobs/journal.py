@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
+from uuid import uuid4
 
 from ...errors import BadFile
 from .. import tuning
 from ..file_pool import FilePool
 from .memory_budget import MemoryBudget
+from .number_set import NumberSet
 
 try:
     import fcntl
 except ImportError:  # pragma: no cover - there is no such lock on Windows
     fcntl = None  # type: ignore[assignment]
 
-VERSION = 3
+VERSION = 4
 
 _FIRST_BYTES = b'{"relayout": '
 
@@ -30,14 +32,15 @@ DONE = "done"
 class Journal:
     """A text file: the head, a line of JSON, then a line of numbers for every batch of blocks that is on the disk.
 
-    The head says what the run depends on, by name, and the budget by which its tensors are cut. A file that does not
-    begin as one is somebody else's, and refused. A line without its end was being written when the run was killed,
-    and does not count. The file is locked while it is open.
+    The head says what the run depends on, by name, the budget by which its tensors are cut, and a word of its own for
+    every run that was begun, not continued. A file that does not begin as one is somebody else's, and refused. A line
+    without its end was being written when the run was killed, and does not count. The file is locked while it is open.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.finished: set[int] = set()
+        self.finished = NumberSet()
+        self.run = ""
         self.complete = False
         self.budget = MemoryBudget(0, 0)
         self._lock()
@@ -81,8 +84,8 @@ class Journal:
         """Forget what is noted, and write the head of a run that starts."""
         os.ftruncate(self._file, 0)
         os.lseek(self._file, 0, os.SEEK_SET)
-        self.finished, self.complete = set(), False
-        self._append(json.dumps({"relayout": VERSION, "budget": budget, **head}))
+        self.finished, self.complete, self.run = NumberSet(), False, uuid4().hex
+        self._append(json.dumps({"relayout": VERSION, "run": self.run, "budget": budget, **head}))
 
     def resume(self, head: Mapping[str, str]) -> bool:
         """Read what was done, if there is a head; one that is not the same as ``head`` is refused."""
@@ -97,12 +100,13 @@ class Journal:
         try:
             old = json.loads(lines[0])
             source, target = map(int, old.pop("budget"))
-            self.budget = MemoryBudget(source, target)
+            self.budget, self.run = MemoryBudget(source, target), str(old.pop("run"))
             differing = [key for key, value in {"relayout": VERSION, **head}.items() if old.pop(key) != value]
             differing += old
             for line in lines[1:]:
                 self.complete = self.complete or line == DONE.encode()
-                self.finished.update([int(word) for word in line.split() if not self.complete])
+                for start, end in NumberSet.parse("" if self.complete else line.decode()):
+                    self.finished.add(start, end)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise BadFile(
                 f"{self.path} is no journal of this version.", hint="start again with force", file=self.path
@@ -116,11 +120,11 @@ class Journal:
             )
         return True
 
-    def add(self, numbers: Iterable[int]) -> None:
+    def add(self, done: NumberSet) -> None:
         """Note blocks whose bytes are on the disk."""
-        done = list(numbers)
-        self._append(" ".join([str(number) for number in done]))
-        self.finished.update(done)
+        self._append(str(done))
+        for start, end in done:
+            self.finished.add(start, end)
 
     def end(self) -> None:
         """Note that all of them are."""
@@ -169,23 +173,33 @@ class JournalWriter:
             raise self._error
 
     def _write(self) -> None:
-        batch: list[int] = []
+        batch = NumberSet()
         size = flushed = 0
         try:
             for number, more in iter(self._written.get, None):
-                batch.append(number)
+                batch.add(number, number + 1)
                 size += more
                 if size - flushed >= tuning.ACTIVE.writeback_bytes:
                     self.targets.begin_sync()
                     flushed = size
                 if size >= tuning.ACTIVE.journal_batch_bytes:
                     self._commit(batch)
-                    batch, size, flushed = [], 0, 0
+                    batch, size, flushed = NumberSet(), 0, 0
             self._commit(batch)
         except OSError as error:
             self._error = error
 
-    def _commit(self, batch: list[int]) -> None:
+    def _commit(self, batch: NumberSet) -> None:
         if batch:
             self.targets.sync()
             self.journal.add(batch)
+
+
+def current_run(path: Path) -> str | None:
+    """The word of the run that a journal is of, for others than the one who writes it; None if there is none."""
+    try:
+        with path.open("rb") as file:
+            found = json.loads(file.readline())
+    except (OSError, ValueError):
+        return None
+    return found.get("run") if isinstance(found, dict) else None

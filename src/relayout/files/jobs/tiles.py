@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from ...engine.blocks import Block, cut_plan, cutting_digits, interface_of_part
+from ...engine.blocks import Block, cut_plan, cutting_digits, interface_of_part, part_at, part_count
 from ...engine.cache import Cache
 from ...engine.digits import LayoutDigit, alignment_unit
 from ...engine.plan import Plan, make_plan
@@ -53,6 +53,15 @@ class Tiling:
 
     def __iter__(self) -> Iterator[Block]:
         return cut_plan(self.plan, self.cuts, self.counts)
+
+    @property
+    def number(self) -> int:
+        """How many parts there are, those that hold nothing included."""
+        return part_count(self.cuts, self.counts)
+
+    def part(self, number: int) -> Block | None:
+        """A part by its number; None if it holds nothing."""
+        return part_at(self.plan, self.cuts, self.counts, number)
 
     def recipe(self, block: Block) -> tuple[PartRecipe, int, int]:
         """How a part is made, and which bytes of the source and of the target its runs are counted from."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from ...engine.blocks import Block
@@ -31,38 +30,48 @@ class WorkUnit(NamedTuple):
     block: Block | None = None
 
 
-def work_units(change: TensorChange, segments: tuple[Segment, ...], budget: MemoryBudget) -> Iterator[WorkUnit]:
-    """All units of one tensor, always in the same order for the same budget."""
-    plan = change.plan
-    size = sum([segment.size for segment in segments])
-    if change.records is not None:
-        group = change.records.group_bytes
-        # A group of rows is held three times: as read, its fields, and as written.
-        yield from _byte_units(change, segments, size, max(1, budget.target // 3 // group) * group)
-        return
-    if plan is None or _is_identity(plan):
-        yield from _byte_units(change, segments, size, budget.target)
-        return
-    bits = plan.dst_element.element.bits
-    first = box_range(plan.target)[0] * bits // 8
-    if first and plan.fill is not None and any(plan.fill):
-        yield from _byte_units(change, segments, first, budget.target)
-    (tiling,) = tile_plans([plan], budget)
-    for block in tiling:
+class TensorUnits:
+    """The units of one tensor by their numbers, always the same for the same budget; nothing is listed."""
+
+    def __init__(self, change: TensorChange, segments: tuple[Segment, ...], budget: MemoryBudget) -> None:
+        self.change, self.segments = change, segments
+        self._tiling: Tiling | None = None
+        plan = change.plan
+        self._bytes = sum([segment.size for segment in segments])
+        self._step = min(tuning.ACTIVE.part_bytes, budget.target)
+        if change.records is not None:
+            group = change.records.group_bytes
+            # A group of rows is held three times: as read, its fields, and as written.
+            self._step = max(1, budget.target // 3 // group) * group
+        elif plan is not None and not _is_identity(plan):
+            first = box_range(plan.target)[0] * plan.dst_element.element.bits // 8
+            self._bytes = first if plan.fill is not None and any(plan.fill) else 0
+            (self._tiling,) = tile_plans([plan], budget)
+        self._byte_units = -(-self._bytes // self._step)
+
+    def __len__(self) -> int:
+        return self._byte_units + (0 if self._tiling is None else self._tiling.number)
+
+    def __getitem__(self, number: int) -> WorkUnit | None:
+        """The unit of that number; None if it has nothing to do."""
+        if number < self._byte_units:
+            low = number * self._step
+            return WorkUnit(self.change, self.segments, low, min(self._step, self._bytes - low))
+        tiling = self._tiling
+        if tiling is None or number >= len(self):
+            raise IndexError(number)
+        block = tiling.part(number - self._byte_units)
+        if block is None:
+            return None
         places = block.target.padded_size if tiling.finest else block.target_range[1] - block.target_range[0]
-        yield WorkUnit(change, segments, 0, -(-places * bits // 8), tiling, block)
+        size = -(-places * tiling.plan.dst_element.element.bits // 8)
+        return WorkUnit(self.change, self.segments, 0, size, tiling, block)
 
 
 def _is_identity(plan: Plan) -> bool:
     """Whether it leaves every byte where it was."""
     target = plan.target
     return plan.source == target and plan.element == plan.dst_element and target.size == target.storage_size
-
-
-def _byte_units(change: TensorChange, segments: tuple[Segment, ...], size: int, most: int) -> Iterator[WorkUnit]:
-    step = most if change.records is not None else min(tuning.ACTIVE.part_bytes, most)
-    for low in range(0, size, step):
-        yield WorkUnit(change, segments, low, min(step, size - low))
 
 
 class Worker(NamedTuple):

@@ -215,6 +215,14 @@ class UnknownName(LayoutError, KeyError):
         return str(self.args[0])  # KeyError would quote it
 
 
+class ClusterError(LayoutError):
+    """A cluster that cannot do a job: it has no workers, they do not see the files, or they died."""
+
+    code = "RL016"
+    meaning = "a cluster cannot be reached, has no workers, or its workers cannot do the job"
+    way_out = "look at the workers, as the hint says; a job that was begun goes on with `resume`"
+
+
 def error_classes() -> tuple[type[LayoutError], ...]:
     """Every error class, in the order of its code."""
     return (
@@ -233,4 +241,5 @@ def error_classes() -> tuple[type[LayoutError], ...]:
         AmbiguousAxes,
         MissingPackage,
         UnknownName,
+        ClusterError,
     )

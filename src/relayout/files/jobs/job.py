@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from contextlib import closing
 from hashlib import sha256
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..._version import __version__
 from ...engine.ways import Progress
@@ -22,20 +22,30 @@ from .changes import TensorChange
 from .compare_tensors import TensorDifference, TensorPair, compare_tensors
 from .journal import Journal, JournalWriter
 from .memory_budget import MemoryBudget, ThreadBuffers
+from .number_set import NumberSet
 from .record_changes import record_difference
 from .staging import StagedFiles
 from .thread_pool import run_unordered
-from .work_units import Worker, WorkUnit, work_units
+from .work_units import TensorUnits, Worker, WorkUnit
+
+if TYPE_CHECKING:
+    from distributed import Client
 
 
 class RepackJob:
     """A repack of which everything is decided; it runs once, or goes on where a run before it ended."""
 
     def __init__(
-        self, source: Source, changes: list[TensorChange], staging: StagedFiles, max_memory: int, jobs: int
+        self,
+        source: Source,
+        changes: list[TensorChange],
+        staging: StagedFiles,
+        max_memory: int,
+        jobs: int,
+        client: Client | None = None,
     ) -> None:
         self.source, self.changes, self.staging = source, changes, staging
-        self.max_memory, self.jobs = max_memory, jobs
+        self.max_memory, self.jobs, self.client = max_memory, jobs, client
         self.budget = MemoryBudget.of(max_memory, jobs)
         self.files = sorted({*source.files, *([source.path] if source.path.is_file() else [])})
         self.total = sum([s.size for segments in staging.final.entries.values() for s in segments])
@@ -167,12 +177,17 @@ class RepackJob:
         identity = self._identity()
         with FilePool() as sources, FilePool(flags) as targets:
             self.staging.create(targets)
-            worker = Worker(sources, targets, ThreadBuffers())
-            resumed = self._run_units(worker, journal, progress)
-            write_checksums(self.staging.destination)
-            targets.sync()
-            if verify:
-                self._compare(sources, self.staging.destination)
+            if self.client is not None:
+                targets.sync()
+                resumed = self._run_on_cluster(self.client, journal, verify, progress)
+                write_checksums(self.staging.destination)
+            else:
+                worker = Worker(sources, targets, ThreadBuffers())
+                resumed = self._run_units(worker, journal, progress)
+                write_checksums(self.staging.destination)
+                targets.sync()
+                if verify:
+                    self._compare(sources, self.staging.destination)
         if self._identity() != identity:
             self.unusable = True
             raise BadFile(
@@ -193,7 +208,7 @@ class RepackJob:
     def _compare(self, files: FilePool, made: Destination) -> None:
         found = self._difference(files, made)
         if found is not None:
-            raise LayoutMismatch(f"what was written is not what was read: {found}.", hint="look at the disk")
+            raise _mismatch(found)
 
     def _run_units(self, worker: Worker, journal: Journal, progress: Progress | None) -> int:
         writer = JournalWriter(worker.targets, journal)
@@ -201,7 +216,7 @@ class RepackJob:
 
         def unfinished_units() -> Iterator[tuple[int, WorkUnit]]:
             nonlocal resumed
-            for number, unit in enumerate(self._units()):
+            for number, unit in self._units():
                 if number in journal.finished:
                     resumed += unit.size
                 else:
@@ -217,6 +232,29 @@ class RepackJob:
             writer.close()
         return resumed
 
+    def _run_on_cluster(self, client: Client, journal: Journal, verify: bool, progress: Progress | None) -> int:
+        from .cluster import ClusterJob, ClusterRun
+
+        segments = tuple([self.staging.destination.entries[change.entry.name] for change in self.changes])
+        sources = tuple([(file, file.stat().st_size) for file in self.files])
+        told = ClusterJob(journal.run, journal.path, sources, tuple(self.changes), segments, self.budget, tuning.ACTIVE)
+        units = [TensorUnits(change, own, self.budget) for change, own in zip(self.changes, segments)]
+        # What was there is known by the number of units, and by their bytes when all others are written.
+        resumed = self.total * journal.finished.count // max(1, sum([len(own) for own in units]))
+        written = 0
+        with ClusterRun(client, told) as run:
+            with closing(run.batches(units, journal.finished, self.total)) as finished:
+                for batch, size in finished:
+                    done = NumberSet()
+                    done.add(batch.number, batch.number + batch.end - batch.first)
+                    journal.add(done)
+                    written += size
+                    self._report(progress, min(resumed + written, self.total))
+            if verify:
+                for found in run.differences():
+                    raise _mismatch(found)
+        return self.total - written if resumed else 0
+
     def _report(self, progress: Progress | None, done: int) -> None:
         if progress is not None and progress(done, self.total) is False:
             raise Cancelled(
@@ -226,9 +264,15 @@ class RepackJob:
                 total=self.total,
             )
 
-    def _units(self) -> Iterator[WorkUnit]:
+    def _units(self) -> Iterator[tuple[int, WorkUnit]]:
+        first = 0
         for change in self.changes:
-            yield from work_units(change, self.staging.destination.entries[change.entry.name], self.budget)
+            units = TensorUnits(change, self.staging.destination.entries[change.entry.name], self.budget)
+            for k in range(len(units)):
+                unit = units[k]
+                if unit is not None:
+                    yield first + k, unit
+            first += len(units)
 
     def _difference(self, files: FilePool, made: Destination) -> TensorDifference | None:
         """The first difference between the source and what was made of it."""
@@ -260,6 +304,10 @@ class RepackJob:
             raise _failure(error, "") from None
         stats = [(str(file), s.st_size, s.st_mtime_ns, s.st_ctime_ns, s.st_ino) for file, s in found]
         return stats, [entry._replace(inline=None) for entry in self.source.values()], self.source.metadata
+
+
+def _mismatch(found: TensorDifference) -> LayoutMismatch:
+    return LayoutMismatch(f"what was written is not what was read: {found}.", hint="look at the disk")
 
 
 def _hash(x: Any) -> str:

@@ -71,6 +71,7 @@ def repack_file(
     dry_run: bool = False,
     max_growth: float | None = None,
     progress: Progress | None = None,
+    cluster: Any = None,
 ) -> Report:
     """Write the tensors of ``source`` to ``destination``, those that are selected in the layout ``to``, or row-major.
 
@@ -94,6 +95,11 @@ def repack_file(
     again and compared before the rename. Nothing is overwritten without ``force``. ``progress(done, total)`` may return
     False to stop.
 
+    ``cluster``, a ``distributed.Client``, the address of a Dask scheduler, or ``local:4`` for four processes started
+    for this, has the parts made by its workers, which see one file system with the caller; ``max_memory`` is then that
+    of each worker. A worker that dies is replaced by others; a client that dies is continued with ``resume``, on
+    a cluster or without.
+
     A result of more than 4 times the bytes, and 1 MiB more, comes with a warning; with ``max_growth`` one of more than
     so many times the bytes is refused instead.
     """
@@ -108,6 +114,10 @@ def repack_file(
     from .staging import StagedFiles
 
     path, out = Path(source), Path(destination)
+    if cluster is not None:
+        if jobs is not None:
+            raise ShapeError("jobs are threads of this machine, and a cluster has its own.", hint="leave jobs out")
+        path, out = path.absolute(), out.absolute()
     default = Rule(to=to, src=src, shape=shape, axes=axes, fill=fill, dtype=dtype)
     opened, default = _read_source(path, default, src_dtype)
     by_name = read_rules(default, rules, only, except_)
@@ -121,12 +131,19 @@ def repack_file(
     final = plan_destination(out, None, [change.planned for change in changes], source=opened)
     rows = tuple([_row(change, sum([s.size for s in final.entries[change.entry.name]])) for change in changes])
     report = Report(path, out, rows, sum([row.bytes_after for row in rows]))
-    job = RepackJob(opened, changes, StagedFiles(out, final), parse_size(max_memory), _job_count(jobs))
+    staged, memory = StagedFiles(out, final), parse_size(max_memory)
+    job = RepackJob(opened, changes, staged, memory, _job_count(jobs))
     _check_growth(report, max_growth, dry_run)
     if dry_run:
         return report
     with _folder_of(out) if in_folder else nullcontext():
-        return report._replace(resumed=job.run(resume, force, verify, progress))
+        if cluster is None:
+            return report._replace(resumed=job.run(resume, force, verify, progress))
+        from .cluster import client_of, threads_per_worker
+
+        with client_of(cluster) as client:
+            job = RepackJob(opened, changes, staged, memory, threads_per_worker(client), client)
+            return report._replace(resumed=job.run(resume, force, verify, progress))
 
 
 def _is_folder_of_files(source: Path, destination: Path) -> bool:

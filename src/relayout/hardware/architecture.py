@@ -1,8 +1,9 @@
 """An architecture as data: its banks, and for each access to shared memory the lanes that are served together.
 
 An access is served in *phases*: fixed groups of lanes, one after another. A phase takes as many *wavefronts* as the
-bank with the most distinct words has of them; lanes that want one word share it. Some loads serve larger groups when
-all lanes come in pairs at one address: ``paired_phases`` holds those groups, ``pairs`` how far partners are apart.
+bank with the most distinct words has of them; lanes that want one word share it, save in atomics. Some loads serve
+larger groups when all lanes come in pairs at one address, or one of the two is off: ``paired_phases`` holds those
+groups, ``pairs`` how far partners are apart. Such loads take no less time when lanes are off (``steady``).
 """
 
 from __future__ import annotations
@@ -36,6 +37,10 @@ class Access:
     writes: bool = False
     pairs: tuple[int, ...] = ()
     paired_phases: tuple[Lanes, ...] = ()
+    steady: bool = False
+    """Whether it takes as many wavefronts as it has phases at least, also where whole phases are off."""
+    shares: bool = True
+    """Whether lanes that want one word are served together."""
 
     @property
     def lanes(self) -> Lanes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -152,39 +152,45 @@ def are_paired(table: NDArray[np.int64], access: Access) -> NDArray[np.bool_]:
     paired = np.zeros(len(table), bool)
     lanes = np.array(access.lanes)
     for distance in access.pairs:
-        paired |= (table[:, lanes] == table[:, lanes ^ distance]).all(axis=1)
+        mine, theirs = table[:, lanes], table[:, lanes ^ distance]
+        paired |= ((mine == theirs) | (mine == OFF) | (theirs == OFF)).all(axis=1)
     return paired
 
 
 def count_wavefronts(table: NDArray[np.int64], access: Access, arch: Architecture) -> NDArray[np.int64]:
     """The wavefronts of each row of checked addresses."""
-    paired = are_paired(table, access)
     total = np.zeros(len(table), np.int64)
-    for rows, phases in zip((~paired, paired), _both(access)):
-        if rows.any():
-            total[rows] = sum(phase_wavefronts(table[rows][:, phase], access, arch) for phase in phases)
-    return total
+    for rows, phases in _by_phases(table, access):
+        total[rows] = sum(phase_wavefronts(table[rows][:, phase], access, arch) for phase in phases)
+    return np.maximum(total, least_wavefronts(table, access))
 
 
 def least_wavefronts(table: NDArray[np.int64], access: Access) -> NDArray[np.int64]:
-    """The wavefronts of each row without conflicts: one for each phase that has a lane on."""
-    used = [sum((table[:, phase] != OFF).any(axis=1) for phase in phases) for phases in _both(access)]
-    found: NDArray[np.int64] = np.where(are_paired(table, access), used[1], used[0])
-    return found
+    """The wavefronts of each row without conflicts: one for each phase that has a lane on, or for every phase."""
+    least = np.zeros(len(table), np.int64)
+    for rows, phases in _by_phases(table, access):
+        on = [(table[rows][:, phase] != OFF).any(axis=1) for phase in phases]
+        least[rows] = np.any(on, axis=0) * len(phases) if access.steady else np.sum(on, axis=0)
+    return least
 
 
-def _both(access: Access) -> tuple[tuple[Lanes, ...], tuple[Lanes, ...]]:
-    return access.phases, access.paired_phases
+def _by_phases(table: NDArray[np.int64], access: Access) -> Iterator[tuple[NDArray[np.bool_], tuple[Lanes, ...]]]:
+    """Which rows are served by which phases."""
+    paired = are_paired(table, access)
+    for rows, phases in ((~paired, access.phases), (paired, access.paired_phases)):
+        if rows.any():
+            yield rows, phases
 
 
 def phase_wavefronts(table: NDArray[np.int64], access: Access, arch: Architecture) -> NDArray[np.int64]:
-    """The wavefronts of one phase for each row: the most distinct words that a bank has."""
+    """The wavefronts of one phase for each row: the most words that a bank has, distinct ones where lanes share."""
     words_each = -(-access.bytes // arch.bank_bytes)
     words = table[:, :, None] // arch.bank_bytes + np.arange(words_each)
     words = np.where(table[:, :, None] == OFF, OFF, words).reshape(len(table), -1)
     words.sort(axis=1)
     fresh = words != OFF
-    fresh[:, 1:] &= words[:, 1:] != words[:, :-1]
+    if access.shares:
+        fresh[:, 1:] &= words[:, 1:] != words[:, :-1]
     rows, columns = np.nonzero(fresh)
     counts = np.bincount(rows * arch.banks + words[rows, columns] % arch.banks, minlength=len(table) * arch.banks)
     found: NDArray[np.int64] = counts.reshape(len(table), arch.banks).max(axis=1)

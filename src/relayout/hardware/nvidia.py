@@ -1,6 +1,7 @@
 """NVIDIA's shared memory, Volta to Blackwell: 32 banks of 4 bytes, and which lanes are served together.
 
-Loads of 8 and 16 bytes serve twice as many lanes at once when all lanes come in pairs at one address, 1 or 2 apart.
+Loads of 8 and 16 bytes serve twice as many lanes at once when all lanes come in pairs at one address, 1 or 2 apart; a
+lane that is off pairs with any. They take no less time when lanes are off.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ def _wide(name: str, bytes: int, writes: bool) -> Access:
         writes,
         pairs=(1, 2) if merges else (),
         paired_phases=in_order(LANES, 2 * size) if merges else (),
+        steady=merges,
     )
 
 

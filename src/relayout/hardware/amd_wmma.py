@@ -64,7 +64,7 @@ def atoms() -> Iterator[Atom]:
         layouts = {"A": factor(k, bits, wave), "B": factor(k, bits, wave), "C": accumulator(wave)}
         name = f"v_wmma_{c}_16x16x{k}_{_types(a, b)}_w{wave}_gfx12"
         judges = (CALCULATOR, TRITON) if wave == 32 else (CALCULATOR,)
-        note = NUMBERED if bits == 16 else UNREAD if wave * bits > 16 * k else ""
+        note = NUMBERED if bits == 16 else UNREAD if 16 * k * bits < 32 * wave else ""
         yield _atom(name, (c, a, b), k, wave, layouts, "gfx1200", RDNA4, judges, note)
     yield from _gfx1250()
 

@@ -396,7 +396,9 @@ def test_every_named_format(name: str, data: Any) -> None:
     assert found.padding == dump.size - reference.size
     assert found.fill == (fill if found.padding else None)
     if not any(left):
-        assert name.rpartition("/")[0] in found.names
+        word, own = name.rpartition("/")[0], fmt.element_bits
+        assert (word in found.names) == (own in (None, 32))
+        assert found.names or f"{word} for elements of {own} bits" in found.related
         assert found.format is not None
         assert (dump[found.format.layout(shape).offsets()] == reference).all()
 
@@ -568,7 +570,7 @@ def test_probes_through_an_opaque_converter(data: Any) -> None:
     def converter(x: Array) -> Array:
         return stored(fmt, x, [0] * fmt.rank, [0] * fmt.rank, fill)
 
-    sent = probes(shape, f"uint{width(name) or 8}")
+    sent = probes(shape, f"uint{width(name) or fmt.element_bits or 8}")
     found = infer(sent, [converter(p) for p in sent])
     reference = numbered(shape, np.int64)
     assert (converter(reference.astype(np.int32))[found.layout.offsets()] == reference).all()
@@ -661,7 +663,7 @@ def test_the_answer_in_words() -> None:
     assert str(found).splitlines() == [
         "layout    ((1, 8, 8, 32):(0, 256, 32, 1)) extents (1, 3, 5, 30)",
         "format    0 1 2 3 / 1,8 2,8 3,32",
-        "names     htp:R4Crouton",
+        "is        htp:R4Crouton for elements of 8 bits",
         "elements  450",
         "padding   1598, all 31",
     ]
@@ -670,7 +672,7 @@ def test_the_answer_in_words() -> None:
     assert isinstance(found.texts["candle"], NotExpressible)
     moved = infer(reference, stored(FORMATS["htp:R4Crouton/any"], reference, [0, 1, 0, 0], [0] * 4, 31))
     assert (moved.names, moved.layout.origin) == ((), (0, 1, 0, 0))
-    assert moved.related == ("htp:R4Crouton with left_pad=(0, 1, 0, 0)",)
+    assert moved.related == ("htp:R4Crouton with left_pad=(0, 1, 0, 0) and for elements of 8 bits",)
     assert isinstance(moved.texts["htp"], NotExpressible)
     with pytest.raises(AttributeError):
         found.layout = None  # type: ignore[misc]

@@ -57,6 +57,8 @@ def check_truth(found: Inference, x: Array, dump: Array) -> None:
         layout = candidate.layout
         assert (dump[layout.offsets()] == x).all()
         for name in candidate.names:
+            widths = {getattr(form, "element_bits", None) or width for width, form in catalog.entry(name).forms.items()}
+            assert widths & {None, bits}, name
             assert rl.compare(layout, name, shape=x.shape, dtype=f"uint{bits}"), name
             form = catalog.get(name, bits)
             same = form if isinstance(form, Layout) else form.layout(x.shape)
@@ -219,5 +221,23 @@ def test_two_hundred_random_dumps_get_no_false_name() -> None:
         check_truth(found, x, dump)
         assert any(candidate.layout.equivalent(layout) for candidate in found.candidates)
         if found.settled and found.layout.storage_size == layout.storage_size and name is not None:
-            assert name in found.names
+            widths = {form.element_bits for form in catalog.entry(name).forms.values() if isinstance(form, rl.Format)}
+            assert (name in found.names) == bool(widths & {None, 8 * x.itemsize} or not widths), name
     assert missed == 0
+
+
+def test_no_name_is_given_for_elements_of_another_width() -> None:
+    for dtype, names in (("uint8", {"gptq:w8"}), ("float16", set()), ("float32", set())):
+        x = np.arange(16 * 8).reshape(16, 8).astype(dtype)
+        dealt = x.reshape(4, 4, 8).transpose(0, 2, 1).copy()
+        found = rl.infer(x, dealt)
+        assert names <= set(found.names)
+        assert ("gptq:w8" in found.names) == bool(names)
+        assert str(found.format) == "0 1 / 0,4"
+        assert names or "gptq:w8 for elements of 8 bits" in found.related
+    fours = rl.Format.parse("0 1 / 0,4")
+    for bits, named in ((None, True), (8, True), (16, False)):
+        assert ("gptq:w8" in catalog.find(fours, bits)) == named
+        assert ("gptq:w8" in catalog.find(fours.layout((16, 8)), bits)) == named
+    assert "gptq:w8" not in catalog.find(rl.Format.parse("0 1 / 0,4 element_bits 16"))
+    assert "gptq:w8" in catalog.find(rl.Format.parse("0 1 / 0,4 element_bits 8"))

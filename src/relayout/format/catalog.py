@@ -128,12 +128,14 @@ def find(layout: Layout | Format | Record, element_bits: int | None = None) -> l
 
     A format has the names of all equivalent ones, dimensions matched by name where it has names. A layout has the names
     whose layout for its extents is the same function and needs the same storage, and of the tiles that are the same.
-    With ``element_bits`` only names that are for elements of that width. Packed weights in a plain order (``mlx:w4``)
-    are among them only where the width is said, by ``element_bits`` or by the format. A record has the names of all
-    that are the same bit by bit.
+    With ``element_bits``, or a format that says them, only names that are for elements of that width. Where none is
+    said a name tells the places alone, and packed weights in a plain order (``mlx:w4``) are left out. A record has the
+    names of all that are the same bit by bit.
     """
     if isinstance(layout, Record):
         return names_of_record(layout)
+    if element_bits is None and isinstance(layout, Format):
+        element_bits = layout.element_bits
     if isinstance(layout, Format):
         block = product(layout.block_shape)
         fits = [name for name, what, size in _formats() if size == block and _alike(layout, what)]
@@ -163,8 +165,7 @@ def _has_width(name: str, bits: int | None, x: Layout | Format) -> bool:
     """Whether the form of that name for elements of this width, if one is asked for, is ``x``."""
     forms = ENTRIES[name].forms
     if bits is None:
-        only = forms.get(None)
-        return not _plain_codes(only) or (isinstance(x, Format) and x.element_bits == only.element_bits)
+        return not _plain_codes(forms.get(None))
     what = forms.get(bits, forms.get(None))
     if what is None or (isinstance(what, Format) and what.element_bits not in (None, bits)):
         return False

@@ -57,8 +57,8 @@ def names_and_format(layout: Layout, bits: int | None = None) -> tuple[tuple[str
     formats: list[Format] = []
     for name in dict.fromkeys([*catalog.find(layout), *([] if bits is None else catalog.find(layout, bits))]):
         for width, form in catalog.ENTRIES[name].forms.items():
-            if _is_for(width, form, bits) and gives(form, layout):
-                names.append(name)
+            if _may_place(width, form, bits) and gives(form, layout):
+                names += [name] * _is_for(width, form, bits)
                 formats += [form] if isinstance(form, Format) else []
     if not formats:
         try:
@@ -71,11 +71,18 @@ def names_and_format(layout: Layout, bits: int | None = None) -> tuple[tuple[str
 
 
 def _is_for(width: int | None, form: Format | Layout, bits: int | None) -> bool:
-    """Whether a form may be that of elements of ``bits``; elements that share a byte have forms of their width only."""
+    """Whether the name of a form is true of elements of ``bits``, as far as their width is known."""
     own = form.element_bits if isinstance(form, Format) else None
-    if bits is None or own is None:
-        return bits is None or width in (None, bits)
-    return own == bits or (width is None and min(own, bits) >= 8)
+    return bits is None or (width in (None, bits) and own in (None, bits))
+
+
+def _may_place(width: int | None, form: Format | Layout, bits: int | None) -> bool:
+    """Whether elements of ``bits`` may lie as a form says: whole bytes as any other, those that share one as their own.
+
+    So orders are guessed that have a name at another width.
+    """
+    own = form.element_bits if isinstance(form, Format) else None
+    return _is_for(width, form, bits) or (width is None and min(own or 8, bits or 8) >= 8)
 
 
 def gives(form: Format | Layout, layout: Layout) -> bool:
@@ -89,27 +96,33 @@ def gives(form: Format | Layout, layout: Layout) -> bool:
 
 
 def related_names(layout: Layout, bits: int | None = None) -> tuple[str, ...]:
-    """Blocked formats of the catalog that give the layout after a header, or with padding before it, in words."""
+    """Blocked formats of the catalog that give the layout in some other way, in words.
+
+    After a header, with padding before it, or made for elements of another width.
+    """
     found = []
     header = layout.offset if layout.swizzle is None else 0
     bare = layout.with_offset(layout.offset - header)
-    for name, fmt in named_formats(layout.rank, bits):
-        if not fmt.blocks or not (header or any(layout.origin)):
+    moved = bool(header or any(layout.origin))
+    by_places = None if moved else set(catalog.find(layout))
+    for name, width, fmt in named_formats(layout.rank, bits):
+        if not fmt.blocks or (by_places is not None and name not in by_places):
             continue
         same = fmt.layout(layout.extents, left_pad=layout.origin)
         if same.storage_size == bare.storage_size and same.equivalent(bare):
             words = [f"after {header} elements"] * bool(header)
             words += [f"with left_pad={layout.origin}"] * any(layout.origin)
-            found.append(f"{name} {' and '.join(words)}")
+            words += [f"for elements of {fmt.element_bits or width} bits"] * (not _is_for(width, fmt, bits))
+            found += [f"{name} {' and '.join(words)}"] * bool(words)
     return tuple(dict.fromkeys(found))
 
 
-def named_formats(rank: int, bits: int | None = None) -> Iterator[tuple[str, Format]]:
-    """The named formats of that rank; where the width of the elements matters, for that of ``bits``, or for each."""
+def named_formats(rank: int, bits: int | None = None) -> Iterator[tuple[str, int | None, Format]]:
+    """The named formats of that rank that may place elements of ``bits``, and the width that each form is under."""
     for entry in catalog.ENTRIES.values():
         for width, form in entry.forms.items():
-            if isinstance(form, Format) and form.rank == rank and _is_for(width, form, bits):
-                yield entry.name, form
+            if isinstance(form, Format) and form.rank == rank and _may_place(width, form, bits):
+                yield entry.name, width, form
 
 
 def _formats_alike(layout: Layout, bits: int | None) -> Iterator[Layout]:
@@ -117,7 +130,7 @@ def _formats_alike(layout: Layout, bits: int | None) -> Iterator[Layout]:
     if not layout.size or layout.min_offset < 0:
         return
     start = layout(0)
-    for _, fmt in named_formats(layout.rank, bits):
+    for _, _, fmt in named_formats(layout.rank, bits):
         inner = [0] * fmt.rank
         running = 1
         for f in reversed(fmt.blocks):

@@ -137,7 +137,7 @@ def _candidate_boxes(shape: tuple[int, ...], length: int, bits: int) -> Iterator
     """Formats with the size of a box that has ``length`` elements, or with the least box if it has fewer."""
     rank = len(shape)
     flat = [Format(rank, [(d, 0) for d in order]) for order in _orders(rank)]
-    named = {fmt._canonical(): fmt for _, fmt in named_formats(rank, bits) if fmt.align is None}
+    named = {fmt._canonical(): fmt for _, _, fmt in named_formats(rank, bits) if fmt.align is None}
     for fmt in [*named.values(), *flat, *_xla_tilings(rank)]:
         rounded = [range(-(-n // b) * b, -(-(n + PADDING) // b) * b + 1, b) for n, b in zip(shape, fmt.block_shape)]
         for sizes in cartesian(*rounded):

@@ -47,7 +47,8 @@ class Inference(NamedTuple):
 
     ``layout`` is the simplest exact layout; with a dump its box fills the dump wherever a box can. ``names`` are all
     its names in the catalog and ``format`` is the plainest format, where these give the same function in the same
-    storage for its extents. ``related`` says, in words, which named formats it is apart from a header or padding.
+    storage for its extents, and for elements of its width. ``related`` says, in words, which named formats it is apart
+    from a header, padding or that width.
 
     ``seen`` counts the elements whose place the data give; the places of the others follow, as in any layout without a
     swizzle, unless some are ``missing``. Then ``others`` fit all data as well, and ``next_probe`` are coordinates whose

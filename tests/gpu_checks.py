@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 import gpu_atoms
+import gpu_banks
 import gpu_cases
 import packed_cases
 import relayout as rl
@@ -280,6 +281,7 @@ for instructions in (
     gpu_atoms.wgmma_tiles,
     gpu_atoms.matrix_copies,
     gpu_atoms.boxes,
+    gpu_banks.shared_memory,
 ):
     check(instructions)
 

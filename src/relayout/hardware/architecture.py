@@ -26,7 +26,8 @@ Known: TypeAlias = Literal["measured", "documented", "read"]
 class Access:
     """One instruction that reads or writes shared memory: ``bytes`` a lane, and the lanes that are served together.
 
-    Lanes that no phase has are ignored. ``known`` and ``source`` say where the phases are from.
+    Lanes that no phase has are ignored. ``known`` and ``source`` say where the phases are from. Where it ``writes``,
+    two lanes at one place race; those of an atomic do not.
     """
 
     name: str

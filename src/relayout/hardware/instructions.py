@@ -1,7 +1,7 @@
 """What an access to shared memory is called: the texts of PTX, of SASS and of AMD's assembly, as one name each.
 
-The names are ``ld.shared.b128``, ``st.shared.b32``, ``ldmatrix.x4.trans``, ``stmatrix.x2``, ``cp.async.b128`` and
-``ds_read_b64``. What is no access, or one that several addresses a lane belong to, is refused.
+The names are ``ld.shared.b128``, ``st.shared.b32``, ``ldmatrix.x4.trans``, ``stmatrix.x2``, ``cp.async.b128``,
+``atom.shared.b32`` and ``ds_read_b64``. What is no access, or one that several addresses a lane belong to, is refused.
 """
 
 from __future__ import annotations
@@ -23,6 +23,9 @@ _TYPE = re.compile(r"([busf]|bf|e)(8|16|32|64|128)(x2)?")
 _SASS = re.compile(r"(lds|sts)(?:\.([us])?(8|16|32|64|128))?")
 
 _DS = re.compile(r"ds_(read|load|write|store)_([bui])(8|16|32|64|96|128)")
+
+_ATOMIC = re.compile(r"(?:add|inc|dec|min|max|and|or|xor|exch)\.[usb]32|b32")
+"""The atomics that take one operand of 4 bytes and no loop."""
 
 _EXAMPLES = "ld.shared.b128, st.shared.v2.f32, ldmatrix.x4.trans, stmatrix.x4, cp.async.b128 or ds_read_b64"
 
@@ -46,6 +49,8 @@ def canonical_name(text: object) -> str:
         return _load_or_store(operation, words, name)
     if operation in ("ldmatrix", "stmatrix"):
         return _matrix(operation, words, name)
+    if operation in ("atom", "red"):
+        return _atomic(operation, words, name)
     if operation == "cp" and words[:1] == ["async"]:
         return _copy(words[1:], name)
     return name
@@ -90,6 +95,19 @@ def _matrix(operation: str, words: list[str], name: str) -> str:
         return name
     plain = shape in ([], ["m8n8"]) and kind in ([], ["b16"])
     return ".".join([operation, *([] if plain else shape), *count, *trans, *([] if plain else kind)])
+
+
+def _atomic(operation: str, words: list[str], name: str) -> str:
+    rest = [word for word in words if word not in _QUALIFIERS]
+    if not rest or rest[0] not in _SHARED:
+        return name
+    if _ATOMIC.fullmatch(".".join(rest[1:])) is None:
+        raise NotExpressible(
+            f"what {name} costs is not known: only atomics with one integer of 4 bytes are measured.",
+            hint="atom.shared.add.u32 and red.shared.add.u32 are, and their like",
+            access=name,
+        )
+    return f"{operation}.shared.b32"
 
 
 def _copy(words: list[str], name: str) -> str:

@@ -14,8 +14,11 @@ LANES = 32
 
 _GUIDE = "CUDA C++ Programming Guide, Compute Capabilities: shared memory"
 _FORUM = "NVIDIA developer forum 77228 (wide accesses, CC 7.x)"
-_H200 = "cycles of address patterns on an H200"
 _PTX = "PTX ISA, rows of ldmatrix and stmatrix; CUTLASS copy traits"
+_H200 = "cycles of address patterns on an H200 (tests/gpu_banks.py)"
+_H200_COPIES = f"{_H200}: half a cycle more a copy, and never under 2.4"
+_H200_ATOMICS = f"{_H200}: never under 2 cycles, or under 4 where lanes are off"
+_ONE_MACHINE = "it is measured on Hopper alone, and documented nowhere"
 
 
 def _wide(name: str, bytes: int, writes: bool) -> Access:
@@ -41,24 +44,15 @@ def _matrix(name: str, rows: int, known: Known, source: str) -> Access:
 
 
 _LOADS = [_wide(f"ld.shared.b{8 * size}", size, writes=False) for size in (1, 2, 4, 8, 16)]
-_STORES = [_wide(f"st.shared.b{8 * size}", size, writes=True) for size in (4, 8, 16)]
-_SMALL_STORES = [
-    Access(f"st.shared.b{8 * size}", size, in_order(LANES, LANES), "documented", _GUIDE, writes=True) for size in (1, 2)
-]
-_LDMATRIX = [_matrix(f"ldmatrix.x{n}", 8 * n, "measured", _H200) for n in (1, 2, 4)]
-_LDMATRIX_TRANS = [
-    _matrix("ldmatrix.x1.trans", 8, "documented", _PTX),
-    _matrix("ldmatrix.x2.trans", 16, "documented", _PTX),
-    _matrix("ldmatrix.x4.trans", 32, "measured", _H200),
-]
-_STMATRIX = [
-    _matrix("stmatrix.x1", 8, "documented", _PTX),
-    _matrix("stmatrix.x2", 16, "documented", _PTX),
-    _matrix("stmatrix.x4", 32, "measured", _H200),
-    *[_matrix(f"stmatrix.x{n}.trans", 8 * n, "documented", _PTX) for n in (1, 2, 4)],
-]
+_STORES = [_wide(f"st.shared.b{8 * size}", size, writes=True) for size in (1, 2, 4, 8, 16)]
+_LDMATRIX = [_matrix(f"ldmatrix.x{n}{trans}", 8 * n, "measured", _H200) for trans in ("", ".trans") for n in (1, 2, 4)]
+_STMATRIX = [_matrix(f"stmatrix.x{n}{trans}", 8 * n, "measured", _H200) for trans in ("", ".trans") for n in (1, 2, 4)]
 _COPIES = [
-    replace(_wide(f"cp.async.b{8 * size}", size, writes=True), known="documented", source=_GUIDE) for size in (4, 8, 16)
+    replace(_wide(f"cp.async.b{8 * size}", size, writes=True), source=_H200_COPIES, shares=False) for size in (4, 8, 16)
+]
+_ATOMICS = [
+    Access(f"{kind}.shared.b32", 4, in_order(LANES, LANES), "measured", _H200_ATOMICS, shares=False)
+    for kind in ("atom", "red")
 ]
 _BYTE_MATRICES = [
     _matrix(f"ldmatrix.m16n16.x{n}.trans.b8", 16 * n, "read", "CUTLASS copy traits of SM100") for n in (1, 2)
@@ -67,19 +61,20 @@ _BYTE_MATRICES = [
 
 def _family(name: str, title: str, accesses: list[Access], *aliases: str) -> Architecture:
     measured = name == "sm90"
-    told = accesses if measured else [_as_documented(access) for access in accesses]
-    return Architecture(name, title, "NVIDIA", LANES, 32, 4, {access.name: access for access in told}, {}, aliases)
+    told = [*accesses, *_ATOMICS] if measured else [_as_documented(access) for access in accesses]
+    refused = {} if measured else {access.name: _ONE_MACHINE for access in _ATOMICS}
+    return Architecture(name, title, "NVIDIA", LANES, 32, 4, {access.name: access for access in told}, refused, aliases)
 
 
 def _as_documented(access: Access) -> Access:
     """The access on a machine that nobody has measured it on."""
     if access.known != "measured":
         return access
-    return replace(access, known="documented", source=f"{_PTX if 'matrix' in access.name else f'{_GUIDE}; {_FORUM}'}")
+    return replace(access, known="documented", source=_PTX if "matrix" in access.name else f"{_GUIDE}; {_FORUM}")
 
 
-_VOLTA = _LOADS + _STORES + _SMALL_STORES
-_TURING = _VOLTA + _LDMATRIX + _LDMATRIX_TRANS
+_VOLTA = _LOADS + _STORES
+_TURING = _VOLTA + _LDMATRIX
 _AMPERE = _TURING + _COPIES
 _HOPPER = _AMPERE + _STMATRIX
 _BLACKWELL = _HOPPER + _BYTE_MATRICES

@@ -8,6 +8,7 @@ import pytest
 import relayout as rl
 from relayout.ask.atom_words import index_formulas
 from relayout.hardware.atom import Operand
+from relayout.hardware.atoms import as_atom
 
 
 def test_every_formula_gives_the_coordinate_of_every_value():
@@ -56,3 +57,14 @@ def test_what_is_no_sum_of_digits_is_told_as_a_layout():
 def test_an_atom_has_its_own_sizes():
     with pytest.raises(rl.ShapeError, match="its own sizes and types"):
         rl.explain(rl.atoms["tdpbf16ps"], shape=(16, 16))
+
+
+def test_an_atom_is_explained_by_its_name():
+    for name in ("mma.m16n8k16.f32.f16.f16.f32", "v_mfma_f32_32x32x8f16", "XE_8x16x16_F32BF16BF16F32_TT", "TDPBF16PS"):
+        assert rl.explain(name) == rl.explain(rl.atoms[name])
+    for name in rl.atoms:
+        assert as_atom(name) is rl.atoms[name]
+    with pytest.raises(rl.UnknownName, match="near it are v_mfma_f32_32x32x8_f16"):
+        rl.explain("v_mfma_f32_32x32x8_f8")
+    for name in (*rl.catalog.names(), "(4,2):(1,4)", "abcd", "f32[2,3]{1,0}", "v", "t", "cp", "llvm"):
+        assert as_atom(name) is None

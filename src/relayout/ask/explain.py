@@ -15,14 +15,13 @@ from ..format import catalog
 from ..format.factors import Factor, checked_axes
 from ..format.format import Format
 from ..format.record import Record
-from ..hardware.atom import Atom
 from ..integers.nested import product
 from ..layout.layout import Layout
 from ..layout.modes import coalesced, simplify_mode
-from .atom_words import atom_lines
 from .record_words import record_lines
 
 if TYPE_CHECKING:
+    from ..hardware.atom import Atom
     from ..sharding.sharding import Sharding
 
 
@@ -37,17 +36,24 @@ def explain(
 
     ``axes`` names the dimensions of your tensor, in order; a format with names is aligned to them, and the text says
     which axis went where. With a ``dtype`` sizes are given in bytes, too. Of a record it says where each field lies,
-    of a sharding which device holds what, and of an atom which element is the v-th value of thread t.
+    of a sharding which device holds what, and of an atom or its name which element is the v-th value of thread t.
 
     >>> print(explain(Layout((3, 4), (4, 1))))
     3 x 4: 12 elements.
     From the fastest: 4 of dimension 1 (stride 1), 3 of dimension 0 (stride 4).
     Contiguous: row-major without holes, one run of 12 elements.
     """
-    if isinstance(x, Atom):
+    from ..hardware.atoms import as_atom
+
+    atom = as_atom(x)
+    if atom is not None:
+        from .atom_words import atom_lines
+
         if (shape, axes, dtype) != (None, None, None):
-            raise ShapeError("an atom has its own sizes and types.", hint="leave shape=, axes= and dtype= out", atom=x)
-        return "\n".join(atom_lines(x))
+            raise ShapeError(
+                "an atom has its own sizes and types.", hint="leave shape=, axes= and dtype= out", atom=atom
+            )
+        return "\n".join(atom_lines(atom))
     sharding = as_sharding(x, shape)
     if sharding is not None:
         from .sharding_words import sharding_lines

@@ -40,6 +40,13 @@ _SPELLED = re.compile(r"\.(?:sync|aligned|mma_async|row\.col|shared(?:::cta)?|sa
 _KIND_FIRST = re.compile(r"^mma\.(kind::.*?)\.(m\d+n\d+k\d+)\.")
 
 
+_INSTRUCTION = re.compile(
+    r"\s*(?:(?:mma|wgmma|ldmatrix|stmatrix|movmatrix|tcgen05|cp|dpas|rocdl|llvm)\.|v_(?:mfma|wmma)|__builtin_amdgcn_"
+    r"|XE_\d|_?_tile_|t(?:dp|mm)\w+\s*$|T(?:DP|MM)\w+\s*$)"
+)
+"""How the names of instructions begin, in every spelling."""
+
+
 class Atoms(Mapping[str, Atom]):
     """Every atom by its name, as the vendor spells the instruction.
 
@@ -83,6 +90,13 @@ def short_name(name: str) -> str:
     if text.partition(".")[0] not in _PTX:
         return registry_name(text)
     return _KIND_FIRST.sub(r"mma.\2.\1.", _SPELLED.sub("", text))
+
+
+def as_atom(x: Any) -> Atom | None:
+    """An atom as it is, or by the name of an instruction, which no notation of layouts begins like; else None."""
+    if isinstance(x, str) and _INSTRUCTION.match(x):
+        return atoms[x]
+    return x if isinstance(x, Atom) else None
 
 
 def _near(name: Any) -> str:

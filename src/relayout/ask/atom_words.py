@@ -24,11 +24,11 @@ def atom_lines(atom: Atom) -> Iterator[str]:
     one = "1 thread" if atom.threads == 1 else f"{atom.threads} threads t"
     what = "D = A * B + C" if any(operand.name == "C" for operand in atom.operands) else "A copy"
     yield f"{atom.name}: {what} of {sizes}{blocks}, by {one} with values v."
-    for operand, name in _named(atom.operands):
+    for operand, name in _with_names(atom.operands):
         formulas = index_formulas(operand)
         where = "" if operand.where == "registers" else f" in {operand.where}"
         told = ", ".join(formulas) if formulas else operand.layout.to("cute")
-        yield f"{name} ({operand.element} {' x '.join(map(str, operand.tile))}{where}): {told}{_held(operand)}."
+        yield f"{name} ({operand.element} {' x '.join(map(str, operand.tile))}{where}): {told}{_copies(operand)}."
     yield f"Since {atom.arch}; {atom.source}."
     if atom.judges:
         yield f"Judged by {', '.join(atom.judges)}."
@@ -80,7 +80,7 @@ def _factor(digit: str) -> str:
     return digit if digit.isalpha() else f"({digit})"
 
 
-def _named(operands: tuple[Operand, ...]) -> Iterator[tuple[Operand, str]]:
+def _with_names(operands: tuple[Operand, ...]) -> Iterator[tuple[Operand, str]]:
     """The operands with the names that they go by: C and D are told of once where they are alike."""
     for operand in operands:
         alike = operand.name in "CD" and operand._replace(name="CD".replace(operand.name, "")) in operands
@@ -90,7 +90,7 @@ def _named(operands: tuple[Operand, ...]) -> Iterator[tuple[Operand, str]]:
             yield operand, "C and D"
 
 
-def _held(operand: Operand) -> str:
+def _copies(operand: Operand) -> str:
     """How often an element is held."""
     times = operand.layout.size // product(operand.tile)
     return f"; each element {times} times" if times > 1 else ""

@@ -117,7 +117,7 @@ def _broadcast(first: str, last: str, c: str, element: str, shape: str) -> Itera
 
 def _f8f6f4(shape: tuple[int, int, int], a: str, b: str, scaled: bool) -> Atom:
     m, n, k = shape
-    layouts = {"A": chunked(m, k, a), "B": chunked(n, k, b), "C": accumulator(m, n)}
+    layouts = {"A": narrow_factor(m, k, a), "B": narrow_factor(n, k, b), "C": accumulator(m, n)}
     operands = product_operands(shape, layouts, ("f32", a, b, "f32"))
     if scaled:
         parts = k // 32
@@ -140,7 +140,7 @@ def factor(rows: int, k: int, blocks: int = 1) -> Layout:
     return thread_value(lanes((rows, 1), (blocks, rows * k), (groups, values * rows)), [(values, rows)])
 
 
-def chunked(rows: int, k: int, element: str) -> Layout:
+def narrow_factor(rows: int, k: int, element: str) -> Layout:
     """A or B of ``f8f6f4``: a lane holds 32 neighbours along k, or where these have 8 bits two times 16 of them."""
     near, groups = 16 if element in ("fp8", "bf8") else 32, 64 // rows
     return thread_value(lanes((rows, 1), (groups, near * rows)), [(near, rows), (32 // near, groups * near * rows)])

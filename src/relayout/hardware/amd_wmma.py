@@ -54,7 +54,7 @@ UNREAD = "of A and B, lanes 32 to 63 are not read"
 def atoms() -> Iterator[Atom]:
     """Every dense WMMA but those of 8 bits and k = 128 on gfx1250, whose order of k is disputed."""
     for wave, (c, a, b, k) in product((32, 64), _rows(TABLE)):
-        layouts = {"A": repeated(wave), "B": repeated(wave), "C": interleaved(wave)}
+        layouts = {"A": whole_rows(wave), "B": whole_rows(wave), "C": alternate_rows(wave)}
         name = f"v_wmma_{c}_16x16x{k}_{a}_w{wave}"
         judges = (CALCULATOR, TRITON) if wave == 32 else (CALCULATOR,)
         note = HALVES if c in ("f16", "bf16") else ""
@@ -71,19 +71,19 @@ def atoms() -> Iterator[Atom]:
 
 def _gfx1250() -> Iterator[Atom]:
     for c, a, b, k in _rows(TABLE_GFX1250):
-        operand = split(16, k, 2 if a == "f32" else 8)
+        operand = turns(16, k, 2 if a == "f32" else 8)
         layouts = {"A": operand, "B": operand, "C": accumulator(32)}
         name = f"v_wmma_{c}_16x16x{k}_{_types(a, b)}"
         yield _atom(name, (c, a, b), k, 32, layouts, "gfx1250", GFX1250, (TRITON,))
     for scaled, a, b in product((0, 32, 16), FORMATS, FORMATS):
-        layouts = {"A": _chunked(16, a), "B": _chunked(16, b), "C": accumulator(32)}
+        layouts = {"A": _narrow_factor(16, a), "B": _narrow_factor(16, b), "C": accumulator(32)}
         name = f"v_wmma_{_scale(scaled)}f32_16x16x128_f8f6f4.{a}.{b}"
         judges = (CK, TRITON) if {a, b} <= {"fp8", "bf8", "fp4"} else (CK,)
-        yield _scaled(name, (16, 16, 128), ("f32", a, b, "f32"), layouts, scaled, judges)
+        yield _narrow_atom(name, (16, 16, 128), ("f32", a, b, "f32"), layouts, scaled, judges)
     for scaled in (0, 32, 16):
-        layouts = {"A": _chunked(32, "fp4"), "B": _chunked(16, "fp4"), "C": tall()}
+        layouts = {"A": _narrow_factor(32, "fp4"), "B": _narrow_factor(16, "fp4"), "C": tall()}
         name = f"v_wmma_{_scale(scaled)}f32_32x16x128_f4"
-        yield _scaled(name, (32, 16, 128), ("f32", "fp4", "fp4", "f32"), layouts, scaled, (TRITON,))
+        yield _narrow_atom(name, (32, 16, 128), ("f32", "fp4", "fp4", "f32"), layouts, scaled, (TRITON,))
 
 
 def _atom(
@@ -102,7 +102,7 @@ def _atom(
     return Atom(name, (16, 16, k), wave, operands, arch, source, judges, note=note)
 
 
-def _scaled(
+def _narrow_atom(
     name: str,
     shape: tuple[int, int, int],
     types: tuple[str, str, str, str],
@@ -124,12 +124,12 @@ def _scale(scaled: int) -> str:
     return {0: "", 32: "scale_", 16: "scale16_"}[scaled]
 
 
-def repeated(wave: int) -> Layout:
+def whole_rows(wave: int) -> Layout:
     """A or B of RDNA3: a lane holds a whole row; every 16 lanes repeat the first."""
     return thread_value(((16, wave // 16), (1, 0)), [(16, 16)])
 
 
-def interleaved(wave: int) -> Layout:
+def alternate_rows(wave: int) -> Layout:
     """C of RDNA3: 16 lanes have a row, the next 16 the row below it, and a register the next rows."""
     return thread_value(((16, wave // 16), (16, 1)), [(256 // wave, wave // 16)])
 
@@ -160,15 +160,15 @@ def factor(k: int, bits: int, wave: int) -> Layout:
     return thread_value(((16, 2), (1, 16 * turn)), values)
 
 
-def split(rows: int, k: int, near: int) -> Layout:
+def turns(rows: int, k: int, near: int) -> Layout:
     """A or B of gfx1250: the two halves of the lanes take turns along k, ``near`` elements each."""
     return thread_value(
         ((16, 2), (1, near * rows)), [(near, rows), (k // (2 * near), 2 * near * rows), (rows // 16, 16)]
     )
 
 
-def _chunked(rows: int, element: str) -> Layout:
-    return split(rows, 128, 16 if element in ("fp8", "bf8") else 32)
+def _narrow_factor(rows: int, element: str) -> Layout:
+    return turns(rows, 128, 16 if element in ("fp8", "bf8") else 32)
 
 
 def _types(a: str, b: str) -> str:

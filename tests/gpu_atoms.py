@@ -456,16 +456,21 @@ def box_bytes(box: tuple[int, ...], size: int, swizzle: int, room: int) -> tuple
     return whole[tuple(slice(n) for n in box[::-1])], found
 
 
+def box_cases() -> Iterator[tuple[tuple[int, ...], str, str]]:
+    """Rows as long as the swizzle's span, and shorter ones."""
+    yield (32, 5), "float16", "NONE"
+    yield (48,), "uint8", "NONE"
+    yield (4, 3, 5), "float32", "NONE"
+    for name, span in (("32B", 32), ("64B", 64), ("128B", 128)):
+        for kind, row in product(("uint8", "float16", "float32", "float64"), {span, span // 2, span - 16}):
+            for rest in ((8,), (21,), (5, 3), (2, 3, 4)):
+                yield (row // np.dtype(kind).itemsize, *rest), kind, name
+
+
 def boxes() -> int:
-    """Boxes of one to three dimensions, of every swizzle that Hopper has, lie as ``tma_box`` says."""
-    cases: Iterator[tuple[tuple[int, ...], str, str]] = iter(
-        [((32, 5), "float16", "NONE"), ((48,), "uint8", "NONE"), ((4, 3, 5), "float32", "NONE")]
-        + [((n, *rest), kind, name) for name, span in (("32B", 32), ("64B", 64), ("128B", 128))
-           for kind, n in (("uint8", span), ("float16", span // 2), ("float32", span // 4), ("float64", span // 8))
-           for rest in ((8,), (21,), (5, 3))]
-    )  # fmt: skip
+    """Boxes of every swizzle that Hopper has lie as ``tma_box`` says."""
     done = 0
-    for box, kind, name in cases:
+    for box, kind, name in box_cases():
         size = np.dtype(kind).itemsize
         layout = tma_box(box, kind, name)
         swizzle = ("NONE", "32B", "64B", "128B").index(name)

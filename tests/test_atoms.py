@@ -313,6 +313,7 @@ def test_swizzles_of_boxes_exchange_pieces_by_the_row():
 def test_boxes():
     assert tma_box((64, 8), "float16", "CU_TENSOR_MAP_SWIZZLE_128B") == rl.Layout((64, 8), swizzle=(3, 3, 3))
     assert tma_box((32, 4, 2), "uint8", "32B") == rl.Layout((32, 4, 2), swizzle=(1, 4, 3))
+    assert tma_box((16, 4, 2), "uint16", "64B") == rl.Layout((16, 4, 2), (1, 32, 128), swizzle=(2, 3, 3))
     assert tma_box((256, 3), "float32") == rl.Layout((256, 3))
     assert rl.compare(tma_box((64, 8), "float16", "128B"), rl.catalog.get("smem:MN_SW128", 16)).equivalent
     for box, element, swizzle in (

@@ -51,8 +51,9 @@ def atoms() -> Iterator[Atom]:
 def tma_box(box: Sequence[int], element: str, swizzle: str = "NONE") -> Layout:
     """Where the elements of a box lie in shared memory, in elements from its start, the innermost dimension first.
 
-    ``swizzle`` is one of the driver's names: NONE, 32B, 64B, 128B or 128B_ATOM_32B. A box that the engine does not take
-    is refused: up to five dimensions of up to 256, rows of a multiple of 16 bytes, and with a swizzle rows of its span.
+    ``swizzle`` is one of the driver's names: NONE, 32B, 64B, 128B or 128B_ATOM_32B. Rows that are shorter than the span
+    of the swizzle lie a span apart. A box that the engine does not take is refused: up to five dimensions of up to 256,
+    rows of a multiple of 16 bytes, and with a swizzle rows of no more than its span.
 
     >>> print(tma_box((64, 8), "float16", "128B"))
     ((64, 8):(1, 64)) swizzle <3,3,3>
@@ -71,11 +72,15 @@ def tma_box(box: Sequence[int], element: str, swizzle: str = "NONE") -> Layout:
         wrong = "a box has one to five dimensions of 1 to 256 elements"
     elif width % 8 or row % 128:
         wrong = "a row is a multiple of 16 bytes, of elements of whole bytes"
-    elif bits and row != 8 * span:
-        wrong = f"with the swizzle {name} a row has {span} bytes"
+    elif bits and row > 8 * span:
+        wrong = f"with the swizzle {name} a row has up to {span} bytes"
     if wrong:
         raise ShapeError(f"a box of {tuple(sizes)} {element} cannot be copied: {wrong}.", hint=wrong, box=tuple(sizes))
     if bits is None:
         return Layout(tuple(sizes))
+    strides, step = [1], 8 * span // width
+    for size in sizes[1:]:
+        strides.append(step)
+        step *= size
     less = width.bit_length() - 4
-    return Layout(tuple(sizes), swizzle=Swizzle(bits[0], bits[1] - less, bits[2]))
+    return Layout(tuple(sizes), tuple(strides), swizzle=Swizzle(bits[0], bits[1] - less, bits[2]))

@@ -71,6 +71,7 @@ SUGAR = {
     Up("algebra.linear", "LinearLayout._repr_svg_", "drawing.notebook"),
     Up("format.format", "Format._repr_svg_", "drawing.notebook"),
     Up("format.record", "Record._repr_svg_", "drawing.notebook"),
+    Up("hardware.atom", "Atom._repr_svg_", "drawing.notebook"),
     Up("sharding.sharding", "Sharding._repr_svg_", "drawing.notebook"),
     Up("tensors.tensor", "Tensor._repr_svg_", "drawing.notebook"),
     Up("ask.record_comparison", "RecordComparison._repr_svg_", "drawing.notebook"),

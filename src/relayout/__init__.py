@@ -121,6 +121,7 @@ if TYPE_CHECKING:
     from .files.jobs.verify import verify
     from .files.registry import open
     from .hardware.atoms import atoms
+    from .hardware.tiled_mma import tile_mma
     from .sharding.sharding import Sharding
 
 _watch_imports()
@@ -148,6 +149,7 @@ _LAZY = {
     "verify": ".files.jobs.verify",
     "open": ".files.registry",
     "atoms": ".hardware.atoms",
+    "tile_mma": ".hardware.tiled_mma",
     "Sharding": ".sharding.sharding",
 }
 """Names whose modules are imported when they are first asked for: most programs need few of them."""
@@ -207,6 +209,7 @@ __all__ = [
     "rosetta",
     "sectors",
     "tensor",
+    "tile_mma",
     "verify",
 ]
 """The front door: what a layout is, what it is called, how two differ, and data moved from one to another."""

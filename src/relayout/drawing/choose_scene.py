@@ -15,10 +15,12 @@ from ..dialects.read import as_record
 from ..dialects.shardings import as_sharding
 from ..errors import ShapeError, shown
 from ..format.record import Record
+from ..hardware.atom import Atom
 from ..integers.inttuple import as_int
 from ..layout.comparison import Comparison, compare
 from ..sharding.comparison import ShardingComparison, compare_shardings
 from ..sharding.sharding import Sharding
+from .atom_scenes import atom_scene
 from .bank_scenes import banks_scene
 from .drawing import Drawing
 from .operations import operation_scene
@@ -66,6 +68,9 @@ def drawing_of(
     if isinstance(x, LinearLayout):
         _refuse("a LinearLayout", given)
         return Drawing(lambda limit: linear_scene(x, limit))
+    if isinstance(x, Atom):
+        _refuse("an atom", {**given, "shape": shape, "axes": axes, "dtype": dtype})
+        return Drawing(lambda limit: atom_scene(x, limit))
     shardings = [as_sharding(y, shape) for y in (x, *others)]
     if isinstance(x, ShardingComparison) or any(sharding is not None for sharding in shardings):
         _refuse("a sharding", {**given, "axes": axes, "dtype": dtype, "others": None})

@@ -107,7 +107,8 @@ def figures(scene: Scene) -> str:
 
 
 def _figures(scene: Scene) -> Iterator[str]:
-    yield f'<svg class="rl" width="0" height="0" aria-hidden="true">{hatch_svg()}</svg><div class="panes">'
+    yield f'<svg class="rl" width="0" height="0" aria-hidden="true">{hatch_svg()}</svg>'
+    yield f'<div class="panes{" around" if scene.around else ""}">'
     for pane in scene.panes:
         if pane.joint:
             yield f'<div class="joined"><div class="joint" aria-hidden="true">{escape(pane.joint)}</div>'

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from math import sqrt
@@ -226,8 +226,26 @@ class Arrangement(NamedTuple):
 
 def arrange(scene: Scene) -> Arrangement:
     """The panes in rows as wide as the page, operands and results in one; below them the legend and the notes."""
-    operation = any(pane.joint for pane in scene.panes)
-    parts = [part for pane in scene.panes for part in ([(pane, geometry(pane))] if operation else _cut_wide_pane(pane))]
+    grids, words, right, deepest = _around(scene.panes) if scene.around else _in_rows(scene.panes)
+    swatches: list[Swatch] = []
+    y = deepest + 14
+    lines: list[tuple[LegendEntry | None, str]] = [(entry, entry.words) for entry in scene.legend]
+    for entry, text in [*lines, *[(None, note) for note in scene.notes]]:
+        x = _MARGIN
+        if entry is not None:
+            swatches.append(Swatch(entry, x, y))
+            x += swatches[-1].width + 7
+        words.append(TextLine("note", x, y + 9, text))
+        right = max(right, x + round(len(text) * _SMALL))
+        y += _LINE
+    height = deepest + _MARGIN + (y - deepest - 10 if y > deepest + 14 else 0)
+    return Arrangement(grids, words, swatches, right + _MARGIN, height)
+
+
+def _in_rows(panes: Sequence[Pane]) -> tuple[list[PlacedGrid], list[TextLine], int, int]:
+    """Panes beside each other, in rows as wide as the page; and how far they reach right and down."""
+    operation = any(pane.joint for pane in panes)
+    parts = [part for pane in panes for part in ([(pane, geometry(pane))] if operation else _cut_wide_pane(pane))]
     blocks = [_place_pane(pane, place) for pane, place in parts]
     middle = _LINE * max([len(block.title) for block in blocks], default=0) + 44
     grids: list[PlacedGrid] = []
@@ -251,19 +269,27 @@ def arrange(scene: Scene) -> Arrangement:
             grids.append(PlacedGrid(pane, grid, block.place, left, top))
         x += block.width
         right, deepest = max(right, x), max(deepest, y + block.height)
-    swatches: list[Swatch] = []
-    y = deepest + 14
-    lines: list[tuple[LegendEntry | None, str]] = [(entry, entry.words) for entry in scene.legend]
-    for entry, text in [*lines, *[(None, note) for note in scene.notes]]:
-        x = _MARGIN
-        if entry is not None:
-            swatches.append(Swatch(entry, x, y))
-            x += swatches[-1].width + 7
-        words.append(TextLine("note", x, y + 9, text))
-        right = max(right, x + round(len(text) * _SMALL))
-        y += _LINE
-    height = deepest + _MARGIN + (y - deepest - 10 if y > deepest + 14 else 0)
-    return Arrangement(grids, words, swatches, right + _MARGIN, height)
+    return grids, words, right, deepest
+
+
+def _around(panes: Sequence[Pane]) -> tuple[list[PlacedGrid], list[TextLine], int, int]:
+    """The second pane left of the third and the first above it, in cells of one size."""
+    places = [geometry(pane) for pane in panes]
+    width, height = max([place.width for place in places]), max([place.height for place in places])
+    left, top = max(places[0].left, places[2].left), max(places[1].top, places[2].top)
+    above, beside, inner = [place._replace(width=width, height=height) for place in places]
+    above, beside, inner = above._replace(left=left), beside._replace(top=top), inner._replace(left=left, top=top)
+    titles = [fold(pane.title, max(round(place.size[0] / _CHARACTER), 24)) for pane, place in zip(panes, places)]
+    x = _MARGIN + max(beside.size[0], *[round(len(line) * _CHARACTER) for line in titles[1]]) + _GAP
+    first = _MARGIN + _LINE * len(titles[0]) + 6
+    second = first + above.size[1] + _GAP // 2 + _LINE * max(len(titles[1]), len(titles[2])) + 6
+    corners = ((x, first), (_MARGIN, second), (x, second))
+    grids, words, right = [], [], _MARGIN
+    for pane, place, (corner, down), title in zip(panes, (above, beside, inner), corners, titles):
+        words += [TextLine("title", corner, down - 11 - _LINE * k, line) for k, line in enumerate(reversed(title))]
+        grids.append(PlacedGrid(pane, pane.grids[0], place, corner, down))
+        right = max(right, corner + place.size[0], *[corner + round(len(line) * _CHARACTER) for line in title])
+    return grids, words, right, second + max(beside.size[1], inner.size[1])
 
 
 def _cut_wide_pane(pane: Pane) -> Iterator[tuple[Pane, Geometry]]:

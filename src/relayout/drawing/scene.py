@@ -121,8 +121,13 @@ class LegendEntry(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """A whole picture: its panes, what the tints mean where that is not plain, and what a reader must be told."""
+    """A whole picture: its panes, what the tints mean where that is not plain, and what a reader must be told.
+
+    With ``around`` there are three panes of one grid each: the second stands left of the third and the first above it,
+    so that their rows and columns run on, as those of A and B do around A * B.
+    """
 
     panes: list[Pane]
     legend: list[LegendEntry]
     notes: list[str]
+    around: bool = False

@@ -32,8 +32,10 @@ Block = list[Line]
 def render_text(scene: Scene, width: int | None = None, colours: int = 0) -> str:
     """The picture in ``width`` columns; ``colours`` is how many the terminal has: 0, 16, 256 or 2**24."""
     pen = _Pen(colours)
-    blocks = [_pane(pane, pen, width, alone=len(scene.panes) == 1) for pane in scene.panes]
-    lines = _side_by_side(blocks, [pane.joint for pane in scene.panes], width or PAGE)
+    lines = _around(scene, pen, width) if scene.around else []
+    if not lines:
+        blocks = [_pane(pane, pen, width, alone=len(scene.panes) == 1) for pane in scene.panes]
+        lines = _side_by_side(blocks, [pane.joint for pane in scene.panes], width or PAGE)
     foot = [*_legend(scene.legend, pen, width or PAGE), *_notes(scene, width or PAGE)]
     if foot:
         lines += [[], *foot]
@@ -113,6 +115,25 @@ def _pane(pane: Pane, pen: _Pen, width: int | None, alone: bool) -> Block:
     return [*title, *[[StyledText(line)] for line in fold(_strides(pane), room, "  ")], *inside]
 
 
+def _around(scene: Scene, pen: _Pen, width: int | None) -> Block:
+    """The second pane left of the third and the first above it; nothing where they are wider than a terminal."""
+    tables = [_TextGrid(pane, pen) for pane in scene.panes]
+    cell, label = max([table.cell for table in tables]), max(tables[0].label, tables[2].label)
+    blocks: list[Block] = []
+    for table, pane in zip(tables, scene.panes):
+        table.set_widths(cell, table.label if pane is scene.panes[1] else label)
+        inside = list(table.lines(pane.grids[0], 0, pane.columns.count))
+        blocks.append([[StyledText(line, pen.strong)] for line in fold(pane.title, max(24, _width(inside)))] + inside)
+    above, beside, inner = blocks
+    for block in (beside, inner):
+        block[:0] = [[]] * (max(len(beside), len(inner)) - len(block))
+    left = _width(beside) + _GAP
+    if width is not None and left + max(_width(above), _width(inner)) > width:
+        return []
+    lines: Block = [[StyledText(" " * left), *line] for line in above]
+    return [*lines, [], *[[*a, StyledText(" " * (left - _length(a))), *b] for a, b in zip(beside, inner)]]
+
+
 def _strides(pane: Pane) -> str:
     """What a step along each axis adds to the offset, from its innermost mode to its outermost."""
     found = []
@@ -167,14 +188,18 @@ class _TextGrid:
     def __init__(self, pane: Pane, pen: _Pen) -> None:
         self.pane, self.pen = pane, pen
         texts = {_on_one_line(text) for grid in pane.grids for text in grid.texts}
-        self.cell = max(map(len, (*texts, *pane.columns.labels)), default=1)
         self.brackets = not pen.colours and any(grid.marked for grid in pane.grids)
         self.corner = "".join([axis.name and f"{axis.name}{arrow}" for axis, arrow in _named_axes(pane)])
-        self.label = max(map(len, (self.corner, *pane.rows.labels, " ")))
         self.after = " " if pen.colours or self.brackets else ""
         self.step = " " if any(grid.path for grid in pane.grids) else ""
-        self.room = self.cell + 1 + len(self.after) + len(self.step)
         self.signs = ("", "│", "┃") if pen.colours else ("", " |", " ||")
+        cell = max(map(len, (*texts, *pane.columns.labels)), default=1)
+        self.set_widths(cell, max(map(len, (self.corner, *pane.rows.labels, " "))))
+
+    def set_widths(self, cell: int, label: int) -> None:
+        """How wide the text of a cell is, and the label of a row."""
+        self.cell, self.label = cell, label
+        self.room = cell + 1 + len(self.after) + len(self.step)
 
     def panels(self, width: int | None) -> Iterator[tuple[int, int]]:
         """Ranges of columns that fit beside each other; they end where a block ends, if one fits."""

@@ -34,8 +34,8 @@ def threads_scene(subject: Subject, tile: Any, limit: int) -> Scene:
             tile=tile,
         )
     rows, columns = sizes if len(sizes) == 2 else (1, sizes[0])
-    _check_limit(rows * columns, limit)
-    _check_limit(layout.size, OWNERS)
+    check_limit(rows * columns, limit)
+    check_limit(layout.size, OWNERS)
     owners: dict[int, list[Owner]] = {}
     for t, v in cartesian(*[range(n) for n in layout.extents]):
         place = layout(t, v)
@@ -57,8 +57,8 @@ def linear_scene(linear: LinearLayout, limit: int) -> Scene:
             f"{linear} has {len(names)} outputs, and a picture has two sides.", hint="reshape_outs to two", got=linear
         )
     rows, columns = sizes if len(sizes) == 2 else (1, sizes[0])
-    _check_limit(rows * columns, limit)
-    _check_limit(product(tuple(linear.in_dims.values())), OWNERS)
+    check_limit(rows * columns, limit)
+    check_limit(product(tuple(linear.in_dims.values())), OWNERS)
     owners: dict[int, list[Owner]] = {}
     for place, owner in _linear_places(linear):
         owners.setdefault(place[0] * columns + place[1] if len(place) == 2 else place[0], []).append(owner)
@@ -79,7 +79,8 @@ def _linear_places(linear: LinearLayout) -> Iterator[tuple[Sequence[int], Owner]
         yield list(place.values()), (thread, named[values] if values else 0)
 
 
-def _check_limit(count: int, limit: int) -> None:
+def check_limit(count: int, limit: int) -> None:
+    """Refuse a picture of more places than the limit."""
     if count > limit:
         raise LimitExceeded(
             f"a picture of {count} places is over the limit of {limit}.",
@@ -89,15 +90,38 @@ def _check_limit(count: int, limit: int) -> None:
 
 
 def _scene(title: str, rows: int, columns: int, owners: dict[int, list[Owner]], names: tuple[str, str]) -> Scene:
-    single = all(v == 0 for found in owners.values() for _, v in found)
+    return Scene([owners_pane(title, rows, columns, owners, names)], [], shared_notes([owners]))
+
+
+def owners_pane(
+    title: str, rows: int, columns: int, owners: dict[int, list[Owner]], names: tuple[str, str], letter: str = "T"
+) -> Pane:
+    """A grid of places, counted row by row, each with its first owner: a thread by its letter and number, and a value.
+
+    Cells of one thread have one colour and one key; where there is one thread alone, each of its values has.
+    """
+    held = [owner for found in owners.values() for owner in found]
+    many_threads, many_values = [any(owner[k] for owner in held) for k in (0, 1)]
     texts, tints, keys = [], [], []
     for k in range(rows * columns):
         found = owners.get(k, [])
-        more = f" +{len(found) - 1}" if len(found) > 1 else ""
-        texts.append("" if not found else f"T{found[0][0]}{more}" + ("" if single else f"\nV{found[0][1]}"))
-        tints.append(found[0][0] % CATEGORIES if found else PLAIN)
-        keys.append(found[0][0] if found else -1)
+        if not found:
+            texts.append("")
+            tints.append(PLAIN)
+            keys.append(-1)
+            continue
+        (thread, value), more = found[0], f" +{len(found) - 1}" if len(found) > 1 else ""
+        words = [f"{letter}{thread}{more}"] if many_threads or not many_values else []
+        texts.append("\n".join([*words, *[f"V{value}"] * many_values]))
+        number = thread if words else value
+        tints.append(number % CATEGORIES)
+        keys.append(number)
     axes = [PaneAxis(None, name, tuple(map(str, range(n))), (0,) * (n + 1)) for name, n in zip(names, (rows, columns))]
-    pane = Pane(title, "threads", axes[0], axes[1], [Grid((), texts, tints, keys)])
-    more = "+ and a number: so many more threads or values hold the same place."
-    return Scene([pane], [], [more] if any(len(found) > 1 for found in owners.values()) else [])
+    return Pane(title, "threads", axes[0], axes[1], [Grid((), texts, tints, keys)])
+
+
+def shared_notes(all_owners: Sequence[dict[int, list[Owner]]]) -> list[str]:
+    """What the signs in cells with several owners mean, where there are such cells."""
+    if any(len(found) > 1 for owners in all_owners for found in owners.values()):
+        return ["+ and a number: so many more threads or values hold the same place."]
+    return []

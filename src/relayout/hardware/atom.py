@@ -108,6 +108,11 @@ class Atom(NamedTuple):
         """(thread, value) to the place in the source that a copy delivers."""
         return self.operand("dst").layout
 
+    def _repr_svg_(self) -> str | None:
+        from ..drawing.notebook import svg_of
+
+        return svg_of(self)
+
     def __str__(self) -> str:
         shape = "x".join(map(str, self.shape)) + (f", {self.blocks} blocks" if self.blocks > 1 else "")
         lanes = "" if self.lanes is None else f" at lanes {self.lanes}"
@@ -116,7 +121,7 @@ class Atom(NamedTuple):
             tile, where = "x".join(map(str, one.tile)), "" if one.where == "registers" else f" in {one.where}"
             lines.append(f"  {one.name:<3} {one.element} {tile}{where}: {one.layout}")
         lines.append(f"  source: {self.source}")
-        lines.append(f"  judged by: {', '.join(self.judges)}")
+        lines += [f"  judged by: {', '.join(self.judges)}"] if self.judges else []
         return "\n".join(lines + ([f"  {self.note}"] if self.note else []))
 
 

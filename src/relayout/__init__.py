@@ -105,6 +105,7 @@ if TYPE_CHECKING:
     from . import htp as htp
     from . import mojo as mojo
     from .algebra.linear import LinearLayout
+    from .ask.advice import Advice, advise
     from .ask.banks import Banks, banks
     from .ask.guards import check, expects
     from .ask.infer import infer
@@ -128,6 +129,8 @@ _watch_imports()
 
 _LAZY = {
     "LinearLayout": ".algebra.linear",
+    "Advice": ".ask.advice",
+    "advise": ".ask.advice",
     "Banks": ".ask.banks",
     "banks": ".ask.banks",
     "check": ".ask.guards",
@@ -181,6 +184,7 @@ __all__ = [
     "Record",
     "Sharding",
     "Tensor",
+    "advise",
     "atoms",
     "banks",
     "catalog",
@@ -215,6 +219,7 @@ __all__ = [
 """The front door: what a layout is, what it is called, how two differ, and data moved from one to another."""
 
 __all__ += [
+    "Advice",
     "Banks",
     "BlockTable",
     "Comparison",

@@ -170,7 +170,9 @@ def banks(
     ``smem`` is the tile's layout, in any form and notation; ``shape`` is for formats. ``threads`` is a layout from
     (thread, value) to the column-major index of the tile, or a list with the coordinates of each thread: one, or a list
     of them; None is a thread that is off. Values are moved in order, as many at once as ``access`` has room for; a
-    single value is the first of them. For ``ldmatrix`` and ``stmatrix`` a thread has the row that it points at.
+    single value is the first of them. For ``ldmatrix`` and ``stmatrix`` a thread has the row that it points at. Or
+    ``threads`` is a word: a warp takes the whole tile by ``"rows"``, each lane the next of a row, or by ``"columns"``,
+    each lane that of the next row.
 
     >>> import relayout as rl
     >>> tile = rl.Layout.row_major(4, 64)

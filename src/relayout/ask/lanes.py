@@ -1,7 +1,8 @@
 """Who asks for what: the elements that each thread of a program touches, as byte addresses of vectorised accesses.
 
 Memory is whatever has a layout. Threads are a layout from (thread, value) to the column-major index of the memory's
-logical shape, a ``LinearLayout`` of Triton, or a list of coordinates: one for each thread, or a list of them.
+logical shape, a ``LinearLayout`` of Triton, a list of coordinates (one for each thread, or a list of them), or one of
+the words ``rows`` and ``columns``.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from ..errors import LimitExceeded, OutOfBounds, Overlap, ShapeError, shown
 from ..hardware.architecture import Access
 from ..integers.nested import product
 from ..layout.layout import Layout
+from .walks import WALKS, walk
 
 OFF = -1
 """The index, and the address, of what takes no part."""
@@ -109,8 +111,14 @@ def _to_offsets(x: LinearLayout) -> LinearLayout:
     return x
 
 
-def thread_indices(threads: Any, memory: Memory) -> NDArray[np.int64]:
-    """The column-major index of every (thread, value) in the memory's logical shape."""
+def thread_indices(threads: Any, memory: Memory, vector: int = 1, lanes: int = 32) -> NDArray[np.int64]:
+    """The column-major index of every (thread, value) in the memory's logical shape.
+
+    Threads by a word are ``lanes`` that take ``vector`` elements at a time.
+    """
+    if isinstance(threads, str) and threads in WALKS:
+        _check_count(memory.size)
+        return walk(threads, memory.extents, max(vector, 1), lanes)
     if isinstance(threads, LinearLayout):
         table = _of_linear(threads, memory)
     elif isinstance(threads, np.ndarray) or (isinstance(threads, Sequence) and not isinstance(threads, str)):
@@ -226,6 +234,20 @@ def _check_count(count: int) -> None:
 # ---- vectors ------------------------------------------------------------------------------------------------
 
 
+def vector_length(values: int, element: Element, width: int, access: str) -> int:
+    """How many of a thread's values an access of ``width`` bytes moves at once; 1 where it names only the first."""
+    together = 8 * width // element.bits
+    if 8 * width % element.bits or (values > 1 and values % max(together, 1)):
+        held = f"{values} values of " if values > 1 else ""
+        raise ShapeError(
+            f"{access} moves {width} bytes of each thread, which {held}{element.name} do not fill.",
+            hint="choose an access of whole elements that divides what a thread has",
+            access=access,
+            element=element.name,
+        )
+    return together if values > 1 else 1
+
+
 def vector_addresses(
     offsets: NDArray[np.int64], memory: Memory, width: int, access: str, base: int = 0
 ) -> NDArray[np.int64]:
@@ -234,15 +256,8 @@ def vector_addresses(
     Values that one access moves lie together, in order. A thread with one value names the first element of its access.
     """
     bits, values = memory.element.bits, offsets.shape[1]
+    vector_length(values, memory.element, width, access)
     together = 8 * width // bits
-    if 8 * width % bits or (values > 1 and values % max(together, 1)):
-        held = f"{values} values of " if values > 1 else ""
-        raise ShapeError(
-            f"{access} moves {width} bytes of each thread, which {held}{memory.element.name} do not fill.",
-            hint="choose an access of whole elements that divides what a thread has",
-            access=access,
-            element=memory.element.name,
-        )
     first = offsets if values == 1 else offsets[:, ::together]
     on = first != OFF
     if values > 1:
@@ -290,7 +305,7 @@ def access_addresses(
 ) -> tuple[Memory, NDArray[np.int64]]:
     """The memory, and the byte address of every (thread, access) of an access to it; writes that race are refused."""
     memory = memory_of(smem, element, shape)
-    offsets = memory.offsets(thread_indices(threads, memory))
+    offsets = memory.offsets(thread_indices(threads, memory, 8 * access.bytes // memory.element.bits, lanes))
     addresses = vector_addresses(offsets, memory, access.bytes, access.name)
     if access.writes:
         serving = np.isin(np.arange(len(addresses)) % lanes, access.lanes)

@@ -146,7 +146,8 @@ def sectors(
     if start < 0:
         raise OutOfBounds(f"the base {start} is outside memory.", hint="a base is a byte address from 0 on", base=base)
     memory = memory_of(gmem, element, shape)
-    offsets = memory.offsets(thread_indices(threads, memory))
+    vector = 1 if access is None else 8 * _width(access) // memory.element.bits
+    offsets = memory.offsets(thread_indices(threads, memory, vector))
     width = _widest(offsets, memory, start) if access is None else _width(access)
     name = access or f"an access of {width} bytes"
     addresses = vector_addresses(offsets, memory, width, name, start)

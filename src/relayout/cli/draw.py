@@ -179,10 +179,10 @@ def _answer(picture: Drawing, output: str | None, in_html: bool) -> Answer:
     if width is None or in_json:
         written = picture.text()
         return Answer({**result, "lines": written.splitlines()}, [written])
-    return Answer(result, [picture.ansi(width, _colours())])
+    return Answer(result, [picture.ansi(width, colours())])
 
 
-def _colours() -> int:
+def colours() -> int:
     """How many colours the terminal has."""
     from rich.console import Console
 

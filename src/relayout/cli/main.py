@@ -37,6 +37,12 @@ COMMANDS = {
         "complement": ("combine", "What a layout leaves out."),
         "coalesce": ("combine", "The shortest layout of the same values."),
     },
+    "Hardware": {
+        "banks": ("hardware", "Bank conflicts of an access to shared memory."),
+        "sectors": ("hardware", "Sectors and lines of an access to global memory."),
+        "advise": ("hardware", "The best layout of a tile for all its accesses."),
+        "atoms": ("hardware", "Who holds what of an instruction's operands."),
+    },
     "Move data": {
         "inspect": ("move", "The tensors of a file, and their layouts."),
         "repack": ("move", "The tensors of a file into another layout."),

@@ -1,0 +1,145 @@
+"""The search: the best layout of each family for all accesses together, and what was looked at to say so."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import prod
+from typing import NamedTuple
+
+from .candidates import Candidate, are_combined, bare, orders, padded, paddings, swizzled, swizzles
+from .demand import Classes, Demand, widest_vectors
+from .xor_search import MatrixSearch, swizzle_chain
+
+
+class Choice(NamedTuple):
+    """A candidate with the wavefronts of each access, and their weighted sum."""
+
+    cost: int
+    bytes: int
+    candidate: Candidate
+    wavefronts: tuple[int, ...]
+
+
+@dataclass(slots=True)
+class Search:
+    """What all accesses cost in every layout of four families; ``best`` has the cheapest choice of each.
+
+    ``tried`` counts the layouts of each family that were looked at, ``total`` those that there are; a family is left
+    when a layout of it costs no more than ``least``, which no layout is below, in as few bytes as any of the rest.
+    """
+
+    shape: tuple[int, ...]
+    bits: int
+    demands: Sequence[Demand]
+    budget: int | None
+    best: dict[str, Choice] = field(default_factory=dict)
+    tried: dict[str, int] = field(default_factory=dict)
+    total: dict[str, int] = field(default_factory=dict)
+    least: int = 0
+    """What no layout is below."""
+    nodes: int = 0
+    """The columns of XOR matrices that were chosen; 0 where no matrix was looked for."""
+    every_padding: bool = True
+    """Whether paddings of several dimensions were combined."""
+    exhausted: bool = True
+    """Whether every XOR matrix was looked at or ruled out."""
+
+    @property
+    def vector(self) -> int:
+        """The elements that stay together, aligned: those of the widest access."""
+        return max(8 * demand.access.bytes // self.bits for demand in self.demands)
+
+    @property
+    def turn(self) -> int:
+        """The elements of one turn through all banks."""
+        return max(1, 8 * self.demands[0].arch.wavefront_bytes // self.bits)
+
+    @property
+    def choice(self) -> Choice | None:
+        """The best of all: fewest wavefronts, then fewest bytes, then the simplest family."""
+        return min(self.best.values(), key=lambda found: found[:2], default=None)
+
+    def run(self) -> Search:
+        vectors = widest_vectors(self.demands, prod(self.shape))
+        self.least = sum(demand.weight * demand.least(vectors) for demand in self.demands)
+        chosen = orders(self.shape)
+        self.total["none"] = len(chosen)
+        whole = []
+        for order in chosen:
+            tile = bare(self.shape, order)
+            if self._try(tile) is not None:
+                whole.append((tile, [demand.classes(tile.offsets) for demand in self.demands]))
+        self._try_swizzles(whole)
+        self._try_paddings(chosen)
+        if all(self.best[kind].cost > self.least for kind in ("none", "swizzle") if kind in self.best):
+            self._try_matrices(whole)
+        return self
+
+    def _try_swizzles(self, tiles: Sequence[tuple[Candidate, list[Classes]]]) -> None:
+        low, high = self.vector.bit_length() - 1, self.turn.bit_length() - 1
+        chosen = [(tile, classes, swizzle) for tile, classes in tiles for swizzle in swizzles(tile, low, high)]
+        self.total["swizzle"] = len(chosen)
+        for tile, classes, swizzle in chosen:
+            self.tried["swizzle"] = self.tried.get("swizzle", 0) + 1
+            counts = [demand.class_wavefronts(rows, [swizzle]) for demand, rows in zip(self.demands, classes)]
+            found = self._keep(swizzled(tile, [swizzle]), counts)
+            if found is not None and found.cost == self.least and found.candidate.elements == tile.elements:
+                return
+
+    def _try_paddings(self, chosen: Sequence[tuple[int, ...]]) -> None:
+        self.every_padding = are_combined(self.shape, self.vector, self.turn)
+        found = [
+            (padding, order)
+            for order in chosen
+            for padding in paddings(self.shape, order, self.vector, self.turn)
+            if self._affords(padding.room)
+        ]
+        self.total["padding"] = len(found)
+        for padding, order in sorted(found, key=lambda one: one[0].room):
+            choice = self._try(padded(self.shape, order, padding.pads))
+            if choice is not None and choice.cost == self.least:
+                return
+
+    def _try_matrices(self, tiles: Sequence[tuple[Candidate, list[Classes]]]) -> None:
+        arch = self.demands[0].arch
+        high = arch.banks.bit_length() - 1
+        widest = max(demand.access.bytes for demand in self.demands)
+        low = max(0, (widest // arch.bank_bytes).bit_length() - 1)
+        scale = (8 * arch.bank_bytes).bit_length() - self.bits.bit_length()
+        for tile, classes in tiles:
+            wanted = []
+            for demand, rows in zip(self.demands, classes):
+                wanted += [(words, demand.weight * count) for words, count in demand.patterns(rows)]
+            size = tile.bytes(self.bits)
+            bound = min(found.cost + (found.bytes > size) for found in self.best.values())
+            search = MatrixSearch(wanted, low, high, bound).run()
+            self.nodes += search.nodes
+            self.exhausted &= search.exhausted
+            if search.columns is not None:
+                chain = swizzle_chain(search.columns, high, scale)
+                counts = [demand.class_wavefronts(rows, chain) for demand, rows in zip(self.demands, classes)]
+                self._keep(swizzled(tile, chain), counts)
+            if search.best == self.least:
+                return
+
+    def _affords(self, elements: int) -> bool:
+        return self.budget is None or -(-elements * self.bits // 8) <= self.budget
+
+    def _try(self, candidate: Candidate) -> Choice | None:
+        """What the candidate costs, kept if it is the best of its kind; None if it breaks a vector or the budget."""
+        self.tried[candidate.kind] = self.tried.get(candidate.kind, 0) + 1
+        counts = [demand.wavefronts(candidate.offsets) for demand in self.demands]
+        known = [count for count in counts if count is not None]
+        return self._keep(candidate, known) if len(known) == len(counts) else None
+
+    def _keep(self, candidate: Candidate, counts: Sequence[int]) -> Choice | None:
+        """The candidate as a choice, kept if it is the best of its kind; None if it breaks the budget."""
+        if not self._affords(candidate.elements):
+            return None
+        cost = sum(demand.weight * count for demand, count in zip(self.demands, counts))
+        found = Choice(cost, candidate.bytes(self.bits), candidate, tuple(counts))
+        known = self.best.get(candidate.kind)
+        if known is None or found[:2] < known[:2]:
+            self.best[candidate.kind] = found
+        return found

@@ -346,6 +346,55 @@ def test_integers_and_tilers() -> None:
             parse_integers(text, "a number")
 
 
+# ---- hardware --------------------------------------------------------------------------------------------
+
+
+def test_banks_says_no_where_there_are_conflicts(tmp_path: Path) -> None:
+    bare = ("banks", "(32,32):(32,1)", "ld.shared.b32", "columns", "--dtype", "float32")
+    assert "1024 wavefronts, ideal 32" in told(*bare, code=1)
+    found = result(*bare, code=1)
+    assert (found["wavefronts"], found["ideal"], found["conflicts"]) == (1024, 32, 992)
+    padded = result("banks", "(32,32):(33,1)", "ld.shared.b32", "columns", "--dtype", "float32")
+    assert padded["conflicts"] == 0
+    assert "bank" in told(*bare, "--draw", code=1)
+    picture = tmp_path / "banks.svg"
+    assert "banks.svg" in run(*bare, "-o", str(picture)).stderr
+    assert picture.read_text().startswith("<svg")
+
+
+def test_banks_takes_the_type_from_the_text() -> None:
+    """XLA's text has it; a text without one needs --dtype, and the hint says so."""
+    assert "no conflicts" in told("banks", "f32[8,32]{1,0}", "ld.shared.b32", "rows")
+    assert "--dtype float16" in refused("banks", "(8,32):(32,1)", "ld.shared.b32", "rows", code=3)
+
+
+def test_sectors_count_from_the_base() -> None:
+    words = ("sectors", "(32,64):(64,1)", "32:32", "--dtype", "float32")
+    assert (result(*words)["sectors"], result(*words, "--base", "16")["sectors"]) == (4, 5)
+
+
+def test_advise_takes_several_accesses() -> None:
+    words = ("advise", "32x32", "--dtype", "float32", "--access", "st.shared.b32", "rows")
+    found = result(*words, "--access", "ld.shared.b32", "columns")
+    assert found["layout"]["swizzle"] == [5, 0, 5]
+    assert [row["wavefronts"] for row in found["accesses"]] == [32, 32]
+    weighted = result(*words, "--access", "3*ld.shared.b32", "columns")
+    assert [row["weight"] for row in weighted["accesses"]] == [1, 3]
+    assert "below the 4096 bytes" in refused(*words, "--budget", "4000", code=3)
+    assert "--dtype" in refused("advise", "8x8", "--access", "ld.shared.b32", "rows", code=2)
+    left = ("advise", "64x64", "--dtype", "float16", "--access", "cp.async.16", "rows")
+    assert result(*left, "--access", "ld.shared.b16", "columns", code=1)["proof"] == "bound"
+
+
+def test_atoms_are_listed_and_told() -> None:
+    assert "mma.m16n8k16.f32.f16.f16.f32" in told("atoms", "m16n8k16")
+    found = result("atoms", "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32")
+    assert found["shape"] == [16, 8, 16]
+    layouts = {one["name"]: one["layout"]["text"] for one in found["operands"]}
+    assert layouts["C"] == "(((4, 8), (2, 2)):((32, 1), (16, 8)))"
+    assert len(result("atoms")["names"]) == len(rl.atoms)
+
+
 # ---- every command ---------------------------------------------------------------------------------------
 
 ALL = [name for section in COMMANDS.values() for name in section]
@@ -617,6 +666,10 @@ WRONG = {
     "invert": ("4:", 3),
     "complement": ("4:", 3),
     "coalesce": ("4:", 3),
+    "banks": ("4:1 ld.shared.b3 4:1 --dtype float32", 3),
+    "sectors": ("4:1 4:1", 3),
+    "advise": ("4x4 --dtype float32 --access ldmatrix.x5 rows", 3),
+    "atoms": ("mma.m16n8k15", 3),
     "inspect": ("nothing.npy", 3),
     "repack": ("nothing.npy out.npy --to nchw", 3),
     "verify": ("nothing.npy out.npy", 3),
@@ -627,8 +680,9 @@ WRONG = {
 def test_every_command_fails_alike(name: str) -> None:
     """With an exit code, one message, a hint, and nothing where an answer would be."""
     assert "No such option" in refused(name, "--nonsense", code=2)
-    if name not in ("catalog", "demo", "explore"):
+    if name not in ("atoms", "catalog", "demo", "explore"):
         assert "Missing argument" in refused(name, code=2)
+    if name in WRONG:
         arguments, code = WRONG[name]
         lines = refused(name, *arguments.split(" "), code=code).splitlines()
         assert re.match(r"[A-Z]\w+ \[RL\d{3}\]: ", lines[0])
@@ -750,6 +804,8 @@ COMPLETIONS = [
     ("relayout repack x.npy y.npy --to htp:R4Cr", "htp:R4Crouton"),
     ("relayout translate 4:1 --to on", "onednn"),
     ("relayout show 4:1 --dtype bfl", "bfloat16"),
+    ("relayout banks 4:1 ldm", "ldmatrix.x4"),
+    ("relayout advise 8x8 --arch gfx94", "gfx942"),
     ("relayout repack x.npy y.npy --dtype bfl", "bfloat16"),
 ]
 AS_COMMAND = "import sys; sys.argv = ['relayout']; from relayout.cli.main import main; main()"

@@ -61,7 +61,7 @@ def exit_code(error: LayoutError) -> int:
 def with_option_names(text: str) -> str:
     """What the library says of its parameters, said of options: ``pass shape=(...)`` is ``pass --shape (...)``."""
     text = text.replace("element_bits= or dtype=", "--dtype").replace("shape=(...)", "--shape 1,8,8,32")
-    text = text.replace("padded=True", "--padded")
+    text = re.sub(r'element="(\w+)"', r"--dtype \1", text.replace("padded=True", "--padded"))
     return re.sub(r"\b(shape|dtype|axes|limit|fill)=(?=(\S?))", lambda m: f"--{m[1]}{' ' * bool(m[2])}", text)
 
 

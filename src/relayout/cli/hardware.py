@@ -11,12 +11,14 @@ import click
 from ..ask.advice import advise as advised
 from ..ask.banks import banks as count_banks
 from ..ask.sectors import sectors as count_sectors
+from ..ask.walks import WALKS
+from ..dialects.resolve import resolve
 from ..drawing.draw import draw
 from ..files.sizes import format_size
 from ..hardware.atoms import atoms as known_atoms
-from ..hardware.registry import architecture_names
+from ..hardware.registry import architecture_named, architecture_names
 from .answers import Answer, Command, FieldList, TextTable, print_stderr, width_of
-from .arguments import Decorator, as_sizes, axes_option, dtype_option, layout, shape_option, text_argument
+from .arguments import Decorator, as_sizes, axes_option, dtype_option, shape_option, text_argument
 from .draw import colours
 
 
@@ -30,20 +32,34 @@ def arch_option() -> Decorator:
     return click.option("--arch", default="sm90", show_default=True, shell_complete=complete, metavar="NAME", help=what)
 
 
+def _accesses(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """The instructions of every machine, for the shell."""
+    known = dict.fromkeys(name for arch in architecture_names() for name in architecture_named(arch).accesses)
+    return [name for name in known if name.startswith(incomplete)]
+
+
+def _threads(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    return [word for word in WALKS if word.startswith(incomplete)]
+
+
+def _atom_names(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    return [name for name in known_atoms if name.startswith(incomplete)]
+
+
 # ---- banks and sectors -----------------------------------------------------------------------------------
 
 BANKS_EXAMPLES = """\b
 Examples:
   relayout banks '(32,32):(32,1)' ld.shared.b32 columns --dtype float32
   relayout banks '(32,32):(33,1)' ld.shared.b32 '32:1' --dtype float32 --draw
-  relayout banks 'Sw<3,3,3> o 0 o (64,64):(64,1)' ldmatrix.x4 columns --dtype float16
-  relayout banks '(64,64):(64,1)' ds_read_b128 columns --dtype float16 --arch gfx942"""
+  relayout banks smem:K_SW128 ldmatrix.x4 columns --dtype float16
+  relayout banks 'f16[64,64]{1,0}' ds_read_b128 columns --arch gfx942"""
 
 
 @click.command(cls=Command, epilog=BANKS_EXAMPLES)
 @text_argument()
-@click.argument("access")
-@click.argument("threads")
+@click.argument("access", shell_complete=_accesses)
+@click.argument("threads", shell_complete=_threads)
 @arch_option()
 @click.option("--draw", "drawn", is_flag=True, help="Draw the worst access: who wants which word of which bank.")
 @click.option("-o", "--output", metavar="FILE", help="Write that picture to a file: .svg, .html, .tex, .txt or .ans.")
@@ -68,7 +84,8 @@ def banks(
     take the tile row by row, or columns, where each takes the row below the last one's. The exit code is 1 where there
     are conflicts.
     """
-    report = count_banks(layout(text, shape, axes, dtype), threads, dtype, access, arch)
+    tile = resolve(text, shape=shape, axes=axes, element=dtype)
+    report = count_banks(tile.placed, threads, tile.element, access, arch)
     told = str(report)
     if drawn:
         width = width_of(sys.stdout)
@@ -87,7 +104,7 @@ Examples:
 
 @click.command(cls=Command, epilog=SECTORS_EXAMPLES)
 @text_argument()
-@click.argument("threads")
+@click.argument("threads", shell_complete=_threads)
 @click.option("--base", type=click.IntRange(0), default=0, help="The byte address of the first element.")
 @click.option("--access", metavar="INSTRUCTION", help="As in ld.global.v4.f32; by default as wide as lanes allow.")
 @shape_option()
@@ -100,7 +117,8 @@ def sectors(
 
     TEXT is the layout of the data. THREADS is a layout from (thread, value) to their column-major index.
     """
-    report = count_sectors(layout(text, shape, axes, dtype), threads, dtype, base, access=access)
+    data = resolve(text, shape=shape, axes=axes, element=dtype)
+    report = count_sectors(data.placed, threads, data.element, base, access=access)
     return Answer(report.facts(), [str(report)])
 
 
@@ -108,9 +126,12 @@ def sectors(
 
 ADVISE_EXAMPLES = """\b
 Examples:
-  relayout advise 32x32 --dtype float32 --access st.shared.b32 rows --access ld.shared.b32 columns
-  relayout advise 128x64 --dtype float16 --access cp.async.16 rows --access '4*ldmatrix.x4' columns
-  relayout advise 64x64 --dtype float16 --arch gfx942 --access ds_write_b64 rows --access ds_read_b64 columns"""
+  relayout advise 32x32 --dtype float32 --access st.shared.b32 rows \\
+      --access ld.shared.b32 columns
+  relayout advise 128x64 --dtype float16 --access cp.async.16 rows \\
+      --access '4*ldmatrix.x4' columns --budget 16384
+  relayout advise 64x64 --dtype float16 --arch gfx942 \\
+      --access ds_write_b64 rows --access ds_read_b64 columns"""
 
 
 @click.command(cls=Command, epilog=ADVISE_EXAMPLES)
@@ -155,7 +176,7 @@ Examples:
 
 
 @click.command(cls=Command, epilog=ATOMS_EXAMPLES)
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=_atom_names)
 def atoms(name: str | None) -> Answer:
     """Which thread holds which element of an instruction's operands?
 
@@ -182,6 +203,8 @@ def _atom(name: str) -> Answer:
     rows = [(one.name, one.element, "x".join(map(str, one.tile)), one.where, str(one.layout)) for one in atom.operands]
     told = [("name", atom.name), ("shape", "x".join(map(str, atom.shape))), ("threads", str(atom.threads))]
     told += [("since", atom.arch), ("source", atom.source), ("judged by", ", ".join(atom.judges))]
+    told += [("lanes", str(atom.lanes))] if atom.lanes is not None else []
+    told += [("blocks", str(atom.blocks))] if atom.blocks > 1 else []
     told += [("note", atom.note)] if atom.note else []
     table = TextTable(("operand", "element", "tile", "where", "layout"), rows)
     return Answer({**parts, "judges": atom.judges, "operands": operands}, [FieldList(told), "", table])

@@ -43,7 +43,8 @@ def _tried(search: Search) -> str:
             return f"no {what.format('s')}, for there is none"
         if tried < total:
             return f"{tried} of {total} {what.format('s')}, where the bound is reached"
-        return f"all {total} {what.format('s')}" if total > 1 else f"the only {what.format('')}"
+        many = "both" if total == 2 else f"all {total}"
+        return f"{many} {what.format('s')}" if total > 1 else f"the only {what.format('')}"
 
     parts = [count("none", "order{} of the dimensions"), count("swizzle", "swizzle{} that keep vectors whole")]
     alone = "" if search.every_padding else " of one dimension at a time"

@@ -17,7 +17,8 @@ def banks_scene(asked: Banks, limit: int) -> Scene:
     A cell names the lanes that want its word. Words of one bank are served one after another, so that a column with
     several cells is a conflict; those of the fullest bank are outlined.
     """
-    phases = asked.phases(*asked.worst_access)
+    every = asked.phases(*asked.worst_access)
+    phases = [phase for phase in every if phase.wavefronts] or every[:1]
     chosen = sorted(sorted(range(len(phases)), key=lambda k: -phases[k].wavefronts)[:PHASES])
     most = max(phase.wavefronts for phase in phases)
     panes, notes = [], [*str(asked).splitlines()]

@@ -130,42 +130,42 @@ ENTRIES = [
     Entry(
         "banks_transpose",
         "Banks",
-        "What an access to shared memory costs: a column is a bank, a cell a word with the lanes that want it. Words of one"
-        " bank wait for each other. Here a warp reads a column of a tile of 32 x 32 words,",
-        'rl.draw(rl.banks("(32,32):(32,1)", [(lane, 0) for lane in range(32)], "float32", "ld.shared.b32"))',
+        "What an access to shared memory costs: a column is a bank, a cell a word with the lanes that want it. Words of"
+        " one bank wait for each other. Here a warp reads a column of a tile of 32 x 32 words,",
+        'rl.draw(rl.banks("(32,32):(32,1)", [(t, 0) for t in range(32)], "float32", "ld.shared.b32"))',
     ),
     Entry(
         "banks_transpose_fixed",
         "",
         "and here the same column where a swizzle deals it to all banks. [More of it](shared_memory.md).",
-        'rl.draw(rl.banks("Sw<5,0,5> o 0 o (32,32):(32,1)", [(lane, 0) for lane in range(32)], "float32",'
-        ' "ld.shared.b32"))',
+        'rl.draw(rl.banks("Sw<5,0,5> o 0 o (32,32):(32,1)", [(t, 0) for t in range(32)], "float32", "ld.shared.b32"))',
     ),
     Entry(
         "banks_ldmatrix",
         "",
         "The eight rows of a matrix that `ldmatrix` reads, in a tile of 64 halves a row,",
-        'rl.draw(rl.banks("(8,64):(64,1)", [(row, 0) for row in range(8)], "float16", "ldmatrix.x1"))',
+        'rl.draw(rl.banks("(8,64):(64,1)", [(t, 0) for t in range(8)], "float16", "ldmatrix.x1"))',
     ),
     Entry(
         "banks_ldmatrix_fixed",
         "",
         "and in the tile that TMA writes with its 128-byte swizzle.",
-        'rl.draw(rl.banks("smem:K_SW128", [(row, 0) for row in range(8)], "float16", "ldmatrix.x1"))',
+        'rl.draw(rl.banks("smem:K_SW128", [(t, 0) for t in range(8)], "float16", "ldmatrix.x1"))',
     ),
     Entry(
         "banks_mfma",
         "",
-        "A phase of `ds_read_b64` on CDNA3 is 16 lanes: a swizzle made for 8 rows leaves two words in each bank that it uses.",
-        'rl.draw(rl.banks("Sw<3,2,5> o 0 o (64,128):(128,1)", [(row, 0) for row in range(16)], "float16", "ds_read_b64",'
-        ' "gfx942"))',
+        "A phase of `ds_read_b64` on CDNA3 is 16 lanes: a swizzle made for 8 rows leaves two words in each bank that it"
+        " uses.",
+        'rl.draw(rl.banks("Sw<3,2,5> o 0 o (64,128):(128,1)", [(t, 0) for t in range(16)], "float16",'
+        ' "ds_read_b64", "gfx942"))',
     ),
     Entry(
         "banks_mfma_fixed",
         "",
         "One for 16 rows uses all banks, once each.",
-        'rl.draw(rl.banks("Sw<4,2,5> o 0 o (64,128):(128,1)", [(row, 0) for row in range(16)], "float16", "ds_read_b64",'
-        ' "gfx942"))',
+        'rl.draw(rl.banks("Sw<4,2,5> o 0 o (64,128):(128,1)", [(t, 0) for t in range(16)], "float16",'
+        ' "ds_read_b64", "gfx942"))',
     ),
     Entry(
         "divide",

@@ -143,6 +143,28 @@ def test_a_composition_that_is_no_layout_is_drawn_with_the_reason() -> None:
     assert texts(answer, 2)[5] == "8"
 
 
+def test_banks_are_drawn_and_told() -> None:
+    state = {"a": "(32,32):(32,1)", "b": "(32,1):(1,0)", "do": "banks", "dtype": "float32"}
+    answer = view(**state)
+    assert answer["verdict"]["same"] is False
+    assert answer["verdict"]["words"] == str(rl.banks("(32,32):(32,1)", "(32,1):(1,0)", "float32", "ld.shared.b32"))
+    assert [text for text in texts(answer) if text] == [f"T{lane}" for lane in range(32)]
+    assert view(**{**state, "a": "(32,32):(33,1)"})["verdict"]["same"] is True
+    assert "on gfx942" in view(**state, arch="gfx942")["verdict"]["words"]
+    wrong = {"dtype": "", "b": "", "arch": "sm91", "access": "ld.shared.b33", "a": "(32,"}
+    for field, text in wrong.items():
+        assert view(**{**state, field: text})["error"]["field"] == field
+    lines = handle({"ask": "copy", "form": "python", "state": state})["text"]
+    made: dict[str, Any] = {}
+    exec("\n".join(lines.splitlines()[:3]), made)
+    assert made["found"].wavefronts == 32
+    fmt = {**state, "a": "0 1 / 0,8", "shape": "32,32"}
+    assert "rl.Layout(" in handle({"ask": "copy", "form": "python", "state": fmt})["text"]
+    offers = handle({"ask": "start"})
+    assert {"sm90", "gfx942"} <= set(offers["archs"])
+    assert {"ldmatrix.x4", "ds_read_b128"} <= set(offers["accesses"])
+
+
 def test_an_error_names_the_field_and_the_place() -> None:
     error = view(a="(3,4):(4,1)", b="(3,4:(1", do="compare")["error"]
     assert (error["field"], error["text"], error["position"]) == ("b", "(3,4:(1", 4)
@@ -252,7 +274,7 @@ PIECES = st.sampled_from(
         ],
         *BINARY,
         *UNARY,
-        *["compare", "beside", "threads", "look"],
+        *["compare", "beside", "threads", "look", "banks", "sm90", "gfx942", "ld.shared.b32", "float16"],
     ]
 )
 STATES = st.fixed_dictionaries({}, optional=dict.fromkeys(State.__dataclass_fields__, PIECES))

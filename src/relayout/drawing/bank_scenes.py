@@ -7,6 +7,8 @@ from itertools import pairwise
 from ..ask.banks import Banks, Phase, lanes_text, plural
 from .scene import PLAIN, STEPS, Grid, LegendEntry, Pane, PaneAxis, Scene
 
+ROWS = "A column is a bank; a row begins at the byte on its left."
+
 PHASES = 4
 """The most phases of a picture: those with the most wavefronts."""
 
@@ -21,7 +23,7 @@ def banks_scene(asked: Banks, limit: int) -> Scene:
     phases = [phase for phase in every if phase.wavefronts] or every[:1]
     chosen = sorted(sorted(range(len(phases)), key=lambda k: -phases[k].wavefronts)[:PHASES])
     most = max(phase.wavefronts for phase in phases)
-    panes, notes = [], [*str(asked).splitlines()]
+    panes, notes = [], [*str(asked).splitlines(), ROWS]
     for k in chosen:
         pane, left_out = _pane(asked, phases[k], most, limit // len(chosen))
         panes.append(pane)
@@ -52,7 +54,7 @@ def _pane(asked: Banks, phase: Phase, most: int, limit: int) -> tuple[Pane, int]
         words=[_words(asked, word, wanted.get(word, ())) for word in cells],
     )
     gaps = [int(after != before + 1) for before, after in pairwise(drawn)]
-    down = PaneAxis(None, "byte", tuple([str(row * banks * size) for row in drawn]), (0, *gaps, 0))
+    down = PaneAxis(None, "", tuple([str(row * banks * size) for row in drawn]), (0, *gaps, 0))
     across = PaneAxis(None, "bank", tuple(map(str, range(banks))), (0,) * (banks + 1))
     warp = f"warp {phase.warp}, " if len(asked.counts) > 1 else ""
     access = f"access {phase.access}, " if asked.counts.shape[1] > 1 else ""

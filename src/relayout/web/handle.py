@@ -11,6 +11,7 @@ from ..format import catalog
 from ..format.entries import Entry
 from ..format.format import Format
 from ..format.records import known_records
+from .banks import bank_offers
 from .facts import facts
 from .presets import PRESETS
 from .python import python_lines
@@ -70,6 +71,7 @@ def _start(request: dict[str, Any]) -> dict[str, Any]:
         "types": list(ELEMENTS),
         "binary": list(BINARY),
         "unary": list(UNARY),
+        **bank_offers(),
         "presets": [{"name": name, "state": state} for name, state in PRESETS.items()],
     }
 

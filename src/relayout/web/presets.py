@@ -18,6 +18,13 @@ PRESETS: dict[str, dict[str, str]] = {
         "do": "threads",
         "tile": "16,16",
     },
+    "Bank conflicts": {
+        "a": "Sw<2,3,3> o 0 o (64,64):(64,1)",
+        "b": "((16,2),8):((1,512),64)",
+        "do": "banks",
+        "dtype": "float16",
+        "access": "ldmatrix.x4",
+    },
     "Core AI interleave": {
         "a": "shape=[8, 6], strides=[24, 4] interleaveLayout=InterleaveLayout(dimension: 0, factor: 4)",
         "view": "both",

@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from ..layout.layout import Layout
+from .banks import asked_banks, bank_lines
 from .records import record_lines, record_picture
 from .state import State
 from .view import BINARY, UNARY, look_words, operands, picture_of, shown_by_colour
@@ -26,6 +27,9 @@ def python_lines(state: State) -> str:
         return "\n".join([*lines, *record_lines(state, of_records)]) + "\n"
     subjects = picture_of(state).subjects
     texts = [repr(subject.text.strip()) for subject in subjects]
+    if state.do == "banks":
+        tile = texts[0] if isinstance(subjects[0].found, Layout) else _code(subjects[0].layout)
+        return "\n".join([*lines, *bank_lines(state, tile, asked_banks(state, subjects[0].layout))]) + "\n"
     words = []
     if state.shape or not isinstance(subjects[0].found, Layout):
         words.append(f"shape={subjects[0].layout.extents}")

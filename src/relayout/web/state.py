@@ -63,6 +63,8 @@ class State:
     whole: str = ""
     width: str = ""
     tile: str = ""
+    access: str = ""
+    arch: str = ""
 
     @property
     def sizes(self) -> tuple[int, ...] | None:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from ..algebra import coalescing, inverses, tiling
 from ..algebra.composition import composition
+from ..ask.banks import Banks
 from ..ask.record_comparison import RecordComparison
 from ..dialects.read import dialects_reading
 from ..dialects.resolve import resolve_together
@@ -21,6 +22,7 @@ from ..errors import LimitExceeded, NotExpressible, ShapeError, shown
 from ..format.factors import checked_axes
 from ..layout.comparison import Comparison
 from ..layout.layout import Layout
+from .banks import asked_banks
 from .records import PageRecord, record_json, record_picture
 from .state import State, blame_field, operand_in, shape_for
 
@@ -67,7 +69,7 @@ class Picture(NamedTuple):
 
     drawing: Drawing
     subjects: list[PageSubject]
-    verdict: Comparison | RecordComparison | None = None
+    verdict: Comparison | RecordComparison | Banks | None = None
     refusal: str = ""
     records: Sequence[PageRecord] = ()
 
@@ -103,6 +105,10 @@ def _picture(state: State) -> Picture:
             if sizes is None:
                 raise ShapeError("a tile has a shape, and none is given.", hint="fill it in, as in 16,16")
         return Picture(_with_titles(draw(subjects[0].layout, tile=sizes), subjects), subjects)
+    if state.do == "banks":
+        subjects = _subjects(state, "a")
+        asked = asked_banks(state, subjects[0].layout)
+        return Picture(draw(asked), subjects, asked)
     if state.do not in ("", "look"):
         raise ShapeError(f"there is nothing called {shown(state.do)} to do.", hint="pick one of the page's buttons")
     subjects = _subjects(state, "a")
@@ -240,7 +246,8 @@ def view(state: State) -> dict[str, Any]:
     places = ",".join([f"{slider['dim']}:{slider['value']}" for slider in sliders])
     if sliders and places != state.at:
         return view(replace(state, at=places))
-    notes = [note for note in scene.notes if note != str(picture.verdict)]
+    said = "" if picture.verdict is None else str(picture.verdict)
+    notes = [note for note in scene.notes if note != said and note not in said.splitlines()]
     scene = replace(scene, notes=[*notes, *_taken_by_position(picture.subjects if state.do in LOOKS else [])])
     return {
         "figures": figures(scene),
@@ -280,7 +287,9 @@ def _subject_json(subject: PageSubject) -> dict[str, Any]:
     }
 
 
-def _verdict_json(verdict: Comparison | RecordComparison) -> dict[str, Any]:
+def _verdict_json(verdict: Comparison | RecordComparison | Banks) -> dict[str, Any]:
+    if isinstance(verdict, Banks):
+        return {"same": not verdict.conflicts, "words": str(verdict), "coordinate": None}
     coordinate = None if isinstance(verdict, RecordComparison) else verdict.coordinate
     where = None if coordinate is None else list(map(str, coordinate))
     return {"same": bool(verdict), "words": str(verdict), "coordinate": where}

@@ -13,6 +13,7 @@ export const LOOKS = /** @type {const} */ ([
   ["compare", "Compare", true],
   ["beside", "Beside", true],
   ["threads", "Threads", false],
+  ["banks", "Banks", true],
 ]);
 
 const OPTIONS = {
@@ -20,6 +21,9 @@ const OPTIONS = {
   cells: ["offset", "coordinate", "block", "none"],
   view: ["logical", "memory", "both"],
 };
+
+/** What draws a picture of its own, without the look of layouts. */
+const OWN_LOOK = new Set(["threads", "banks"]);
 
 /** What buttons and sliders beside the picture say. */
 const OUTSIDE = new Set(["at", "whole"]);
@@ -37,12 +41,14 @@ const SIGNS = /** @type {Record<string, string>} */ ({
 
 export class Fields {
   /**
-   * @param {{types: string[], binary: string[], unary: string[]}} offers
+   * @param {{types: string[], binary: string[], unary: string[], archs: string[], accesses: string[]}} offers
    * @param {(name: keyof State, value: string) => void} changed
    */
   constructor(offers, changed) {
-    this.binary = new Set([...offers.binary, "compare", "beside"]);
+    this.binary = new Set([...offers.binary, "compare", "beside", "banks"]);
     this.#options("dtype", offers.types);
+    this.#options("arch", offers.archs);
+    this.#options("access", offers.accesses);
     for (const [name, values] of Object.entries(OPTIONS)) {
       control(name).append(new Option(name === "view" ? "logical" : "auto", ""));
       for (const value of values) if (value !== "logical") control(name).append(new Option(value, value));
@@ -98,7 +104,9 @@ export class Fields {
     const doing = state.do || "look";
     element("second").hidden = !this.binary.has(doing);
     element("tiles").hidden = doing !== "threads";
-    const drawn = LOOKS.some(([value]) => value === doing) && doing !== "threads";
+    element("machine").hidden = doing !== "banks";
+    element("b-role").textContent = doing === "banks" ? "of threads and values" : "";
+    const drawn = LOOKS.some(([value]) => value === doing) && !OWN_LOOK.has(doing);
     element("look").toggleAttribute("hidden", !drawn);
   }
 

@@ -116,6 +116,26 @@ def test_triton_s_threads() -> None:
         rl.banks(rl.Layout.row_major(16, 32), threads, "float32", "ld.shared.b32")
 
 
+@pytest.mark.parametrize("access", ["ld.shared.b32", "ld.shared.b64", "st.shared.b64", "atom.shared.add.u32"])
+def test_phases_add_up(access: str) -> None:
+    random = Random(access)
+    for _ in range(20):
+        places = random.sample([(r, 2 * c) for r in range(16) for c in range(16)], 32)
+        shared = [
+            places[lane % random.choice([4, 32])] if not access.startswith("st") else places[lane] for lane in range(32)
+        ]
+        found = rl.banks(rl.Layout((16, 32), (34, 1)), shared, "float32", access)
+        assert sum(phase.wavefronts for phase in found.phases()) == found.wavefronts
+        assert found.worst.wavefronts == max(phase.wavefronts for phase in found.phases())
+
+
+def test_atomics_at_one_word_take_turns() -> None:
+    found = rl.banks(rl.Layout.row_major(32, 32), [(3, 0)] * 32, "int32", "atom.shared.add.u32")
+    assert (found.wavefronts, found.ideal, found.worst.wavefronts) == (32, 1, 32)
+    assert "bank 0 has 1 word: 96 of lanes 0-31" in str(found)
+    assert "T0 +31" in rl.draw(found).text()
+
+
 def test_the_known_swizzle_of_a_gemm_tile() -> None:
     """A tile of 64 x 64 halves: eight rows of a matrix lie in one bank group, and Swizzle<3,3,3> parts them."""
     rows = [(lane % 16 + 16 * warp, 8 * (lane // 16)) for warp in range(4) for lane in range(32)]

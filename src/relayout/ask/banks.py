@@ -23,23 +23,30 @@ WORDS_TOLD = 4
 class Phase(NamedTuple):
     """Lanes that are served together: of which access of which warp, and what they want of each bank.
 
-    ``banks`` has for each bank its words, each with the lanes that want it; a word is its number in memory.
+    ``banks`` has for each bank its words, each with the lanes that want it; a word is its number in memory. Where the
+    access ``shares``, lanes that want one word are served together.
     """
 
     warp: int
     access: int
     lanes: Lanes
     banks: dict[int, dict[int, Lanes]]
+    shares: bool
+
+    def turns(self, bank: int) -> int:
+        """How many wavefronts a bank is busy for: one for each of its words, or for each lane where none is shared."""
+        words = self.banks.get(bank, {})
+        return len(words) if self.shares else sum(len(lanes) for lanes in words.values())
 
     @property
     def wavefronts(self) -> int:
-        """As many as the fullest bank has words."""
-        return max((len(words) for words in self.banks.values()), default=0)
+        """As many as the fullest bank is busy for."""
+        return self.turns(self.bank)
 
     @property
     def bank(self) -> int:
-        """The first bank with the most words; 0 where all lanes are off."""
-        return min(self.banks, key=lambda bank: (-len(self.banks[bank]), bank), default=0)
+        """The first bank that is busy for longest; 0 where all lanes are off."""
+        return min(self.banks, key=lambda bank: (-self.turns(bank), bank), default=0)
 
     @property
     def words(self) -> dict[int, Lanes]:
@@ -87,7 +94,8 @@ class Banks:
         paired = bool(are_paired(row[None], self.access)[0])
         groups = self.access.paired_phases if paired else self.access.phases
         places = row.tolist()
-        return [Phase(warp, access, group, bank_words(places, group, self.access, self.arch)) for group in groups]
+        wanted = [bank_words(places, group, self.access, self.arch) for group in groups]
+        return [Phase(warp, access, group, words, self.access.shares) for group, words in zip(groups, wanted)]
 
     @property
     def worst_access(self) -> tuple[int, int]:

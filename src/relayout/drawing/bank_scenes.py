@@ -22,7 +22,7 @@ def banks_scene(asked: Banks, limit: int) -> Scene:
     every = asked.phases(*asked.worst_access)
     phases = [phase for phase in every if phase.wavefronts] or every[:1]
     chosen = sorted(sorted(range(len(phases)), key=lambda k: -phases[k].wavefronts)[:PHASES])
-    most = max(phase.wavefronts for phase in phases)
+    most = max([1, *[len(words) for phase in phases for words in phase.banks.values()]])
     panes, notes = [], [*str(asked).splitlines(), ROWS]
     for k in chosen:
         pane, left_out = _pane(asked, phases[k], most, limit // len(chosen))
@@ -44,7 +44,7 @@ def _pane(asked: Banks, phase: Phase, most: int, limit: int) -> tuple[Pane, int]
     rows = sorted({word // banks for word in wanted}) or [0]
     drawn = rows[: max(1, limit // banks)]
     cells = [row * banks + bank for row in drawn for bank in range(banks)]
-    fullest = {word for word in phase.words if len(phase.words) > 1}
+    fullest = set(phase.words) if phase.wavefronts > 1 else set()
     grid = Grid(
         (),
         [_text(wanted[word]) if word in wanted else "" for word in cells],

@@ -18,6 +18,7 @@ SOURCE = "AMD CDNA, CDNA2, CDNA3 and CDNA4 ISA: matrix arithmetic instructions"
 CALCULATOR = "AMD's matrix instruction calculator"
 TRITON = "Triton's linear layouts"
 CK = "Composable Kernel's register maps"
+ROCJITSU = "AMD's emulator rocJITsu"
 
 # The first and the last architecture, the types of C and of A and B (a pair of each, where several), and the shapes,
 # with the number of blocks after a colon.
@@ -88,7 +89,7 @@ def _atom(first: str, last: str, c: str, inputs: tuple[str, str], shape: str) ->
         "B": factor(n, k, several),
         "C": accumulator(m, n, several, rows=1 if c == "f64" else 4),
     }
-    judges = [CALCULATOR] if first < "gfx950" else []
+    judges = [CALCULATOR if first < "gfx950" else ROCJITSU]
     judges += [TRITON] if several == 1 else []
     note = ONLY_UNTIL.get(last, FNUZ if inputs[0] in FORMATS else "")
     operands = product_operands(whole, layouts, (c, *inputs, c), several)
@@ -129,7 +130,7 @@ def _f8f6f4(shape: tuple[int, int, int], a: str, b: str, scaled: bool) -> Atom:
     note = f"in assembly cbsz:{FORMATS.index(a)} blgp:{FORMATS.index(b)}"
     if scaled:
         note += "; a scale is the byte of its lane's register that op_sel names"
-    judges = (CK, TRITON) if {a, b} <= {"fp8", "bf8", "fp4"} else (CK,)
+    judges = (CK, ROCJITSU, TRITON) if {a, b} <= {"fp8", "bf8", "fp4"} else (CK, ROCJITSU)
     return Atom(name, shape, 64, operands, "gfx950", SOURCE, judges, note=note)
 
 

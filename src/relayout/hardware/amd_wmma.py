@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from itertools import product
 
 from ..layout.layout import Layout
-from .amd_mfma import CALCULATOR, CK, FORMATS, TRITON, lanes
+from .amd_mfma import CALCULATOR, CK, FORMATS, ROCJITSU, TRITON, lanes
 from .atom import Atom, Operand, product_operands, thread_value
 
 RDNA3 = "AMD RDNA3 ISA: wave matrix multiply accumulate"
 RDNA4 = "AMD RDNA4 ISA: wave matrix multiply accumulate"
-GFX1250 = "Triton f4fca2c0, LinearLayoutConversions.cpp; Composable Kernel, test/mx_mfma_op"
+GFX1250 = "AMD CDNA5 ISA: wave matrix multiply accumulate, as Triton, Composable Kernel and rocJITsu write it out"
 
 # The types of C and of A and B (a pair of each, where several), and the sizes of k, of gfx11 and gfx12.
 TABLE = """
@@ -41,18 +41,27 @@ bf16  bf16     32
 i32   iu8      64
 f32   fp8,bf8  64
 f16   fp8,bf8  64
+f32   fp8,bf8  128
+f16   fp8,bf8  128
 """
+
+EIGHT_BITS = ("fp8", "bf8")
 
 BITS = {"f32": 32, "f16": 16, "bf16": 16, "iu4": 4}
 """The width of an element of A and B; the others have 8 bits."""
 
 HALVES = "each 16-bit value of C and D is the low half of its register; op_sel:[0,0,1] takes the high half"
 NUMBERED = "Triton and IREE number k otherwise, in A and B alike, so that the product is the same"
+OTHERWISE = {
+    64: "rocJITsu and IREE number k otherwise, in A and B alike, so that the product is the same",
+    128: "Triton and IREE number k otherwise, in A and B alike, so that the product is the same",
+}
+"""By the size of k."""
 UNREAD = "of A and B, lanes 32 to 63 are not read"
 
 
 def atoms() -> Iterator[Atom]:
-    """Every dense WMMA but those of 8 bits and k = 128 on gfx1250, whose order of k is disputed."""
+    """Every dense WMMA but those of gfx1250 that multiply 8 bits by fewer without scales."""
     for wave, (c, a, b, k) in product((32, 64), _rows(TABLE)):
         layouts = {"A": whole_rows(wave), "B": whole_rows(wave), "C": alternate_rows(wave)}
         name = f"v_wmma_{c}_16x16x{k}_{a}_w{wave}"
@@ -64,26 +73,31 @@ def atoms() -> Iterator[Atom]:
         layouts = {"A": factor(k, bits, wave), "B": factor(k, bits, wave), "C": accumulator(wave)}
         name = f"v_wmma_{c}_16x16x{k}_{_types(a, b)}_w{wave}_gfx12"
         judges = (CALCULATOR, TRITON) if wave == 32 else (CALCULATOR,)
-        note = NUMBERED if bits == 16 else UNREAD if 16 * k * bits < 32 * wave else ""
+        note = NUMBERED if bits == 16 and wave == 32 else UNREAD if 16 * k * bits < 32 * wave else ""
         yield _atom(name, (c, a, b), k, wave, layouts, "gfx1200", RDNA4, judges, note)
     yield from _gfx1250()
 
 
 def _gfx1250() -> Iterator[Atom]:
     for c, a, b, k in _rows(TABLE_GFX1250):
-        operand = turns(16, k, 2 if a == "f32" else 8)
+        operand = turns(16, k, {4: 2, 128: 16}.get(k, 8))
         layouts = {"A": operand, "B": operand, "C": accumulator(32)}
         name = f"v_wmma_{c}_16x16x{k}_{_types(a, b)}"
-        yield _atom(name, (c, a, b), k, 32, layouts, "gfx1250", GFX1250, (TRITON,))
+        both = {64: (CK, TRITON), 128: (CK, ROCJITSU)}.get(k, (ROCJITSU, TRITON))
+        yield _atom(name, (c, a, b), k, 32, layouts, "gfx1250", GFX1250, both, OTHERWISE.get(k, ""))
     for scaled, a, b in product((0, 32, 16), FORMATS, FORMATS):
+        if not scaled and (a in EIGHT_BITS) != (b in EIGHT_BITS):
+            continue  # Judges pair the k of the two operands differently.
         layouts = {"A": _narrow_factor(16, a), "B": _narrow_factor(16, b), "C": accumulator(32)}
         name = f"v_wmma_{_scale(scaled)}f32_16x16x128_f8f6f4.{a}.{b}"
-        judges = (CK, TRITON) if {a, b} <= {"fp8", "bf8", "fp4"} else (CK,)
+        known = (TRITON,) if {a, b} <= {*EIGHT_BITS, "fp4"} else ()
+        judges = (CK, *[ROCJITSU] * bool(scaled), *known)
         yield _narrow_atom(name, (16, 16, 128), ("f32", a, b, "f32"), layouts, scaled, judges)
     for scaled in (0, 32, 16):
         layouts = {"A": _narrow_factor(32, "fp4"), "B": _narrow_factor(16, "fp4"), "C": tall()}
         name = f"v_wmma_{_scale(scaled)}f32_32x16x128_f4"
-        yield _narrow_atom(name, (32, 16, 128), ("f32", "fp4", "fp4", "f32"), layouts, scaled, (TRITON,))
+        judges = (*[ROCJITSU] * bool(scaled), TRITON)
+        yield _narrow_atom(name, (32, 16, 128), ("f32", "fp4", "fp4", "f32"), layouts, scaled, judges)
 
 
 def _atom(
@@ -111,7 +125,7 @@ def _narrow_atom(
     judges: tuple[str, ...],
 ) -> Atom:
     """One of ``f8f6f4``, with scales of so many elements along k, or 0 for none."""
-    operands, note = product_operands(shape, layouts, types), ""
+    operands, note = product_operands(shape, layouts, types), "k is counted as with scales"
     if scaled:
         parts, note = shape[2] // scaled, "matrix_a_scale and matrix_b_scale say which half of the lanes is read"
         for name_of, rows in (("SFA", shape[0]), ("SFB", shape[1])):
@@ -168,7 +182,7 @@ def turns(rows: int, k: int, near: int) -> Layout:
 
 
 def _narrow_factor(rows: int, element: str) -> Layout:
-    return turns(rows, 128, 16 if element in ("fp8", "bf8") else 32)
+    return turns(rows, 128, 16 if element in EIGHT_BITS else 32)
 
 
 def _types(a: str, b: str) -> str:

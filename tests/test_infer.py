@@ -45,14 +45,13 @@ def stored(fmt: Format, data: Array, left: Any, right: Any, fill: Any) -> Array:
     split: list[int] = []
     place: dict[int, int] = {}
     for d in range(fmt.rank):
-        mine = sorted([k for k, f in enumerate(fmt.factors) if f.dim == d], key=lambda k: -abs(fmt.factors[k].step))
-        mine.sort(key=lambda k: fmt.factors[k].size != 0)
-        inner = [fmt.factors[k].size for k in mine[1:]]
-        split += [data.shape[d] // int(np.prod(inner, dtype=int)), *inner]
+        places = [(-abs(f.rests), f.size != 0, -abs(f.step), k) for k, f in enumerate(fmt.factors) if f.dim == d]
+        mine = [k for *_, k in sorted(places)]
+        split += [fmt.factors[k].size or data.shape[d] // fmt.block_shape[d] for k in mine]
         for k in mine:
             place[k] = len(place)
     digits = data.reshape(split).transpose([place[k] for k in range(len(fmt.factors))])
-    return np.flip(digits, [k for k, f in enumerate(fmt.factors) if f.step < 0]).reshape(-1)
+    return np.flip(digits, [k for k, f in enumerate(fmt.factors) if f.backwards]).reshape(-1)
 
 
 def width(name: str) -> int | None:
@@ -371,15 +370,16 @@ def test_every_named_format(name: str, data: Any) -> None:
     reference = numbered(shape)
     dump = stored(fmt, reference, left, [0] * fmt.rank, fill)
     if width(name) not in (None, 32):
-        sent = probes(shape, f"int{width(name)}")
+        kind = f"{'u' * (width(name) == 1)}int{width(name)}"
+        sent = probes(shape, kind)
         dumps = [stored(fmt, p, left, [0] * fmt.rank, fill) for p in sent]
-        narrow = width(name) in (2, 4)
+        narrow = width(name) in (1, 2, 4)
         # A part of a block whose digits count backwards looks like one with padding in front.
-        part = any(f.step < 0 for f in fmt.blocks) and any(n < b for n, b in zip(shape, fmt.block_shape, strict=True))
+        part = any(f.backwards for f in fmt.blocks) and any(n < b for n, b in zip(shape, fmt.block_shape, strict=True))
         whole = dump.size * width(name) % 8 == 0 and not part
         if narrow and fill < 8:
-            dumps = [pack(d, f"int{width(name)}") for d in dumps]
-        found = infer(sent, dumps, dtype=f"int{width(name)}" if narrow and fill < 8 else None)
+            dumps = [pack(d, kind) for d in dumps]
+        found = infer(sent, dumps, dtype=kind if narrow and fill < 8 else None)
         assert name.rpartition("/")[0] in found.names or any(left) or not whole or (narrow and fill > 7)
         return
     found = infer(reference, dump)

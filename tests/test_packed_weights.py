@@ -139,12 +139,13 @@ def test_gguf_reads_the_codes_of_a_block_in_this_order(field: str, shape: tuple[
 SAME = [
     "awq:v2 trtllm:w4a16_sm80",
     "awq:gemv mlx:w4 mx:ocp trtllm:w4a16_sm100 trtllm:w4afp8_sm100 compressed:pack4 compressed:fp4",
-    "mlx:w8 trtllm:w8a16_sm100 compressed:pack8 ggml:Q8_0.quants",
+    "mlx:w8 trtllm:w8a16_sm100 compressed:pack8 ggml:Q8_0.quants hqq:w8",
     "mlx:w2 compressed:pack2",
     "ggml:q4_0_4x4.quants ggml:iq4_nl_4x4.quants ggml:mxfp4_4x4.quants kai:qsi4cxp4x4.quants kai:qsi4c32p4x4.quants",
     "ggml:q4_0_4x8.quants kai:qsi4cxp4x8.quants kai:qsi4c32p4x8.quants",
     "ggml:q4_0_8x8.quants ggml:iq4_nl_8x8.quants ggml:mxfp4_8x8.quants kai:qsi4cxp8x8.quants kai:qsi4c32p8x8.quants",
     "aiter:16x16.scales mx:cdna4.scales",
+    "quanto:w2 bitnet:transformers",
     """cudnn:REORDERING_F8_128x4 cublaslt:VEC32_UE8M0 cublaslt:VEC16_UE4M3 mx:gfx1250.scales mx:blackwell.scales""",
 ]
 

@@ -25,6 +25,22 @@ def awq(codes: Array) -> Array:
     return (ordered << np.arange(0, 32, 4, dtype=np.uint32)).sum(-1, dtype=np.uint32).view(np.int32)
 
 
+def hqq(codes: Array) -> Array:
+    """Rows n of the first half in the high nibbles; of an odd number the second half has one row less, and a zero."""
+    rows = np.ascontiguousarray(codes.T)
+    half = -(-len(rows) // 2)
+    second = np.concatenate([rows[half:], np.zeros((2 * half - len(rows), rows.shape[1]), np.uint8)])
+    return (rows[:half] << 4 | second).astype(np.uint8)
+
+
+@pytest.mark.parametrize("shape", [(24, 64), (40, 7), (8, 2)])
+def test_packers_that_pair_halves_of_the_rows_are_named(shape: tuple[int, int]) -> None:
+    found = rl.infer(hqq, shape=shape, element="uint4")
+    assert "hqq:w4" in found.names
+    found = rl.infer(lambda c: hqq(c) >> 4 | hqq(c) << 4, shape=shape, element="uint4")
+    assert "quanto:w4" in found.names
+
+
 @pytest.mark.parametrize(
     ("packer", "names"),
     [

@@ -3,9 +3,10 @@
 The folder ``libraries`` beside the checkouts holds them. KleidiAI's library exports its own names. The others export a
 plain function for each of the vendor's, which only sets up its arguments: ``librepack.so`` (``q4_0_4`` for
 repack_q4_0_to_q4_0_4_bl, and so on), ``libamx.so`` (``amx_q4_0`` for convert_B_packed_format of that type),
-``libhexagon.so`` (``hex_q4_0`` for repack_q4_0_tiled), ``libexllama.so`` (``shuffle`` for shuffle_4bit_8 of every word)
-and ``liballspark.so`` (``rearrange`` for AllSpark's kernel, thread by thread). ``machete.txt`` has what Machete's own
-layout function gives: a line of the kernel, n, k and the offset of each element, k fastest.
+``libhexagon.so`` (``hex_q4_0`` for repack_q4_0_tiled), ``libexllama.so`` (``shuffle`` for shuffle_4bit_8 of every
+word), ``liballspark.so`` (``rearrange`` for AllSpark's kernel, thread by thread) and ``libbitnet.so`` (``i2_s``,
+``i2_s_1x4`` and ``i2_s_neon`` for BitNet's quantize_i2_s with ACT_PARALLEL, without it, and for NEON). ``machete.txt``
+has what Machete's own layout function gives: a line of the kernel, n, k and the offset of each element, k fastest.
 """
 
 from __future__ import annotations
@@ -299,4 +300,28 @@ def machete(root: Path) -> list[Case]:
 
 
 MACHETE = (("w4a16", 4), ("w8a16", 8), ("w4a8", 4))
-FAMILIES = (ggml_repacks, ggml_tiles, kleidiai, exllama, machete, records)
+
+
+def bitnet_i2_s(root: Path) -> list[Case]:
+    """Ternary weights of BitNet's CPU kernels, from -1, 0 and 1 in float32; the scale behind them is left out."""
+    library = ctypes.CDLL(str(root / "libraries/libbitnet.so"))
+
+    def pack(name: str) -> Pack:
+        def made(c: Array) -> bytes:
+            n, k = c.shape
+            given = np.ascontiguousarray(c.astype(np.float32) - 1)
+            out = np.zeros(n * k // 4 + 32, np.uint8)
+            getattr(library, name)(pointer(given), pointer(out), ctypes.c_int64(n), ctypes.c_int64(k))
+            return bytes(out[: n * k // 4].tobytes())
+
+        return made
+
+    judge = "BitNet 16da220, quantize_i2_s"
+    return [
+        Case("bitnet:i2_s", 2, ((3, 128), (8, 384)), judge, pack("i2_s"), 3),
+        Case("bitnet:i2_s_neon", 2, ((3, 64), (8, 192)), judge, pack("i2_s_neon"), 3),
+        Case("bitnet:i2_s_1x4", 2, ((4, 9), (12, 64)), judge, pack("i2_s_1x4"), 3),
+    ]
+
+
+FAMILIES = (ggml_repacks, ggml_tiles, kleidiai, exllama, machete, records, bitnet_i2_s)

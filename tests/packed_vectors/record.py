@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import far_packers
 import library_packers
 import python_packers
 from recipe import codes, recorded, vector, write
@@ -16,7 +17,10 @@ from recipe import codes, recorded, vector, write
 
 def main(checkouts: Path, *wanted: str) -> None:
     kept = {(v.entry, v.judge, v.bits, v.shape): v for v in recorded()}
-    families = {family.__name__: family for family in (*python_packers.FAMILIES, *library_packers.FAMILIES)}
+    families = {
+        family.__name__: family
+        for family in (*python_packers.FAMILIES, *far_packers.FAMILIES, *library_packers.FAMILIES)
+    }
     for name in wanted or families:
         for case in families[name](checkouts):
             for seed, shape in enumerate(case.shapes, start=1):

@@ -66,8 +66,10 @@ def _number_type(dtype: Any) -> tuple[Any, int]:
         raise ShapeError(
             f"numpy has no type {shown(dtype)}.", hint="probe with an integer type of the same width", dtype=dtype
         ) from None
-    if named is not None and named.integral:
+    if named is not None and named.integral and named.limits[1]:
         return kind, min(named.limits[1] + 1, MOST_INTEGERS)
+    if named is not None and named.integral:
+        raise ShapeError(f"{named.name} has no numbers from 0 to 1.", hint="probe with uint1", dtype=dtype)
     if kind.kind in "iu":
         return kind, min(int(np.iinfo(kind).max) + 1, MOST_INTEGERS)
     if kind.kind in "fc":

@@ -80,6 +80,39 @@ bnb bitsandbytes 95f9af30, backends/default/ops.py
     > The first of two codes is in the high half of the byte. The tensor is flattened before: k is even.
   fp4               nk     4  0 1 / 1,2@-1
 
+hqq HQQ e0b1d00, hqq/core/bitpack.py
+  w1                nk     1  0 1 / 0,8@-rest
+  w2                nk     2  0 1 / 0,4@-rest
+  w4                nk     4  0 1 / 0,2@-rest
+    > As many slices of the rows as a byte has codes, the first in the highest bits. Rows of groups give the same bytes.
+  w8                nk     8  0 1
+
+quanto optimum-quanto e33f820, tensor/packed.py, pack_weights
+  w2                nk     2  0 1 / 0,4@rest fill 0
+  w4                nk     4  0 1 / 0,2@rest fill 0
+    > Slices of the rows, the first in the lowest bits. The rows may be those of groups.
+
+bitnet transformers 5.22, integrations/bitnet.py; microsoft/BitNet 16da220, ggml-bitnet-mad.cpp and gpu/pack_weight.py
+  transformers      nk     2  0 1 / 0,4@rest fill 0
+    > A code is the ternary weight plus 1, in checkpoints of BitNet for transformers.
+  i2_s              nk     2  0 1 / 1,32@1 1,4@-32
+    > Of the CPU kernels on x86; one scale for the tensor lies behind. A code is the ternary weight plus 1.
+  i2_s_neon         nk     2  0 1 / 1,16@1 1,4@-16
+  i2_s_1x4          nk     2  0 1 / 0,4@-1
+    > Built without ACT_PARALLEL.
+  gpu               nk     2  0 1 / 0,2 1,2 0,8 1,4@1 1,4@4
+    > A code is the ternary weight plus 2.
+
+torchao torchao 36027d82d, prototype/dtypes/uintx/bitpacking.py
+  uintx1            nk     1  0 1 / 1,8@rest
+  uintx2            nk     2  0 1 / 1,4@rest
+  uintx4            nk     4  0 1 / 1,2@rest
+    > k is a multiple of 8. Codes of 3, 5, 6 and 7 bits are shards of 4, 2 and 1 bits, the lowest first, each so packed.
+
+modelopt NVIDIA ModelOpt a2fbac7ba, torch/export/quant_utils.py, pack_int4_in_uint8
+  w4                nk     4  0 1 / 0,2
+    > Two's complement. n is even.
+
 compressed compressed-tensors 0.20, pack_to_int32
   pack2             nk     2  0 1 / 1,16
   pack4             nk     4  0 1 / 1,8

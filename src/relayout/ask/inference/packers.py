@@ -45,9 +45,11 @@ def from_packer(packer: Callable[[Any], Any], shape: Any, dtype: Any) -> Inferen
 
 def _with_names(found: Inference, bits: int) -> Inference:
     """The inference with the names of weights: the codes of a packer are over k and n, whichever order a name has."""
-    if found.format is None or found.format.rank != len(WEIGHTS):
+    if found.format is None or found.layout.rank != len(WEIGHTS):
         return found
-    weights = catalog.find(found.format.renamed(WEIGHTS), bits)
+    turned = {WEIGHTS: found.layout, WEIGHTS[::-1]: found.layout.permute(1, 0)}
+    fits = [(axes, name) for axes, layout in turned.items() for name in catalog.find(layout, bits)]
+    weights = [name for axes, name in fits if catalog.ENTRIES[name].axes == axes]
     others = [name for name in found.names if set(catalog.ENTRIES[name].axes) != set(WEIGHTS)]
     return found._replace(names=(*weights, *others))
 

@@ -24,15 +24,16 @@ READINGS = 1 << 12
 def box_for_length(fit: Fit, length: int, bits: int | None = None) -> Layout:
     """The layout of ``fit`` in a box that fills ``length`` elements exactly, if there is one.
 
-    Preferred are, in this order: no padding beyond the window; a named format; the elements at an offset; any box whose
-    strides leave no holes; such a box after a header. Otherwise it is the smallest box.
+    Preferred are, in this order: no padding beyond the window; a named format, if possible without padding in front;
+    the elements at an offset; any box whose strides leave no holes; such a box after a header. Otherwise it is the
+    smallest box.
     """
     least = fit.layout()
     if fit.swizzle is not None or (least.offset == 0 and least.storage_size == length):
         return least
-    for layout in _formats_alike(least, bits):
-        if layout.storage_size == length:
-            return coalesce_digits(layout)
+    named = [layout for layout in _formats_alike(least, bits) if layout.storage_size == length]
+    if named:
+        return coalesce_digits(next((layout for layout in named if not any(layout.origin)), named[0]))
     if least.storage_size == length:
         return least
     return next((box for box in _hole_free_boxes(fit, length) if box.equivalent(least)), least)

@@ -37,7 +37,7 @@ REGISTERS = "register"
 """Triton's name for the values of a thread; all other inputs of its layouts count threads."""
 
 
-class Memory(NamedTuple):
+class TileMemory(NamedTuple):
     """A memory: the logical shape, the function from its coordinates to offsets, and the type of its elements."""
 
     layout: Layout | ComposedLayout | LinearLayout
@@ -77,18 +77,18 @@ class Memory(NamedTuple):
         return found
 
 
-def memory_of(x: Any, element: Any, shape: Any = None) -> Memory:
+def memory_of(x: Any, element: Any, shape: Any = None) -> TileMemory:
     """The memory that ``x`` describes; ``element`` comes before its own type, ``shape`` is for a format."""
     if isinstance(x, LinearLayout):
         linear = _to_offsets(x)
-        return Memory(linear, tuple(linear.in_dims.values()), _element(element, x))
+        return TileMemory(linear, tuple(linear.in_dims.values()), _element(element, x))
     if isinstance(x, ComposedLayout):
-        return Memory(x, x.extents, _element(element, x))
+        return TileMemory(x, x.extents, _element(element, x))
     found = resolve(x, shape=shape, element=element)
     layout = found.placed
     if layout.has_basis:
         raise ShapeError(f"{layout} gives coordinates, not places in memory.", hint="give a layout of offsets", got=x)
-    return Memory(layout, layout.extents, _element(found.element, x))
+    return TileMemory(layout, layout.extents, _element(found.element, x))
 
 
 def _element(element: Any, x: Any) -> Element:
@@ -111,7 +111,7 @@ def _to_offsets(x: LinearLayout) -> LinearLayout:
     return x
 
 
-def thread_indices(threads: Any, memory: Memory, vector: int = 1, lanes: int = 32) -> NDArray[np.int64]:
+def thread_indices(threads: Any, memory: TileMemory, vector: int = 1, lanes: int = 32) -> NDArray[np.int64]:
     """The column-major index of every (thread, value) in the memory's logical shape.
 
     Threads by a word are ``lanes`` that take ``vector`` elements at a time.
@@ -155,7 +155,7 @@ def _of_layout(threads: Any) -> NDArray[np.int64]:
     return table.reshape(table.shape[0], -1)
 
 
-def _of_linear(threads: LinearLayout, memory: Memory) -> NDArray[np.int64]:
+def _of_linear(threads: LinearLayout, memory: TileMemory) -> NDArray[np.int64]:
     sizes = tuple(threads.out_dims.values())
     if len(sizes) > 1 and sizes != memory.extents:
         raise ShapeError(
@@ -174,7 +174,7 @@ def _of_linear(threads: LinearLayout, memory: Memory) -> NDArray[np.int64]:
     return found.reshape(-1, values)
 
 
-def _of_coordinates(threads: Any, memory: Memory) -> NDArray[np.int64]:
+def _of_coordinates(threads: Any, memory: TileMemory) -> NDArray[np.int64]:
     entries = threads.tolist() if isinstance(threads, np.ndarray) else list(threads)
     if not entries:
         raise ShapeError("there is no thread.", hint="give each thread a coordinate", threads=threads)
@@ -191,7 +191,7 @@ def _of_coordinates(threads: Any, memory: Memory) -> NDArray[np.int64]:
     return np.array([[OFF] * count if row is None else row for row in rows], np.int64).reshape(len(rows), count)
 
 
-def _values(entry: Any, thread: int, memory: Memory) -> list[int] | None:
+def _values(entry: Any, thread: int, memory: TileMemory) -> list[int] | None:
     """The indices of one thread's values, from a coordinate or a list of them."""
     if entry is None:
         return None
@@ -200,7 +200,7 @@ def _values(entry: Any, thread: int, memory: Memory) -> list[int] | None:
     return [_index(entry, thread, memory)]
 
 
-def _index(coordinate: Any, thread: int, memory: Memory) -> int:
+def _index(coordinate: Any, thread: int, memory: TileMemory) -> int:
     entries = [coordinate] if isinstance(coordinate, int) else coordinate
     sizes = [memory.size] if isinstance(coordinate, int) else memory.extents
     fits = isinstance(entries, Sequence) and len(entries) == len(sizes)
@@ -249,7 +249,7 @@ def vector_length(values: int, element: Element, width: int, access: str) -> int
 
 
 def vector_addresses(
-    offsets: NDArray[np.int64], memory: Memory, width: int, access: str, base: int = 0
+    offsets: NDArray[np.int64], memory: TileMemory, width: int, access: str, base: int = 0
 ) -> NDArray[np.int64]:
     """The byte address of every (thread, access), where an access moves ``width`` bytes of each thread.
 
@@ -302,7 +302,7 @@ def _check_together(offsets: NDArray[np.int64], together: int, access: str) -> N
 
 def access_addresses(
     smem: Any, threads: Any, element: Any, shape: Any, access: Access, lanes: int
-) -> tuple[Memory, NDArray[np.int64]]:
+) -> tuple[TileMemory, NDArray[np.int64]]:
     """The memory, and the byte address of every (thread, access) of an access to it; writes that race are refused."""
     memory = memory_of(smem, element, shape)
     offsets = memory.offsets(thread_indices(threads, memory, 8 * access.bytes // memory.element.bits, lanes))

@@ -13,7 +13,7 @@ from ..elements.types import Element
 from ..errors import OutOfBounds, ShapeError
 from ..integers.inttuple import as_int
 from .banks import how_many, lanes_text, plural
-from .lanes import OFF, Memory, memory_of, thread_indices, vector_addresses, warp_table
+from .lanes import OFF, TileMemory, memory_of, thread_indices, vector_addresses, warp_table
 
 SECTOR = 32
 """Bytes that global memory moves at once."""
@@ -178,7 +178,7 @@ def _width(access: str) -> int:
     return bits // 8
 
 
-def _widest(offsets: NDArray[np.int64], memory: Memory, base: int) -> int:
+def _widest(offsets: NDArray[np.int64], memory: TileMemory, base: int) -> int:
     """The widest access that every lane can make: its values lie together, and each access is aligned."""
     bits, values = memory.element.bits, offsets.shape[1]
     for width in WIDTHS:

@@ -90,7 +90,7 @@ ARCHITECTURES = (
     _family("gfx1201", "RDNA4", 32, 32, _reads(32, 32, 16, in_order(32, 8)), {}, "rdna4"),
     _family(
         "gfx1250",
-        "CDNA5",
+        "GFX12.5",
         64,
         32,
         [],

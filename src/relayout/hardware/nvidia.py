@@ -13,7 +13,7 @@ from .architecture import Access, Architecture, Known, in_order
 LANES = 32
 
 _GUIDE = "CUDA C++ Programming Guide, Compute Capabilities: shared memory"
-_FORUM = "NVIDIA developer forum 77228 (wide accesses, CC 7.x)"
+_FORUM = "NVIDIA developer forum 77228 (pairs, CC 7.x)"
 _PTX = "PTX ISA, rows of ldmatrix and stmatrix; CUTLASS copy traits"
 _H200 = "cycles of address patterns on an H200 (tests/gpu_banks.py)"
 _H200_COPIES = f"{_H200}: half a cycle more a copy, and never under 2.4"
@@ -67,10 +67,15 @@ def _family(name: str, title: str, accesses: list[Access], *aliases: str) -> Arc
 
 
 def _as_documented(access: Access) -> Access:
-    """The access on a machine that nobody has measured it on."""
+    """The access on a machine that nobody has measured it on: what is written nowhere is as on Hopper."""
     if access.known != "measured":
         return access
-    return replace(access, known="documented", source=_PTX if "matrix" in access.name else f"{_GUIDE}; {_FORUM}")
+    source = _PTX if "matrix" in access.name else _GUIDE
+    if access.pairs:
+        source = f"{_GUIDE}; {_FORUM}; lanes that are off as on Hopper"
+    elif not access.shares:
+        source = f"{_GUIDE} for stores; that none shares a word as on Hopper"
+    return replace(access, known="documented", source=source)
 
 
 _VOLTA = _LOADS + _STORES

@@ -1,4 +1,4 @@
-"""What machines do with layouts: architectures as data, and what their accesses to memory cost."""
+"""What machines do with layouts: architectures as data, what their accesses to memory cost, and who holds what."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from .atom import Atom as Atom
     from .atom import Operand as Operand
     from .counting import wavefronts as wavefronts
+    from .fragments import fragment_format as fragment_format
     from .nvidia_tma import tma_box as tma_box
     from .registry import architecture_named as architecture_named
     from .registry import architecture_names as architecture_names
@@ -20,6 +21,7 @@ _LAZY = {
     "Operand": ".atom",
     "architecture_named": ".registry",
     "architecture_names": ".registry",
+    "fragment_format": ".fragments",
     "tma_box": ".nvidia_tma",
     "wavefronts": ".counting",
 }
@@ -45,6 +47,7 @@ __all__ = [
     "Operand",
     "architecture_named",
     "architecture_names",
+    "fragment_format",
     "tma_box",
     "wavefronts",
 ]

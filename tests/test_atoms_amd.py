@@ -20,7 +20,7 @@ from triton_vectors import Vector, vectors
 Array = np.ndarray[Any, Any]
 RECORDED = json.loads((Path(__file__).parent / "atom_vectors" / "amd.json").read_text())
 BROADCAST = (".4x64", ".64x4")
-NAMES = [*rl.atoms.search("v_mfma_*"), *rl.atoms.search("v_wmma_*")]
+NAMES = [name for unit in ("mfma", "wmma", "smfmac", "swmmac") for name in rl.atoms.search(f"v_{unit}_*")]
 
 
 @cache
@@ -47,9 +47,10 @@ def sums(lane: Sequence[int], value: Sequence[int]) -> Array:
 
 
 def recorded_name(found: dict[str, Any]) -> str:
-    if found["name"].startswith("v_wmma"):
-        return f"{found['name']}_w{found['lanes']}{'_gfx12' * (found['arch'] == 'gfx12')}"
-    return str(found["name"])
+    name = str(found["name"])
+    if name.startswith(("v_wmma", "v_swmmac")):
+        name += f"_w{found['lanes']}"
+    return name + "_gfx12" * (found["arch"] == "gfx12" and "E" not in found)
 
 
 def test_every_instruction_of_amds_calculator_is_an_atom_and_every_element_lies_where_it_says():
@@ -59,7 +60,8 @@ def test_every_instruction_of_amds_calculator_is_an_atom_and_every_element_lies_
         judged.add(atom.name)
         assert [*atom.shape, atom.blocks] == found["shape"]
         assert atom.threads == found["lanes"]
-        for which in "ABCD":
+        assert [operand.name for operand in atom.operands] == [*"DABC", *"E" * ("E" in found)]
+        for which in [operand.name for operand in atom.operands]:
             basis = found["C" if which == "D" else which]
             told = sums(basis["lane"], basis["value"])
             read = every_place(atom.operand(which))[: len(told)]
@@ -251,9 +253,8 @@ def emulated(atom: Atom, which: str) -> Array:
 
 def test_amds_emulator_finds_every_element_there():
     """Its rules hold for every MFMA, for every C of gfx1250, and for A and B but where k has other numbers."""
-    names = [
-        name for name in NAMES if not name.endswith(BROADCAST) and rl.atoms[name].arch not in ("gfx1100", "gfx1200")
-    ]
+    dense = [name for name in NAMES if name[:6] in ("v_mfma", "v_wmma") and not name.endswith(BROADCAST)]
+    names = [name for name in dense if rl.atoms[name].arch not in ("gfx1100", "gfx1200")]
     assert {name for name in NAMES if ROCJITSU in rl.atoms[name].judges} <= set(names)
     for name in names:
         atom = rl.atoms[name]
@@ -322,7 +323,7 @@ def test_one_block_given_to_all_makes_a_4x64_product():
 
 
 def test_every_operand_covers_its_tile_and_c_holds_each_element_once():
-    assert len(NAMES) == len(set(NAMES)) == 277
+    assert len(NAMES) == len(set(NAMES)) == 313
     for name in NAMES:
         atom = rl.atoms[name]
         assert atom.judges

@@ -5,7 +5,8 @@
 A map is recorded by what each bit of the lane and of the value adds (exclusive or) to the index of the element; that it
 says where *every* element lies is checked here, before it is written. Values are numbered in the order of the registers
 and of the bits in them. The index of an element is column-major, with the block slowest: m + M * (k + K * block) in A,
-n + N * (k + K * block) in B, m + M * (n + N * block) in C.
+n + N * (k + K * block) in B, m + M * (n + N * block) in C. Of a sparse A the calculator says where the two that are kept
+of every four along k lie together: they are counted as neighbours, the lower one in the lower bits, and K is how many.
 """
 
 from __future__ import annotations
@@ -21,23 +22,29 @@ from typing import Any
 
 FILE = Path(__file__).parent / "amd.json"
 ARCHITECTURES = {"cdna1": "gfx908", "cdna2": "gfx90a", "cdna3": "gfx942", "rdna3": "gfx11", "rdna4": "gfx12"}
+KEYS = {"d": "C", "k": "E"}
+"""The accumulator of a sparse instruction is its D; E are the indices of what is kept."""
 REGISTER = re.compile(r"[vV]\[?(\d+)(?::(\d+))?\]?(?:\.\[(\d+):(\d+)\])?")
 
 
 def elements(calculator: Any, matrix: str, sizes: tuple[int, int, int, int]) -> Iterator[tuple[int, Any, list[int]]]:
     """The index of every element of a matrix, the register and bits, and the lanes that hold it."""
     m, n, k, blocks = sizes
-    rows, columns = {"a": (m, k), "b": (n, k), "c": (m, n)}[matrix]
+    rows, columns = {"a": (m, k), "b": (n, k), "c": (m, n), "d": (m, n), "k": (m, k)}[matrix]
+    kept = matrix in "ak" and calculator.inst_info["sparse"]
     for block in range(blocks):
-        for column in range(columns):
+        for column in range(0, columns, 4 if kept else 1):
             for row in range(rows):
-                i, j, depth = {"a": (row, 0, column), "b": (0, row, column), "c": (row, column, 0)}[matrix]
+                i, j, depth = (0, row, column) if matrix == "b" else (row, column * (matrix in "cd"), column)
                 _, register, lanes = calculator._get_reg_lanes(matrix, i, j, depth, block, 0, 0, 0, 0)
                 found = REGISTER.fullmatch(register)
                 if found is None:
                     raise ValueError(f"no register: {register}")
                 place = (int(found[1]), int(found[4] or 0))
-                yield row + rows * (column + columns * block), place, lanes
+                if not kept:
+                    yield row + rows * (column + columns * block), place, lanes
+                for slot in range(2 * kept):
+                    yield row + rows * (column // 2 + slot), (*place, slot), lanes
 
 
 def bases(calculator: Any, matrix: str, sizes: tuple[int, int, int, int]) -> dict[str, list[int]]:
@@ -75,16 +82,15 @@ def instructions(calculators: ModuleType) -> Iterator[dict[str, Any]]:
         make = getattr(calculators, family.get(arch) or family[arch[:4]])
         for name, about in listed.items():
             for lanes in (64,) if arch.startswith("cdna") else (32, 64):
-                if about["sparse"]:
-                    continue
                 sizes = about["m"], about["n"], about["k"], about["blocks"]
+                matrices = "abdk" if about["sparse"] else "abc"
                 yield {
                     "name": name,
                     "arch": ARCHITECTURES[arch],
                     "lanes": lanes,
                     "shape": sizes,
                     "types": [about["in_type"], about["in_type_src1"], about["out_type"]],
-                    **{x.upper(): bases(make(name, about, lanes), x, sizes) for x in "abc"},
+                    **{KEYS.get(x, x.upper()): bases(make(name, about, lanes), x, sizes) for x in matrices},
                 }
 
 

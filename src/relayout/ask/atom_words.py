@@ -13,8 +13,8 @@ from ..integers.nested import flatten, product
 from ..layout.basis import Basis
 from ..layout.layout import Layout
 
-DIMENSIONS = {"A": "mk", "B": "nk", "C": "mn", "D": "mn", "SFA": "ms", "SFB": "ns"}
-"""The names of an operand's dimensions; s counts the parts of k that have a scale."""
+DIMENSIONS = {"A": "mk", "B": "nk", "C": "mn", "D": "mn", "E": "mj", "SFA": "ms", "SFB": "ns"}
+"""The names of an operand's dimensions; s counts the parts of k that have a scale, j what a sparse A keeps."""
 
 
 def atom_lines(atom: Atom) -> Iterator[str]:
@@ -25,7 +25,8 @@ def atom_lines(atom: Atom) -> Iterator[str]:
     what = "D = A * B + C" if any(operand.name == "C" for operand in atom.operands) else "A copy"
     yield f"{atom.name}: {what} of {sizes}{blocks}, by {one} with values v."
     for operand, name in _with_names(atom.operands):
-        formulas = index_formulas(operand)
+        kept = operand.name == "A" and operand.tile[1] < atom.shape[2]
+        formulas = index_formulas(operand, "mj" if kept else None)
         where = "" if operand.where == "registers" else f" in {operand.where}"
         told = ", ".join(formulas) if formulas else operand.layout.to("cute")
         yield f"{name} ({operand.element} {' x '.join(map(str, operand.tile))}{where}): {told}{_copies(operand)}."
@@ -36,8 +37,10 @@ def atom_lines(atom: Atom) -> Iterator[str]:
         yield f"{atom.note[0].upper()}{atom.note[1:]}."
 
 
-def index_formulas(operand: Operand) -> list[str]:
+def index_formulas(operand: Operand, names: str | None = None) -> list[str]:
     """Each coordinate of the tile as a sum of digits of the thread t and the value v; empty where it is no such sum.
+
+    ``names`` are those of the dimensions, where they are not the usual ones of the operand.
 
     >>> from relayout import atoms
     >>> index_formulas(atoms["v_mfma_f32_32x32x8_f16"].operand("C"))
@@ -51,15 +54,14 @@ def index_formulas(operand: Operand) -> list[str]:
         return []
     if not isinstance(placed, Layout):
         return []
-    names = [*DIMENSIONS.get(operand.name, ""), "b"]
-    if operand.name not in DIMENSIONS:
-        names = [f"i{d}" for d in range(len(operand.tile))]
+    usual = names or DIMENSIONS.get(operand.name)
+    called = [*usual, "b"] if usual else [f"i{d}" for d in range(len(operand.tile))]
     terms: list[list[tuple[int, str]]] = [[] for _ in operand.tile]
     for variable, shape, stride in zip("tv", placed.shape, placed.stride):
         for digit, step in _digits(variable, shape, stride):
             for (dimension,), scale in step.terms:
                 terms[dimension].append((scale, digit))
-    return [f"{name} = {_total(found)}" for name, found in zip(names, terms)]
+    return [f"{name} = {_total(found)}" for name, found in zip(called, terms)]
 
 
 def _digits(variable: str, shape: Any, stride: Any) -> Iterator[tuple[str, Basis]]:

@@ -81,7 +81,7 @@ def _old_name(first: str, c: str, element: str, shape: str) -> str:
 
 def _atom(first: str, last: str, c: str, inputs: tuple[str, str], shape: str) -> Atom:
     sizes, _, blocks = shape.partition(":")
-    m, n, k = whole = _integers(sizes)
+    m, n, k = whole = sizes_of(sizes)
     several = int(blocks or 1)
     name = _name(c, inputs, shape) if last >= "gfx942" else _old_name(first, c, inputs[0], shape)
     layouts = {
@@ -102,7 +102,7 @@ def _broadcast(first: str, last: str, c: str, element: str, shape: str) -> Itera
     With ``cbsz:4`` every block reads the A of block ``abid``: its lanes hold the next part of k. The same with A and B
     in each other's place has the blocks along m.
     """
-    near = _integers(shape.partition(":")[0])[2]
+    near = sizes_of(shape.partition(":")[0])[2]
     k = 16 * near
     few, many = thread_value(lanes((4, 1), (16, 4 * near)), [(near, 4)]), Layout((64, k), (1, 64))
     block = _atom(first, last, c, (element, element), shape)
@@ -163,6 +163,7 @@ def lanes(*digits: tuple[int, int]) -> tuple[Ints, Ints]:
     return tuple(size for size, _ in kept), tuple(stride for _, stride in kept)
 
 
-def _integers(shape: str) -> tuple[int, int, int]:
+def sizes_of(shape: str) -> tuple[int, int, int]:
+    """The sizes of a shape as AMD writes it: ``32x32x8``."""
     m, n, k = (int(size) for size in shape.split("x"))
     return m, n, k

@@ -161,10 +161,10 @@ def tall() -> Layout:
 def factor(k: int, bits: int, wave: int) -> Layout:
     """A or B of RDNA4.
 
-    Of 32 lanes the upper 16 hold the second half of k, or with 16 bits every second four; a wave of 64 has in its upper
-    32 lanes what a wave of 32 has in the second half of its registers, where it has two.
+    Of 32 lanes the upper 16 hold the second half of k, or with 16 bits every second quarter. A wave of 64 has in its
+    upper 32 lanes what a wave of 32 has in the second half of its registers, where it has two.
     """
-    turn, high = (4, 8) if bits == 16 else (k // 2, k // 4)
+    turn, high = (k // 4, k // 2) if bits == 16 else (k // 2, k // 4)
     near = min(turn, high)
     if wave == 64 and near * bits < 32:
         return thread_value(((16, 2, 2), (1, 16 * turn, 0)), [(2 * near, 16)])

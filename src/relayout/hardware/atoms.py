@@ -26,6 +26,7 @@ TABLES = (
     "nvidia_tma",
     "amd_mfma",
     "amd_wmma",
+    "amd_sparse",
     "intel_dpas",
     "intel_amx",
 )
@@ -41,7 +42,7 @@ _KIND_FIRST = re.compile(r"^mma\.(kind::.*?)\.(m\d+n\d+k\d+)\.")
 
 
 _INSTRUCTION = re.compile(
-    r"\s*(?:(?:mma|wgmma|ldmatrix|stmatrix|movmatrix|tcgen05|cp|dpas|rocdl|llvm)\.|v_(?:mfma|wmma)|__builtin_amdgcn_"
+    r"\s*(?:(?:mma|wgmma|ldmatrix|stmatrix|movmatrix|tcgen05|cp|dpas|rocdl|llvm)\.|v_(?:mfma|smfmac|wmma|swmmac)|__builtin_amdgcn_"
     r"|XE_\d|_?_tile_|t(?:dp|mm)\w+\s*$|T(?:DP|MM)\w+\s*$)"
 )
 """How the names of instructions begin, in every spelling."""

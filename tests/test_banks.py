@@ -128,6 +128,20 @@ def test_the_project_s_own_measurements_agree() -> None:
     assert sum("." in line.split() for line in lines) > 100
 
 
+def test_the_counters_of_a_device_agree() -> None:
+    """What ncu counted on an H200: sectors of global memory, and wavefronts, of which each launch has one more."""
+    seen = set()
+    for line in (VECTORS / "h200_counters.txt").read_text().splitlines()[1:]:
+        access, count, *places = line.split()
+        lanes = [None if place == "." else int(place) for place in places]
+        if ".global." in access:
+            assert rl.sectors(rl.Layout(1 << 14), lanes, "uint8", access=access).sectors == int(count), line
+        else:
+            assert wavefronts(lanes, access) + 1 == int(count), line
+        seen.add(access)
+    assert len(seen) == 24
+
+
 @pytest.mark.parametrize("access", architecture_named("sm90").accesses)
 def test_random_patterns_agree_with_a_plain_count(access: str) -> None:
     random = Random(access)

@@ -24,16 +24,17 @@ import numpy as np
 
 import gpu_banks
 
+HEAD = "# Counters of an H200, by counters.py: sectors, or wavefronts and one of the launch; then the lanes' bytes.\n"
+
 SECTORS = "l1tex__t_sectors_pipe_lsu_mem_global_op_{}.sum"
 WAVEFRONTS = "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum"
-LINES = "l1tex__t_output_wavefronts_pipe_lsu_mem_global_op_{}.sum"
 
 GLOBAL = [f"{kind}.global.b{8 * size}" for kind in ("ld", "st") for size in (1, 2, 4, 8, 16)]
 SHARED = [
     *[f"ld.shared.b{bits}" for bits in (8, 32, 64, 128)],
     *[f"st.shared.b{bits}" for bits in (32, 64, 128)],
     *["ldmatrix.x1", "ldmatrix.x4", "ldmatrix.x2.trans", "stmatrix.x1", "stmatrix.x4"],
-    *["cp.async.b32", "cp.async.b128", "atom.shared.add.u32", "red.shared.add.u32"],
+    *["atom.shared.add.u32", "red.shared.add.u32"],
 ]
 EACH = 16
 
@@ -45,11 +46,9 @@ extern "C" __global__ void probe(char* data, int* out) {
   const int on = place >= 0;
   const unsigned at = (unsigned)__cvta_generic_to_shared(memory) + (on ? place : 0);
   char* const where = data + (on ? place : 0);
-  const char* const source = data + threadIdx.x * 16;
   unsigned a = 0, b = 0, c = 0, d = 0;
   asm volatile("{.reg .pred p; setp.ne.s32 p, %5, 0; ACCESS }"
-               : "+r"(a), "+r"(b), "+r"(c), "+r"(d) : "r"(at), "r"(on), "l"(source), "l"(where) : "memory");
-  asm volatile("cp.async.wait_all;" ::: "memory");
+               : "+r"(a), "+r"(b), "+r"(c), "+r"(d) : "r"(at), "r"(on), "l"(data), "l"(where) : "memory");
   if ((a ^ b ^ c ^ d) == 0x12345) out[0] = 0;
 }
 """
@@ -94,7 +93,7 @@ def launch() -> None:
 
 def counted() -> list[dict[str, float]]:
     """The counters of each launch."""
-    names = [WAVEFRONTS, *[text.format(op) for text in (SECTORS, LINES) for op in ("ld", "st")]]
+    names = [WAVEFRONTS, *[SECTORS.format(op) for op in ("ld", "st")]]
     command = [shutil.which("ncu") or "ncu", "--csv", "--clock-control", "none", "--metrics", ",".join(names)]
     command += ["--kernel-name", "probe", sys.executable, __file__]
     run = subprocess.run(command, capture_output=True, text=True, check=True)
@@ -109,12 +108,10 @@ def counted() -> list[dict[str, float]]:
 def main() -> None:
     lines = []
     for (access, row), counters in zip(cases(), counted(), strict=True):
-        op = access[:2]
-        name = SECTORS.format(op) if ".global." in access else WAVEFRONTS
-        extra = f"/{counters[LINES.format(op)]:.0f}" if ".global." in access else ""
+        name = SECTORS.format(access[:2]) if ".global." in access else WAVEFRONTS
         places = " ".join(["." if place < 0 else str(place) for place in row])
-        lines.append(f"{access} {counters[name]:.0f}{extra} {places}\n")
-    Path(sys.argv[1]).write_text("".join(lines))
+        lines.append(f"{access} {counters[name]:.0f} {places}\n")
+    Path(sys.argv[1]).write_text(HEAD + "".join(lines))
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from relayout.elements.types import storage_dtype
 VECTORS = json.loads((Path(__file__).parent / "packed_vectors" / "values.json").read_text())
 NARROW = [v for v in VECTORS if "count" not in v]
 WIDE = [v for v in VECTORS if "count" in v]
-NAMES = ["uint4-8", "uint4+1", "int4-3", "uint8-128", "float8_e4m3fn*2", "float16*512", "marlin_s0e5m3*4"]
+NAMES = ["uint4-8", "uint4+1", "int4-3", "uint8-128", "float8_e4m3fn*2", "float16*512", "float16*-8", "marlin_s0e5m3*4"]
 
 
 def meaning(encoding: str, code: int) -> float:
@@ -94,6 +94,7 @@ def test_an_encoding_is_a_value_with_a_name(name: str) -> None:
 
 def test_one_encoding_has_one_name() -> None:
     assert rl.Encoding("float16*2^9") == rl.Encoding("float16*512")
+    assert rl.Encoding("float16*-2^3").encode([1.0, -0.5]).tolist() == [-8.0, 4.0]
     assert rl.Encoding("bfloat16*2^120").name == "bfloat16*2^120"
 
 

@@ -14,18 +14,22 @@ from .types import ELEMENTS, Element, element, storage_dtype
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_TEXT = re.compile(r"([a-z]\w*)(?:([-+])(\d{1,3})|\*(?:2\^(-?\d{1,4})|(\d{1,5})))?")
+_TEXT = re.compile(r"([a-z]\w*)(?:([-+])(\d{1,3})|\*(-?)(?:2\^(-?\d{1,4})|(\d{1,5})))?")
 _FLOATS = ("float16", "bfloat16", "float32", "float64")
 _PLAIN_FACTOR = 16
 """Factors up to this power of two are written as numbers."""
 
 
 class _Rule(NamedTuple):
-    """A name taken apart: the base, what its integers are shifted by, and the power of two that is stored in them."""
+    """A name taken apart: the base, what its integers are shifted by, and the power of two that is stored in them.
+
+    With ``negative`` it is stored with the other sign.
+    """
 
     base: str
-    shift: int
-    power: int
+    shift: int = 0
+    power: int = 0
+    negative: bool = False
 
 
 class Encoding(Immutable):
@@ -33,7 +37,7 @@ class Encoding(Immutable):
 
     * ``uint4-8`` are integers of which 8 means 0; ``uint4+1`` holds 1 to 16, as the zeros of GPTQ's first version.
     * ``float16*512`` holds 512 times what it means, as Marlin's scales beside activations of 8 bits; any power of two
-      is a factor, ``bfloat16*2^120``, and floats of 8 bits have one too, ``float8_e8m0fnu*64``.
+      is a factor, ``bfloat16*2^120``, ``float16*-8``, and floats of 8 bits have one too, ``float8_e8m0fnu*64``.
     * ``marlin_s0e5m3`` are Marlin's scales of NVFP4: no sign, five bits of exponent and three of mantissa, of 128 times
       what they mean, which is 0 or from 1/64 on. ``marlin_s0e5m3*4`` holds four times that.
     * ``marlin_int4_fp8`` are Marlin's integers of 4 bits beside activations in FP8: 8 means -1, and 15 means -8.
@@ -72,7 +76,7 @@ class Encoding(Immutable):
             self._check(x, wanted.astype(x.dtype) == x)
         rule = _read(self.name)
         if self.element.bits > 8:
-            return like(values, self._scaled(x, rule.power))
+            return like(values, self._scaled(x, rule.power, rule.negative))
         meanings, codes = _codes_by_value(rule)
         if rule.base not in _SCALABLE and self.element.integral:
             wanted = wanted + 0.0  # integers have one zero
@@ -97,18 +101,18 @@ class Encoding(Immutable):
                 )
             x = exact
         if self.element.bits > 8:
-            return like(stored, self._scaled(x, -rule.power))
+            return like(stored, self._scaled(x, -rule.power, rule.negative))
         codes = x.view(np.uint8) & ((1 << self.element.bits) - 1)
         meant = np.asarray(_values(rule)[codes])
         self._check(x, ~np.isnan(meant))
         return like(stored, meant.astype(np.float32))
 
-    def _scaled(self, x: NDArray[Any], power: int) -> NDArray[Any]:
+    def _scaled(self, x: NDArray[Any], power: int, negative: bool) -> NDArray[Any]:
         """The values times a power of two in the stored type; refused where that is rounded, infinite or NaN."""
         import numpy as np
 
         with np.errstate(all="ignore"):
-            wanted = x.astype(np.float64)
+            wanted = -x.astype(np.float64) if negative else x.astype(np.float64)
             moved = np.ldexp(wanted, power)
             made = moved.astype(storage_dtype(self.element))
             same = (made.astype(np.float64) == moved) & (np.ldexp(moved, -power) == wanted) & np.isfinite(moved)
@@ -149,7 +153,7 @@ def _read(name: str) -> _Rule:
     found = _TEXT.fullmatch(name) if isinstance(name, str) else None
     if found is None:
         raise _unknown(name, "it is no name of a type with a shift or a factor")
-    base, sign, shift, power, factor = found.groups()
+    base, sign, shift, minus, power, factor = found.groups()
     kind = _BASES.get(base) or ELEMENTS.get(base)
     if kind is None:
         raise _unknown(name, f"there is no type {shown(base)}")
@@ -157,16 +161,17 @@ def _read(name: str) -> _Rule:
     if factor and int(factor).bit_count() != 1:
         raise _unknown(name, "a factor is a power of two, or the stored numbers would be rounded")
     to = int(power or 0) or (int(factor).bit_length() - 1 if factor else 0)
-    rule = _Rule(base, by, to)
+    rule = _Rule(base, by, to, bool(minus))
+    scaled = bool(to or minus)
     if base not in _BASES:
         narrow_float = kind.bits == 8 and base.startswith("float")
         if by and not (kind.integral and kind.bits <= 8 and kind.underlying == kind and base != "bool"):
             raise _unknown(name, "a shift is for integers of at most 8 bits")
-        if to and not (base in _FLOATS or narrow_float):
+        if scaled and not (base in _FLOATS or narrow_float):
             raise _unknown(name, "a factor is for floating types")
-        if not by and not to:
+        if not by and not scaled:
             raise _unknown(name, "its numbers mean themselves", hint=f"Plain({base!r})")
-    elif by or (to and base not in _SCALABLE):
+    elif by or (scaled and base not in _SCALABLE):
         raise _unknown(name, f"{base} has no shift" if by else f"{base} has no factor")
     return rule
 
@@ -174,9 +179,10 @@ def _read(name: str) -> _Rule:
 def _write(rule: _Rule) -> str:
     if rule.shift:
         return f"{rule.base}{rule.shift:+d}"
-    if not rule.power:
+    if not rule.power and not rule.negative:
         return rule.base
-    return f"{rule.base}*{1 << rule.power if 0 < rule.power <= _PLAIN_FACTOR else f'2^{rule.power}'}"
+    factor = str(1 << rule.power) if 0 <= rule.power <= _PLAIN_FACTOR else f"2^{rule.power}"
+    return f"{rule.base}*{'-' * rule.negative}{factor}"
 
 
 def _stored_as(base: str) -> Element:
@@ -210,7 +216,7 @@ def _values(rule: _Rule) -> NDArray[Any]:
     else:
         meant = codes.view(storage_dtype(kind)).astype(np.float64)
     with np.errstate(all="ignore"):
-        meant = np.ldexp(np.where(np.isfinite(meant), meant, np.nan), -rule.power)
+        meant = np.ldexp(np.where(np.isfinite(meant), -meant if rule.negative else meant, np.nan), -rule.power)
         lost = (meant.astype(np.float32) != meant) & ~np.isnan(meant)
     if lost.any():
         raise NotExpressible(

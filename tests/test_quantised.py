@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
 
 import relayout as rl
@@ -105,6 +107,189 @@ def _same(a: dict[str, Array], b: dict[str, Array]) -> bool:
     return a.keys() == b.keys() and all(
         a[k].dtype == b[k].dtype and a[k].shape == b[k].shape and a[k].tobytes() == b[k].tobytes() for k in a
     )
+
+
+def test_gptq_becomes_compressed_tensors_and_comes_back_with_its_order_of_rows(tmp_path: Path) -> None:
+    parts = gptq(layer(21, 64, 96, 32))
+    parts["g_idx"] = np.random.default_rng(2).permutation(parts["g_idx"])
+    file = checkpoint(tmp_path / "in", {"a.q": parts}, {**GPTQ, "desc_act": True})
+    (tmp_path / "in" / "tokenizer.json").write_text("{}")
+    rl.repack_file(tmp_path / "in", tmp_path / "out", to="compressed:pack4", verify=True)
+    made, given = load_file(tmp_path / "out" / "model.safetensors"), layer(21, 64, 96, 32)
+    assert set(made) - {"norm.weight"} == {
+        f"a.q.{part}"
+        for part in ("weight_packed", "weight_scale", "weight_zero_point", "weight_shape", "weight_g_idx", "bias")
+    }
+    assert (made["a.q.weight_packed"] == words(given["codes"].T, 4, 1)).all()
+    assert (made["a.q.weight_scale"] == given["scales"].T).all()
+    assert (made["a.q.weight_zero_point"] == words(given["zeros"].T, 4, 0)).all()
+    assert made["a.q.weight_shape"].tolist() == [96, 64]
+    assert (made["a.q.weight_g_idx"] == parts["g_idx"]).all()
+    told = json.loads((tmp_path / "out" / "config.json").read_text())["quantization_config"]
+    weights = told["config_groups"]["group_0"]["weights"]
+    assert (told["quant_method"], told["format"]) == ("compressed-tensors", "pack-quantized")
+    assert (weights["num_bits"], weights["group_size"], weights["symmetric"], weights["actorder"]) == (
+        4,
+        32,
+        False,
+        "group",
+    )
+    assert (tmp_path / "out" / "tokenizer.json").read_text() == "{}"
+    rl.repack_file(tmp_path / "out", tmp_path / "back", to="gptq:w4", verify=True)
+    assert _same(load_file(tmp_path / "back" / "model.safetensors"), load_file(file))
+    back = json.loads((tmp_path / "back" / "config.json").read_text())["quantization_config"]
+    assert back == {**GPTQ, "desc_act": True, "sym": False, "checkpoint_format": "gptq"}
+
+
+def symmetric(seed: int, k: int, n: int, group: int, bits: int = 4) -> dict[str, Array]:
+    parts = layer(seed, k, n, group, bits)
+    return {**parts, "zeros": np.full_like(parts["zeros"], 1 << (bits - 1))}
+
+
+@pytest.mark.parametrize("bits", [4, 8])
+def test_symmetric_layers_become_those_of_mlx(tmp_path: Path, bits: int) -> None:
+    given = symmetric(22, 64, 48, 32, bits)
+    checkpoint(tmp_path / "in", {"m": gptq(given, bits)}, {**GPTQ, "bits": bits})
+    with pytest.warns(UserWarning, match=r"left out: 'm.g_idx' \(mlx has no place for it"):
+        rl.repack_file(tmp_path / "in", tmp_path / "out", to=f"mlx:w{bits}", verify=True)
+    made = load_file(tmp_path / "out" / "model.safetensors")
+    assert set(made) == {"m.weight", "m.scales", "m.biases", "m.bias", "norm.weight"}
+    assert made["m.weight"].dtype == np.uint32
+    assert (made["m.weight"].view(np.int32) == words(given["codes"].T, bits, 1)).all()
+    scale, bias = [np.repeat(made[f"m.{part}"].astype(np.float64), 32, axis=1) for part in ("scales", "biases")]
+    worth = (given["codes"].T - (1 << (bits - 1))) * np.repeat(given["scales"].T.astype(np.float64), 32, axis=1)
+    assert (given["codes"].T * scale + bias == worth).all()
+    told = json.loads((tmp_path / "out" / "config.json").read_text())
+    assert told["quantization"] == told["quantization_config"] == {"group_size": 32, "bits": bits}
+    assert [str(x) for x in quantised_layers(open_source(tmp_path / "out"))[1]] == [
+        f"mlx, {bits} bits, groups of 32, k=64 n=48"
+    ]
+
+
+def test_what_mlx_cannot_say_is_refused_with_the_reason(tmp_path: Path) -> None:
+    odd = symmetric(23, 64, 64, 32)
+    odd["zeros"][1, 5] = 7
+    ordered = gptq(symmetric(24, 64, 64, 32))
+    ordered["g_idx"] = ordered["g_idx"][::-1].copy()
+    huge = symmetric(26, 64, 64, 32)
+    huge["scales"][0, 3] = 8192
+    cases = {
+        "a zero of 7 is a bias of -7 scales in mlx": gptq(odd),
+        "its rows are in groups by m.g_idx, and mlx has them in order": ordered,
+        "its groups are of 16": gptq(symmetric(25, 64, 64, 16)),
+        r"m.scales.*8192.0 at .* float16\*-8 does not hold it exactly": {**gptq(huge)},
+    }
+    for k, (why, parts) in enumerate(cases.items()):
+        config = {**GPTQ, "group_size": 64 // len(parts["scales"]), "desc_act": "in groups" in why}
+        checkpoint(tmp_path / f"in{k}", {"m": {x: y for x, y in parts.items() if x != "g_idx" or k == 1}}, config)
+        with pytest.raises(rl.NotExpressible, match=why):
+            rl.repack_file(tmp_path / f"in{k}", tmp_path / f"out{k}", to="mlx:w4")
+        assert not (tmp_path / f"out{k}").exists()
+
+
+def test_symmetric_compressed_tensors_have_no_zeros_to_store(tmp_path: Path) -> None:
+    given = symmetric(27, 64, 64, 32)
+    tensors = {
+        "m.weight_packed": words(given["codes"].T, 4, 1),
+        "m.weight_scale": given["scales"].T.copy(),
+        "m.weight_shape": np.array([64, 64], np.int64),
+    }
+    (tmp_path / "in").mkdir()
+    save_file(tensors, tmp_path / "in" / "model.safetensors")
+    with pytest.raises(rl.NotExpressible, match="it has no zeros, since all are 8, and gptq stores them"):
+        rl.repack_file(tmp_path / "in", tmp_path / "x", to="gptq:w4")
+    rl.repack_file(tmp_path / "in", tmp_path / "out", to="marlin:w4a16", verify=True)
+    marlin = load_file(tmp_path / "out" / "model.safetensors")
+    checkpoint(tmp_path / "gptq", {"m": gptq(given)}, GPTQ)
+    rl.repack_file(tmp_path / "gptq", tmp_path / "same", to="marlin:w4a16")
+    same = load_file(tmp_path / "same" / "model.safetensors")
+    for part in ("qweight", "scales"):
+        assert (marlin[f"m.{part}"] == same[f"m.{part}"]).all()
+    told = json.loads((tmp_path / "out" / "config.json").read_text())["quantization_config"]
+    assert told == {
+        "quant_method": "relayout",
+        "packing": "marlin:w4a16",
+        "bits": 4,
+        "group_size": 32,
+        "desc_act": False,
+        "sym": True,
+    }
+
+
+def test_the_config_of_a_folder_describes_what_was_written(tmp_path: Path) -> None:
+    checkpoint(tmp_path / "in", {"a": gptq(symmetric(28, 64, 64, 32)), "b": gptq(symmetric(29, 32, 64, 32))}, GPTQ)
+    config = tmp_path / "in" / "config.json"
+    config.write_text(json.dumps({"hidden_size": 64, "quantization_config": {**GPTQ, "damp_percent": 0.1}}))
+    (tmp_path / "in" / "quantize_config.json").write_text(json.dumps(GPTQ))
+    with pytest.warns(UserWarning, match=r"left out: 'a.g_idx', 'b.g_idx' \(awq has no place"):
+        rl.repack_file(tmp_path / "in", tmp_path / "awq", to="awq:gemm")
+    told = json.loads((tmp_path / "awq" / "config.json").read_text())
+    own = {"quant_method": "awq", "bits": 4, "group_size": 32, "zero_point": True, "version": "gemm"}
+    assert told == {"hidden_size": 64, "quantization_config": own}
+    assert not (tmp_path / "awq" / "quantize_config.json").exists()
+    rl.repack_file(tmp_path / "in", tmp_path / "gptq", to="gptq:w4")
+    told = json.loads((tmp_path / "gptq" / "config.json").read_text())["quantization_config"]
+    assert told == {**GPTQ, "damp_percent": 0.1, "sym": True, "checkpoint_format": "gptq"}
+    assert json.loads((tmp_path / "gptq" / "quantize_config.json").read_text()) == told
+    with pytest.warns(UserWarning, match="no config.json is written: b and 0 other layers stay"):
+        rl.repack_file(tmp_path / "in", tmp_path / "part", to="marlin:w4a16", only="a.*")
+    assert not (tmp_path / "part" / "config.json").exists()
+
+
+def _damaged(folder: Path, tensor: str, at: int, to: Path) -> Path:
+    """The checkpoint with one bit of a tensor flipped, its records and config kept."""
+    shutil.copytree(folder, to)
+    file = to / "model.safetensors"
+    data = bytearray(file.read_bytes())
+    size = int.from_bytes(data[:8], "little")
+    data[8 + size + json.loads(data[8 : 8 + size])[tensor]["data_offsets"][0] + at] ^= 1
+    file.write_bytes(data)
+    return to
+
+
+@pytest.mark.parametrize("to", ["marlin:w4a16", "compressed:pack4", "awq:gemm", "mlx:w4"])
+@pytest.mark.filterwarnings("ignore:left out")
+def test_verify_compares_layers_as_what_they_are(tmp_path: Path, to: str) -> None:
+    given = symmetric(31, 64, 64, 32)
+    checkpoint(tmp_path / "in", {"m": gptq(given)}, GPTQ)
+    rl.repack_file(tmp_path / "in", tmp_path / "out", to=to)
+    assert rl.verify(tmp_path / "in", tmp_path / "out")
+    assert rl.verify(tmp_path / "out", tmp_path / "in")
+    names = {"compressed:pack4": ("weight_packed", "weight_scale", "weight_zero_point")}
+    weight, scales, zeros = names.get(to, ("weight" if to == "mlx:w4" else "qweight", "scales", "qzeros"))
+    found = rl.verify(tmp_path / "in", _damaged(tmp_path / "out", f"m.{weight}", 5, tmp_path / "w"))
+    assert found.tensor == "m.qweight"
+    code, other = found.values
+    assert (code, other) == (given["codes"][found.coordinate], code ^ 1)
+    found = rl.verify(tmp_path / "in", _damaged(tmp_path / "out", f"m.{scales}", 8, tmp_path / "s"))
+    assert found.tensor == "m.scales"
+    assert found.values[0] == given["scales"][found.coordinate]
+    assert found.values[0] != found.values[1]
+    part = "biases" if to == "mlx:w4" else zeros
+    found = rl.verify(tmp_path / "in", _damaged(tmp_path / "out", f"m.{part}", 4, tmp_path / "z"))
+    assert found.tensor == ("m.biases" if to == "mlx:w4" else "m.qzeros")
+    assert not found
+
+
+def test_verify_tells_zeros_that_one_side_lacks(tmp_path: Path) -> None:
+    given = symmetric(32, 64, 64, 32)
+    tensors = {
+        "m.weight_packed": words(given["codes"].T, 4, 1),
+        "m.weight_scale": given["scales"].T.copy(),
+        "m.weight_shape": np.array([64, 64], np.int64),
+        "norm.weight": np.ones(7, np.float32),
+    }
+    (tmp_path / "ct").mkdir()
+    save_file(tensors, tmp_path / "ct" / "model.safetensors")
+    parts = {name: x for name, x in gptq(given).items() if name != "bias"}
+    checkpoint(tmp_path / "gptq", {"m": parts}, GPTQ)
+    assert rl.verify(tmp_path / "gptq", tmp_path / "ct")
+    given["zeros"][1, 7] = 3
+    checkpoint(tmp_path / "odd", {"m": {**parts, "qzeros": gptq(given)["qzeros"]}}, GPTQ)
+    found = rl.verify(tmp_path / "odd", tmp_path / "ct")
+    assert str(found) == "tensor 'm.qzeros': its zero at (1, 7) is 3, and the other checkpoint means 8."
+    checkpoint(tmp_path / "turned", {"m": {**parts, "g_idx": parts["g_idx"][::-1].copy()}}, GPTQ)
+    assert "'m.g_idx': it is only in" in str(rl.verify(tmp_path / "turned", tmp_path / "ct"))
 
 
 def test_awq_becomes_gptq_and_comes_back(tmp_path: Path) -> None:
@@ -223,6 +408,15 @@ def test_blocks_of_gguf_become_those_of_a_kernel_and_come_back(tmp_path: Path) -
                 expected += b"".join([(rows[:, column, 2 + c : 10 + c] ^ 0x88).tobytes() for c in (0, 8)])
         assert made[name].tobytes() == expected
     assert made["k"].tobytes() == source["k"].tobytes()
+    assert rl.verify(tmp_path / "m.gguf", out)
+    assert rl.verify(out, tmp_path / "m.gguf")
+    with safe_open(out, "numpy") as file:
+        kept = file.metadata()
+    for at, where in ((3 * 144 + 2, "d at (9, 0) is"), (40, "qs at (3, 0) is")):
+        broken = {**made, "a": made["a"].copy()}
+        broken["a"].reshape(-1)[at] ^= 1
+        save_file(broken, tmp_path / "broken.safetensors", kept)
+        assert f"tensor 'a': {where}" in str(rl.verify(tmp_path / "m.gguf", tmp_path / "broken.safetensors"))
     told = {x["name"]: x for x in json.loads(run("inspect", str(out), "--json"))["result"]["tensors"]}
     assert (told["a"]["shape"], told["a"]["layout"]) == ([24, 96], "ggml:q4_0_8x8")
     assert (told["k"]["shape"], told["k"]["layout"]) == ([8, 256], "ggml:Q4_K")

@@ -35,7 +35,8 @@ _HINT = "one of the two is wrong: write the checkpoint again"
 class QuantisedLayer(NamedTuple):
     """A quantised matrix of a checkpoint: ``shape`` is (k, n), and one scale stands for ``group`` elements of k.
 
-    ``tensors`` are the names of its tensors by what they are: ``weight``, ``scales``, ``zeros``, ``g_idx``, ``bias``.
+    ``tensors`` are the names of its tensors by what they are: ``weight``, ``scales``, ``zeros``, ``g_idx``, ``bias``,
+    and ``biases`` of MLX or ``shape`` of compressed-tensors.
     ``act_order`` says that ``g_idx`` deals rows of k to groups in an order of its own.
     """
 
@@ -95,7 +96,7 @@ def _words_along_k_or_n(source: Source, name: str, config: Mapping[str, Any]) ->
     if weight is None or scales is None or len(weight.shape) != 2 or len(scales.shape) != 2:
         return None
     if weight.record is not None:
-        return _from_records(source, name, weight, scales)
+        return _from_records(source, name, weight, scales, config)
     groups, n = scales.shape
     bits = _number(config, "bits", "w_bit") or (zeros.shape[1] * WORD // n if zeros is not None and n else None)
     if weight.element.bits != WORD or not bits or WORD % bits:
@@ -144,7 +145,9 @@ def _three_bits(source: Source, name: str, weight: StoredTensor, scales: StoredT
     return QuantisedLayer(name, "gptq", 3, k // groups, (k, n), tensors), {}
 
 
-def _from_records(source: Source, name: str, weight: StoredTensor, scales: StoredTensor) -> Found:
+def _from_records(
+    source: Source, name: str, weight: StoredTensor, scales: StoredTensor, config: Mapping[str, Any]
+) -> Found:
     """A layer whose tensors already say what they hold."""
     if weight.record is None or weight.record.axes != "kn" or ":" not in weight.record.layout:
         return None
@@ -154,23 +157,43 @@ def _from_records(source: Source, name: str, weight: StoredTensor, scales: Store
     if f"{name}.qzeros" in source:
         tensors["zeros"] = f"{name}.qzeros"
     scheme = weight.record.layout.partition(":")[0]
-    return QuantisedLayer(name, scheme, weight.interface.element.bits, -(-k // groups), (k, n), tensors), {}
+    act_order = bool(config.get("desc_act")) and "g_idx" in tensors
+    return QuantisedLayer(name, scheme, weight.interface.element.bits, -(-k // groups), (k, n), tensors, act_order), {}
 
 
 def _compressed_tensors(source: Source, name: str, config: Mapping[str, Any]) -> Found:
     """``.weight_packed`` of compressed-tensors, words along k of rows n; ``.weight_shape`` tells k."""
     weight, scales = source.get(f"{name}.weight_packed"), source.get(f"{name}.weight_scale")
     told = source.get(f"{name}.weight_shape")
-    if weight is None or scales is None or told is None or len(weight.shape) != 2 or weight.record is not None:
+    if weight is None or scales is None or told is None or len(weight.shape) != 2:
         return None
     n, k = _integers(told)
     bits = weight.shape[1] * WORD // k if k else 0
-    if weight.shape[0] != n or bits not in (2, 4, 8) or k * bits % WORD:
+    if weight.shape[0] != n or bits not in (2, 4, 8) or k * bits % WORD or weight.element.bits != WORD:
         return None
     groups = scales.shape[-1] if len(scales.shape) == 2 else 1
-    records = {weight.name: LayoutRecord.of(f"compressed:pack{bits}", (n, k), Plain(f"uint{bits}"), axes="nk")}
-    tensors = {"weight": weight.name, "scales": scales.name}
-    return QuantisedLayer(name, "compressed-tensors", bits, k // groups, (k, n), tensors), records
+    if scales.shape != (n, groups) or k % max(groups, 1):
+        raise bad_file(
+            source.path, f"scales {shown(scales.shape)} are not those of {n} x {k} codes.", _HINT, scales.name
+        )
+    order, code = f"compressed:pack{bits}", Plain(f"uint{bits}")
+    records = {weight.name: LayoutRecord.of(order, (n, k), code, axes="nk")}
+    records[scales.name] = LayoutRecord.of("row-major", (n, groups), axes="ng")
+    tensors = {"weight": weight.name, "scales": scales.name, "shape": told.name}
+    zeros = source.get(f"{name}.weight_zero_point")
+    if zeros is not None:
+        if zeros.element.bits != WORD or zeros.shape != (-(-n * bits // WORD), groups):
+            raise bad_file(
+                source.path, f"its shape {shown(zeros.shape)} is not that of packed zeros.", _HINT, zeros.name
+            )
+        records[zeros.name] = LayoutRecord.of(f"{order}.zeros", (n, groups), code, axes="ng")
+        tensors["zeros"] = zeros.name
+    tensors |= {
+        role: f"{name}.{part}"
+        for role, part in (("g_idx", "weight_g_idx"), ("bias", "bias"))
+        if f"{name}.{part}" in source
+    }
+    return QuantisedLayer(name, "compressed-tensors", bits, k // groups, (k, n), tensors, "g_idx" in tensors), records
 
 
 def _mlx(source: Source, name: str, config: Mapping[str, Any]) -> Found:
@@ -183,7 +206,8 @@ def _mlx(source: Source, name: str, config: Mapping[str, Any]) -> Found:
     if len(weight.shape) != 2 or weight.shape[1] * WORD != k * bits or bits not in (2, 4, 8):
         return None
     records = {weight.name: LayoutRecord.of(f"mlx:w{bits}", (n, k), Plain(f"uint{bits}"), axes="nk")}
-    tensors = {"weight": weight.name, "scales": scales.name, "biases": biases.name}
+    records |= {x.name: LayoutRecord.of("row-major", x.shape, axes="ng") for x in (scales, biases)}
+    tensors = {"weight": weight.name, "scales": scales.name, "biases": biases.name, **_beside(source, name)}
     return QuantisedLayer(name, "mlx", bits, group, (k, n), tensors), records
 
 

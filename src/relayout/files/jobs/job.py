@@ -235,7 +235,7 @@ class RepackJob:
     def _run_on_cluster(self, client: Client, journal: Journal, verify: bool, progress: Progress | None) -> int:
         from .cluster import ClusterJob, ClusterRun
 
-        segments = tuple([self.staging.destination.entries[change.entry.name] for change in self.changes])
+        segments = tuple([self.staging.destination.entries[change.planned.name] for change in self.changes])
         sources = tuple([(file, file.stat().st_size) for file in self.files])
         told = ClusterJob(journal.run, journal.path, sources, tuple(self.changes), segments, self.budget, tuning.ACTIVE)
         units = [TensorUnits(change, own, self.budget) for change, own in zip(self.changes, segments)]
@@ -267,7 +267,7 @@ class RepackJob:
     def _units(self) -> Iterator[tuple[int, WorkUnit]]:
         first = 0
         for change in self.changes:
-            units = TensorUnits(change, self.staging.destination.entries[change.entry.name], self.budget)
+            units = TensorUnits(change, self.staging.destination.entries[change.planned.name], self.budget)
             for k in range(len(units)):
                 unit = units[k]
                 if unit is not None:
@@ -277,11 +277,11 @@ class RepackJob:
     def _difference(self, files: FilePool, made: Destination) -> TensorDifference | None:
         """The first difference between the source and what was made of it."""
         for change in self.changes:
-            found = record_difference(files, change, made.entries[change.entry.name])
+            found = record_difference(files, change, made.entries[change.planned.name])
             if found is not None:
                 return found
         others = [change for change in self.changes if change.records is None]
-        pairs = (TensorPair.of_change(change, made.entries[change.entry.name]) for change in others)
+        pairs = (TensorPair.of_change(change, made.entries[change.planned.name]) for change in others)
         return compare_tensors(files, pairs, self.budget, self.jobs)
 
     # ---- what the run depends on -------------------------------------------------------------------------

@@ -2,78 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
+import warnings
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ...elements.encoding import Encoding
 from ...elements.interface import Interface
-from ...elements.subbyte import unpack
 from ...elements.types import ELEMENTS
 from ...errors import NotExpressible, OutOfBounds
-from ..contents import Source, with_tensor
+from ...tensors.tensor import Tensor
+from ..contents import Source, StoredTensor, with_tensor
 from ..file_pool import FilePool
-from ..quantised import WORD, QuantisedLayer, quantised_layers, zeros_interface
-from .changes import Operands, TensorChange, copy_unchanged, plan_change
+from ..quantised import QuantisedLayer, quantised_layers, zeros_interface
+from .changes import Operands, TensorChange, copy_unchanged, names_by_reason, plan_change
+from .kernel_packings import KERNEL_PACKINGS, Packing
 from .rules import Rule, Rules
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
-class Packing(NamedTuple):
-    """How one kernel wants a layer: the orders of codes, scales and zeros, and the array of words that holds codes.
 
-    An order is the name of a format, or row-major. ``words`` gives the shape of the 32-bit words of a matrix of (k, n)
-    codes, ``columns`` how many columns a kernel takes at a time. Version 1 of GPTQ stores one less than the zero.
+class PackedChanges(NamedTuple):
+    """What becomes of every tensor of a checkpoint, by which packing, of which layers.
+
+    ``symmetric`` says that every zero is in the middle of the codes. ``rest`` are the layers that stay as they are.
     """
 
-    bits: int
-    weight: str
-    scales: str
-    channel_scales: str
-    zeros: str
-    words: Callable[[int, int, int], tuple[int, int]]
-    rows: int
-    columns: int
-    zero_less_one: bool = False
-    bias: str = "row-major"
+    changes: list[TensorChange]
+    packing: Packing
+    layers: list[QuantisedLayer]
+    symmetric: bool
+    rest: list[QuantisedLayer]
 
 
-def _along_k(k: int, n: int, bits: int) -> tuple[int, int]:
-    return k * bits // WORD, n
+class _Part(NamedTuple):
+    """A tensor of a layer as it is to be: what it is made of, by which rule, and what it is."""
+
+    source: str
+    rule: Rule
+    role: str
 
 
-def _along_n(k: int, n: int, bits: int) -> tuple[int, int]:
-    return k, n * bits // WORD
-
-
-def _tiles_of_16(k: int, n: int, bits: int) -> tuple[int, int]:
-    return k // 16, n * 16 * bits // WORD
-
-
-_ROWS = "row-major"
-
-KERNEL_PACKINGS = {
-    **{
-        f"gptq:w{b}": Packing(b, f"gptq:w{b}", _ROWS, _ROWS, f"gptq:w{b}.zeros", _along_k, WORD // b, WORD // b, True)
-        for b in (2, 4, 8)
-    },
-    "awq:gemm": Packing(4, "awq:gemm", _ROWS, _ROWS, "awq:gemm.zeros", _along_n, 1, 8),
-    **{
-        f"marlin:w{b}a16": Packing(
-            b,
-            f"marlin:w{b}a16",
-            f"marlin:w{b}a16.scales",
-            f"marlin:w{b}a16.channel_scales",
-            f"marlin:w{b}a16.zeros",
-            _tiles_of_16,
-            16,
-            64,
-            bias="format:0 / 0,4@2 0,4@8 0,2 axes n",
-        )
-        for b in (4, 8)
-    },
-}
-"""The packings of whole layers, by the name of the order of their codes."""
-
-
-def packed_changes(source: Source, rules: Rules) -> list[TensorChange] | None:
+def packed_changes(source: Source, rules: Rules) -> PackedChanges | None:
     """What becomes of every tensor where the layout asked for is a packing and the file has quantised layers.
 
     None where it is not so. Everything that the packing cannot hold exactly is refused before a byte is written.
@@ -85,83 +55,171 @@ def packed_changes(source: Source, rules: Rules) -> list[TensorChange] | None:
     chosen = [layer for layer in layers if rules.find(layer.tensors["weight"]) is not None]
     if not chosen:
         return None
-    made: dict[str, TensorChange] = {}
+    made: dict[str, list[TensorChange]] = {}
+    left_out: list[str] = []
+    symmetric = True
     operands = Operands()
     for layer in chosen:
-        for role, (rule, words) in _rules(recognised, layer, packing).items():
-            name = layer.tensors[role]
-            try:
-                change = plan_change(recognised[name], rule, operands)
-            except NotExpressible as error:
-                raise with_tensor(error, name) from None
-            made[name] = _in_words(change, words)
-    return [made.get(name) or copy_unchanged(entry) for name, entry in source.items()]
+        symmetric = _check_layer(recognised, layer, packing) and symmetric
+        made |= {name: [] for name in layer.tensors.values()}
+        made[layer.tensors["weight"]] = list(_changes(recognised, layer, packing, operands))
+        if "g_idx" in layer.tensors and "g_idx" not in packing.names:
+            left_out.append(layer.tensors["g_idx"])
+    why = f"{packing.system} has no place for it, and it says no more than the size of a group"
+    for reason, names in names_by_reason([(why, name) for name in left_out]).items():
+        warnings.warn(f"left out: {names} ({reason}).", stacklevel=3)
+    changes = [x for name, entry in source.items() for x in made.get(name, [copy_unchanged(entry)])]
+    _check_names(changes)
+    rest = [layer for layer in layers if rules.find(layer.tensors["weight"]) is None]
+    return PackedChanges(changes, packing, chosen, symmetric, rest)
 
 
-def _rules(source: Source, layer: QuantisedLayer, packing: Packing) -> dict[str, tuple[Rule, tuple[int, ...]]]:
-    """For each tensor that changes, how, and the shape of the words that hold it."""
+def _changes(source: Source, layer: QuantisedLayer, packing: Packing, operands: Operands) -> Iterator[TensorChange]:
+    """What becomes of the tensors of a layer."""
     k, n = layer.shape
-    _check_layer(layer, packing)
     groups = -(-k // layer.group)
-    found: dict[str, tuple[Rule, tuple[int, ...]]] = {
-        "weight": (Rule(to=packing.weight), packing.words(k, n, packing.bits)),
-        "scales": (Rule(to=packing.scales if groups > 1 else packing.channel_scales), (groups, n)),
-    }
-    if "zeros" in layer.tensors:
+    for part in _parts(source, layer, packing, groups):
+        try:
+            change = plan_change(source[part.source], part.rule, operands)
+        except NotExpressible as error:
+            raise with_tensor(error, part.source) from None
+        shape = packing.stored_shape(part.role, k, n, groups)
+        planned = change.planned._replace(name=f"{layer.name}.{packing.names[part.role]}", shape=shape)
+        if part.role in ("weight", "zeros"):
+            planned = planned._replace(element=ELEMENTS[packing.words])
+        yield change._replace(planned=planned)
+    if "g_idx" in layer.tensors and "g_idx" in packing.names:
+        change = copy_unchanged(source[layer.tensors["g_idx"]])
+        yield change._replace(planned=change.planned._replace(name=f"{layer.name}.{packing.names['g_idx']}"))
+    if "shape" in packing.names:
+        yield _shape_of(source, layer, f"{layer.name}.{packing.names['shape']}")
+
+
+def _parts(source: Source, layer: QuantisedLayer, packing: Packing, groups: int) -> Iterator[_Part]:
+    tensors = layer.tensors
+    yield _Part(tensors["weight"], Rule(to=packing.weight), "weight")
+    scales = Rule(to=packing.scales if groups > 1 else packing.channel_scales)
+    yield _Part(tensors["scales"], scales, "scales")
+    if "biases" in packing.names:
+        # A code q of scale s and zero z is worth q*s - z*s, and MLX adds a bias: exact where z is a power of two.
+        kind = source[tensors["scales"]].element.name
+        yield _Part(
+            tensors["scales"], scales._replace(dtype=Encoding(f"{kind}*-{middle_of_codes(layer.bits)}")), "biases"
+        )
+    elif "zeros" in tensors:
         to = zeros_interface(layer.bits, packing.zero_less_one)
-        _check_zeros(source, layer.tensors["zeros"], to)
-        found["zeros"] = Rule(to=packing.zeros, dtype=to), (groups, n * packing.bits // WORD)
-    bias = source.get(layer.tensors.get("bias", ""))
-    if bias is not None and (packing.bias != _ROWS or bias.record is not None):
-        found["bias"] = Rule(to=packing.bias), (n,)
-    return found
+        yield _Part(tensors["zeros"], Rule(to=packing.zeros, dtype=to), "zeros")
+    bias = source.get(tensors.get("bias", ""))
+    if bias is not None:
+        yield _Part(bias.name, Rule(to=packing.bias), "bias")
 
 
-def _check_layer(layer: QuantisedLayer, packing: Packing) -> None:
+def _shape_of(source: Source, layer: QuantisedLayer, name: str) -> TensorChange:
+    """The tensor that tells the shape of a layer: its own, or a new one."""
+    k, n = layer.shape
+    told = source.get(layer.tensors.get("shape", ""))
+    data = n.to_bytes(8, "little") + k.to_bytes(8, "little")
+    return copy_unchanged(told or StoredTensor(name, ELEMENTS["int64"], (2,), (), inline=data))
+
+
+def _check_layer(source: Source, layer: QuantisedLayer, packing: Packing) -> bool:
+    """Refuse a layer that the packing cannot hold; says whether all its zeros are in the middle of the codes."""
     k, n = layer.shape
     weight = layer.tensors["weight"]
-    if layer.scheme not in ("gptq", "awq", "marlin"):
+    needs_zeros = "zeros" in packing.names and packing.system in ("gptq", "awq")
+    if layer.scheme not in ("gptq", "awq", "marlin", "compressed-tensors"):
         why = f"its zeros are those of {layer.scheme}, which are no integers in the units of a code"
     elif layer.bits != packing.bits:
         why = f"its codes have {layer.bits} bits, and {packing.weight} holds {packing.bits}"
     elif k % packing.rows or n % packing.columns:
         why = f"{k} x {n} codes are no whole tiles of {packing.rows} x {packing.columns}"
+    elif packing.groups and layer.group not in packing.groups:
+        why = f"its groups are of {layer.group}, and those of {packing.system} of {', '.join(map(str, packing.groups))}"
+    elif needs_zeros and "zeros" not in layer.tensors:
+        why = f"it has no zeros, since all are {middle_of_codes(layer.bits)}, and {packing.system} stores them"
+    elif "g_idx" in layer.tensors and "g_idx" not in packing.names and not is_in_order(source, layer):
+        why = f"its rows are in groups by {layer.tensors['g_idx']}, and {packing.system} has them in order"
     else:
-        return
+        return _check_zeros(source, layer, packing)
     raise NotExpressible(
         f"tensor {weight!r}: {why}.", hint="quantise the layer again, or choose another packing", tensor=weight
     )
 
 
-def _in_words(change: TensorChange, shape: tuple[int, ...]) -> TensorChange:
-    """The change with its codes in an array of 32-bit words, as the kernel's own loader expects it."""
-    planned = change.planned
-    if planned.element.bits > 8:
-        return change._replace(planned=planned._replace(shape=shape))
-    return change._replace(planned=planned._replace(element=ELEMENTS["int32"], shape=shape))
+def _check_zeros(source: Source, layer: QuantisedLayer, packing: Packing) -> bool:
+    """Refuse zeros that the packing cannot store: version 1 of GPTQ has no 0, and none holds one past its bits.
 
-
-def _check_zeros(source: Source, name: str, to: Interface) -> None:
-    """Refuse zeros that the packing cannot store: version 1 of GPTQ has no 0, and none holds one past its bits."""
-    entry = source[name]
-    shift = _least(to) - _least(entry.interface)
-    if not shift:
-        return
-    import numpy as np
-
-    bits = to.element.bits
-    data = np.empty(entry.size, np.uint8)
-    with FilePool() as files:
-        files.read(entry.segments, [0], data)
-    codes = unpack(data, f"uint{bits}", data.size * 8 // bits) if bits < 8 else data
-    lost = 0 if shift > 0 else (1 << bits) - 1
-    if (codes == lost).any():
+    Says whether all are in the middle.
+    """
+    name = layer.tensors.get("zeros")
+    if name is None:
+        return True
+    entry, middle = source[name], middle_of_codes(layer.bits)
+    zeros = zeros_of(entry)
+    if "zeros" not in packing.names:
+        odd = zeros[zeros != middle]
+        if odd.size:
+            raise NotExpressible(
+                f"tensor {name!r}: a zero of {int(odd[0])} is a bias of {-int(odd[0])} scales in {packing.system}, and "
+                f"only that of {middle} is never rounded.",
+                hint="choose a packing with zeros, or quantise the layer again",
+                tensor=name,
+            )
+        return True
+    least = _least(zeros_interface(layer.bits, packing.zero_less_one))
+    most = least + (1 << layer.bits) - 1
+    lost = zeros[(zeros < least) | (zeros > most)]
+    if lost.size:
         raise OutOfBounds(
-            f"tensor {name!r}: a zero of {lost + _least(entry.interface)} cannot be stored: zeros are {_least(to)} to "
-            f"{_least(to) + (1 << bits) - 1} there.",
+            f"tensor {name!r}: a zero of {int(lost[0])} cannot be stored: zeros are {least} to {most} there.",
             hint="a GPTQ checkpoint of version 2 stores every zero",
             tensor=name,
         )
+    return bool((zeros == middle).all())
+
+
+def zeros_of(entry: StoredTensor) -> NDArray[Any]:
+    """The zeros that a tensor means."""
+    import numpy as np
+
+    return _stored(entry).astype(np.int16) + _least(entry.interface)
+
+
+def is_in_order(source: Source, layer: QuantisedLayer) -> bool:
+    """Whether ``g_idx`` says that rows are dealt to groups one after another."""
+    import numpy as np
+
+    told = _stored(source[layer.tensors["g_idx"]])
+    return bool(np.array_equal(told, np.arange(layer.shape[0]) // layer.group))
+
+
+def _stored(entry: StoredTensor) -> NDArray[Any]:
+    """The stored elements of a tensor in logical order."""
+    import numpy as np
+
+    data = np.empty(entry.size, np.uint8) if entry.inline is None else np.frombuffer(entry.inline, np.uint8)
+    if entry.inline is None:
+        with FilePool() as files:
+            files.read(entry.segments, [0], data)
+    return Tensor(data.data, entry.layout, entry.interface.element.underlying.name).stored()
+
+
+def _check_names(changes: list[TensorChange]) -> None:
+    """Refuse a checkpoint that has a tensor of a name that another is to get."""
+    seen: set[str] = set()
+    for name in [change.planned.name for change in changes]:
+        if name in seen:
+            raise NotExpressible(
+                f"tensor {name!r} is there already, and another is to be called so.",
+                hint="rename it, or leave it out of the checkpoint",
+                tensor=name,
+            )
+        seen.add(name)
+
+
+def middle_of_codes(bits: int) -> int:
+    """The zero of codes without zeros of their own."""
+    return 1 << (bits - 1)
 
 
 def _least(interface: Interface) -> int:

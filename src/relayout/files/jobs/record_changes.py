@@ -70,7 +70,7 @@ def record_changes(source: Source, rules: Rules) -> tuple[Source, list[TensorCha
     made: dict[str, TensorChange] = {}
     for tensor, packing in packings.items():
         if rules.find(tensor) is not None:
-            made[tensor] = _change(source[tensor], packing, target)
+            made[tensor] = change_to_record(source[tensor], packing, target)
     if name is None or not any(change.records for change in made.values()):
         reasons = sorted({change.why for change in made.values() if change.why}) or ["it has no blocks of records"]
         raise NotExpressible(
@@ -87,7 +87,8 @@ def record_changes(source: Source, rules: Rules) -> tuple[Source, list[TensorCha
     ]
 
 
-def _change(entry: StoredTensor, packing: str, target: Record) -> TensorChange:
+def change_to_record(entry: StoredTensor, packing: str, target: Record) -> TensorChange:
+    """The blocks of a tensor as other records; as they are, with the reason, where that cannot be."""
     named = known_records().get(f"{SYSTEM}:{packing}")
     if named is None:
         return copy_unchanged(entry, f"blocks of {packing}, which are no record")
@@ -116,6 +117,23 @@ def _pair(entry: StoredTensor, source: Record, target: Record) -> RecordChange:
     return RecordChange(source, target, columns, group)
 
 
+def record_verdict(
+    files: FilePool, one: StoredTensor, two: StoredTensor, packings: tuple[str | None, str | None]
+) -> TensorDifference | None:
+    """Where blocks of one packing do not hold what those of the other do, if anywhere."""
+    known = known_records()
+    target = known.get(f"{SYSTEM}:{packings[1]}")
+    if packings[0] is None or target is None:
+        words = [f"blocks of {packing}" if packing else "no blocks" for packing in packings]
+        return TensorDifference(one.name, reason=f"it is {words[0]} in one file, and {words[1]} in the other.")
+    change = change_to_record(one, packings[0], target.record)
+    if change.records is None:
+        return TensorDifference(one.name, reason=f"{change.why} ({packings[1]}).")
+    if change.planned.shape != two.shape:
+        return TensorDifference(one.name, reason=f"its blocks would be {change.planned.shape}, and are {two.shape}.")
+    return record_difference(files, change, two.segments)
+
+
 def record_difference(files: FilePool, change: TensorChange, segments: tuple[Segment, ...]) -> TensorDifference | None:
     """Where records that were written do not give the source back, if anywhere."""
     import numpy as np
@@ -129,8 +147,29 @@ def record_difference(files: FilePool, change: TensorChange, segments: tuple[Seg
         after = np.empty_like(before)
         files.read(change.entry.segments, [low], before)
         files.read(segments, [low], after)
-        wrong = np.flatnonzero(records.inverse.convert(after) != before)
-        if wrong.size:
-            reason = f"byte {low + int(wrong[0])} of its records does not come back."
+        if not np.array_equal(records.inverse.convert(after), before):
+            reason = _first_difference(records, before, after, low // records.group_bytes * records.group)
             return TensorDifference(change.entry.name, reason=reason)
     return None
+
+
+def _meant(stored: NDArray[Any], zero: int) -> NDArray[Any]:
+    """Integers less the one that means 0; other elements as they are."""
+    return stored.astype("i4") - zero if stored.dtype.kind in "iu" else stored
+
+
+def _first_difference(records: RecordChange, before: NDArray[Any], after: NDArray[Any], row: int) -> str:
+    """The first field, by their order in a record, that differs between records from that row on, and where."""
+    import numpy as np
+
+    shape = (before.size // records.group_bytes * records.group, records.columns)
+    one, two = records.source.unpack(before, shape), records.target.unpack(after, shape)
+    for field in records.source.fields:
+        values = [_meant(x[field.name], r[field.name].zero) for x, r in ((one, records.source), (two, records.target))]
+        bits = [x if x.dtype.kind == "i" else x.view(f"u{x.itemsize}") for x in values]
+        wrong = np.argwhere(bits[0] != bits[1])
+        if len(wrong):
+            at = tuple([int(k) for k in wrong[0]])
+            where = (at[0] + row // records.source.block[0] * field.shape[0], *at[1:])
+            return f"{field.name} at {where} is {values[0][at]} and {values[1][at]}."
+    return f"its records from row {row} on differ in bits of no field."

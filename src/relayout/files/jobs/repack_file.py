@@ -75,7 +75,7 @@ def repack_file(
 ) -> Report:
     """Write the tensors of ``source`` to ``destination``, those that are selected in the layout ``to``, or row-major.
 
-    A folder that holds a checkpoint in safetensors becomes such a folder, which has its tensors alone.
+    A folder that holds a checkpoint in safetensors becomes such a folder.
 
     ``only`` and ``except_`` select by patterns of names; ``rules``, a TOML file or a list of dictionaries, say it for
     each. What is not selected is copied as it is, and so is, with a warning, a tensor that nobody named and that the
@@ -85,7 +85,8 @@ def repack_file(
     ``fill`` is the stored value of padding, ``dtype`` the type or interface of the result.
 
     Where ``to`` is the packing of a kernel (``marlin:w4a16``, ``gptq:w4``, ``awq:gemm``) and the file has quantised
-    layers, their codes, scales, zeros and biases are repacked together; what cannot be held exactly is refused.
+    layers, their codes, scales, zeros and biases are repacked together; what cannot be held exactly is refused. A
+    folder then gets a ``config.json`` that describes what was written, and the source's other texts, as its tokenizer.
     Where ``to`` is a record (``ggml:q4_0_8x8``), blocks of the same fields and worth become it.
 
     The process needs at most ``max_memory`` besides what it already holds; 48 MiB of that are not for data. Everything
@@ -107,6 +108,7 @@ def repack_file(
 
     from ..sizes import parse_size
     from .changes import changes_of
+    from .checkpoint_config import companion_files
     from .job import RepackJob
     from .packed_weights import packed_changes
     from .record_changes import record_changes
@@ -121,15 +123,18 @@ def repack_file(
     default = Rule(to=to, src=src, shape=shape, axes=axes, fill=fill, dtype=dtype)
     opened, default = _read_source(path, default, src_dtype)
     by_name = read_rules(default, rules, only, except_)
-    records = record_changes(opened, by_name)
+    records, packed = record_changes(opened, by_name), None
     if records is not None:
         opened, changes = records
     else:
-        changes = packed_changes(opened, by_name) or changes_of(opened, by_name)
+        packed = packed_changes(opened, by_name)
+        changes = changes_of(opened, by_name) if packed is None else packed.changes
     if in_folder := _is_folder_of_files(path, out):
         out = out / opened.path.name
     final = plan_destination(out, None, [change.planned for change in changes], source=opened)
-    rows = tuple([_row(change, sum([s.size for s in final.entries[change.entry.name]])) for change in changes])
+    if in_folder and packed is not None:
+        final.files.update(companion_files(opened, packed, out.parent))
+    rows = tuple([_row(change, sum([s.size for s in final.entries[change.planned.name]])) for change in changes])
     report = Report(path, out, rows, sum([row.bytes_after for row in rows]))
     staged, memory = StagedFiles(out, final), parse_size(max_memory)
     job = RepackJob(opened, changes, staged, memory, _job_count(jobs))
@@ -202,7 +207,7 @@ def _is_raw(path: Path) -> bool:
 
 
 def _row(change: TensorChange, size: int) -> Row:
-    name, before = change.entry.name, change.entry.size
+    name, before = change.planned.name, change.entry.size
     return Row(name, change.before, change.after, before, size, change.padding, change.copied, change.why)
 
 

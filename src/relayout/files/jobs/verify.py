@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ...engine.ways import Progress
-    from ..contents import Source, StoredTensor
+    from .compare_tensors import TensorDifference
 
 
 class Verification(NamedTuple):
@@ -51,12 +51,18 @@ def verify(
 
     ``rules`` are those by which ``b`` was made, for dimensions that they put in another order; names of dimensions that
     both records have tell it as well. Two files of one tensor each are compared whatever its names.
+
+    The layers of quantised checkpoints are compared as what they are: codes, scales and zeros by their values, whatever
+    the packing and the names of their tensors, and blocks of GGUF field by field, however they were repacked.
     """
     from ..file_pool import FilePool
+    from ..packings import packings_of
     from ..sizes import parse_size
     from .changes import logical_tensor
+    from .checkpoint_pairs import checkpoint_pairs
     from .compare_tensors import TensorPair, compare_tensors
     from .memory_budget import MemoryBudget
+    from .record_changes import record_verdict
     from .rules import Rule, read_rules
     from .thread_pool import default_jobs
 
@@ -64,17 +70,29 @@ def verify(
     by_name = read_rules(Rule(), rules, None, None)
     jobs = default_jobs()
     budget = MemoryBudget.of(parse_size(max_memory), jobs)
-    pairs = _pairs(one, two)
+    pairs = checkpoint_pairs(one, two)
+    packings = packings_of(one), packings_of(two)
     total = sum([entry.size for entry in one.values()])
     done, compared = 0, [0]
     alone: tuple[str, str | PathLike[str]] | None = None
+    different: TensorDifference | None = None
 
     def tensor_pairs() -> Iterator[TensorPair]:
-        nonlocal alone, done
-        for name, first, second in pairs:
+        nonlocal alone, different, done
+        for name, first, second, difference in pairs:
+            different = difference
+            if difference is not None:
+                return
             if first is None or second is None:
                 alone = name, b if first is None else a
                 return
+            kinds = packings[0].get(first.name), packings[1].get(second.name)
+            if kinds[0] != kinds[1]:
+                different = record_verdict(files, first, second, kinds)
+                if different is not None:
+                    return
+                done += first.size
+                continue
             rule = by_name.find(name) or Rule()
             yield TensorPair(first, logical_tensor(first, rule), second, logical_tensor(second, Rule()))
             done += first.size
@@ -88,13 +106,8 @@ def verify(
         difference = compare_tensors(files, tensor_pairs(), budget, jobs, report)
     if difference is not None:
         return Verification(1, 0, *difference)
+    if different is not None:
+        return Verification(len(pairs), done, *different)
     if alone is not None:
         return Verification(len(pairs), done, alone[0], reason=f"it is only in {alone[1]}.")
     return Verification(len(pairs), done)
-
-
-def _pairs(one: Source, two: Source) -> list[tuple[str, StoredTensor | None, StoredTensor | None]]:
-    if len(one) == len(two) == 1:
-        return [(name, entry, other) for (name, entry), other in zip(one.items(), two.values())]
-    names = [*one, *[name for name in two if name not in one]]
-    return [(name, one.get(name), two.get(name)) for name in names]

@@ -114,9 +114,26 @@ print("acme:Brick" in rl.explain(brick))
     assert "ACME NPU" in run(site, tmp_path, "-m", "relayout", "catalog", "acme:Brick")
 
 
+def test_its_machine_is_asked_as_any_other(site: Path, tmp_path: Path) -> None:
+    code = """
+import relayout as rl
+from relayout.web.handle import handle
+column = [(lane, 0) for lane in range(8)]
+print(rl.banks("(8,8):(8,1)", column, "float32", "ds_read_b32", "npu1"))
+print(rl.banks("(8,9):(9,1)", [(lane, 2 * (lane // 2)) for lane in range(8)], "float32", "ds_read_b32", "NPU1").access.known)
+print("npu1" in rl.hardware.architecture_names(), "npu1" in handle({"ask": "start"})["archs"])
+"""
+    told = run(site, tmp_path, "-c", code).splitlines()
+    assert told[0] == "ds_read_b32 on npu1: 8 wavefronts, ideal 1 (documented)"
+    assert told[1].startswith("worst phase: lanes 0-7: 8 wavefronts; bank 0 has 8 words: 0 of lane 0, 8 of lane 1")
+    assert told[2:] == ["documented", "True True"]
+
+
 def test_it_conforms(site: Path, tmp_path: Path) -> None:
     code = "from relayout.testing import conformance; from relayout_example.tns import CONTAINER as x;"
-    run(site, tmp_path, "-c", f"{code} conformance(x); [conformance(x) for x in ('tns', 'pitch', 'acme:Brick')]")
+    run(
+        site, tmp_path, "-c", f"{code} conformance(x); [conformance(x) for x in ('tns', 'pitch', 'acme:Brick', 'npu1')]"
+    )
 
 
 def test_our_own_files_need_no_other_package(tmp_path: Path) -> None:

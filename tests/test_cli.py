@@ -393,6 +393,11 @@ def test_atoms_are_listed_and_told() -> None:
     layouts = {one["name"]: one["layout"]["text"] for one in found["operands"]}
     assert layouts["C"] == "(((4, 8), (2, 2)):((32, 1), (16, 8)))"
     assert len(result("atoms")["names"]) == len(rl.atoms)
+    (c,) = [one for one in result("atoms", "v_mfma_f32_32x32x8f16")["operands"] if one["name"] == "C"]
+    assert c["formulas"] == ["m = v%4 + 4*(t//32) + 8*(v//4)", "n = t%32"]
+    assert "registers  m = t%32, k = v + 4*(t//32) " in told("atoms", "v_mfma_f32_32x32x8_f16")
+    assert told("explain", "tdpbf16ps") == rl.explain(rl.atoms["tdpbf16ps"])
+    assert "T63V15" in told("draw", "v_mfma_f32_32x32x8_f16")
 
 
 # ---- every command ---------------------------------------------------------------------------------------

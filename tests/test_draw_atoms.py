@@ -65,6 +65,33 @@ def test_other_forms(tmp_path):
     assert rl.atoms[NAME]._repr_svg_() == svg
 
 
+@pytest.mark.parametrize(
+    "name", ["v_mfma_f32_32x32x4_2b_f16", "v_mfma_f64_4x4x4_4b_f64", "v_wmma_f32_16x16x16_f16_w32", "tdpbf16ps"]
+)
+def test_every_vendors_cells_name_the_holders(name):
+    """Each cell against the formulas of coordinates, of the first block where there are several."""
+    atom = rl.atoms[name]
+    panes = dict(zip("BAC", rl.draw(name).scene(SVG_CELLS).panes, strict=True))
+    for which, pane in panes.items():
+        operand = atom.operand(which)
+        columns = operand.tile[0] if which == "B" else operand.tile[1]
+        cells = {}
+        for thread in range(atom.threads):
+            for value in range(operand.layout.extents[1]):
+                first, second, *block = operand.coordinate(thread, value)
+                if block in ([], [0]):
+                    row, column = (second, first) if which == "B" else (first, second)
+                    words = [f"T{thread}"] * (atom.threads > 1) + [f"V{value}"] * (operand.layout.extents[1] > 1)
+                    cells.setdefault(row * columns + column, "\n".join(words))
+        assert [re.sub(r" \+\d+", "", text) for text in pane.grids[0].texts] == [cells[k] for k in sorted(cells)]
+    assert (f"block 0 of {atom.blocks}" in str(rl.draw(atom))) == (atom.blocks > 1)
+
+
+def test_a_sparse_a_has_columns_of_what_is_kept():
+    b, a, _ = rl.draw("v_smfmac_f32_16x16x32_f16").scene(SVG_CELLS).panes
+    assert (a.columns.name, a.title, b.rows.name, b.title) == ("j", "A: f16 16 x 16", "k", "B: f16 32 x 16")
+
+
 def test_copies_show_what_is_read_and_what_arrives():
     scene = rl.draw(rl.atoms["ldmatrix.x1.trans"]).scene(SVG_CELLS)
     src, dst = scene.panes

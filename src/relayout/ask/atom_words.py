@@ -25,8 +25,7 @@ def atom_lines(atom: Atom) -> Iterator[str]:
     what = "D = A * B + C" if any(operand.name == "C" for operand in atom.operands) else "A copy"
     yield f"{atom.name}: {what} of {sizes}{blocks}, by {one} with values v."
     for operand, name in _with_names(atom.operands):
-        kept = operand.name == "A" and operand.tile[1] < atom.shape[2]
-        formulas = index_formulas(operand, "mj" if kept else None)
+        formulas = operand_formulas(atom, operand)
         where = "" if operand.where == "registers" else f" in {operand.where}"
         told = ", ".join(formulas) if formulas else operand.layout.to("cute")
         yield f"{name} ({operand.element} {' x '.join(map(str, operand.tile))}{where}): {told}{_copies(operand)}."
@@ -35,6 +34,12 @@ def atom_lines(atom: Atom) -> Iterator[str]:
         yield f"Judged by {', '.join(atom.judges)}."
     if atom.note:
         yield f"{atom.note[0].upper()}{atom.note[1:]}."
+
+
+def operand_formulas(atom: Atom, operand: Operand) -> list[str]:
+    """The formulas of an operand of the atom: a sparse A counts what it keeps."""
+    kept = operand.name == "A" and operand.tile[1] < atom.shape[2]
+    return index_formulas(operand, "mj" if kept else None)
 
 
 def index_formulas(operand: Operand, names: str | None = None) -> list[str]:

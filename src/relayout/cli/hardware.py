@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from ..ask.advice import advise as advised
+from ..ask.atom_words import operand_formulas
 from ..ask.banks import banks as count_banks
 from ..ask.sectors import sectors as count_sectors
 from ..ask.walks import WALKS
@@ -181,7 +182,8 @@ def atoms(name: str | None) -> Answer:
     """Which thread holds which element of an instruction's operands?
 
     NAME is an instruction as its vendor spells it, in full or short; a part of a name, or a pattern as in mma.*.f64,
-    lists those that it fits. Layouts go from (thread, value) to the column-major index of the operand.
+    lists those that it fits. Layouts go from (thread, value) to the column-major index of the operand, which is also told
+    by its rows and columns; relayout draw has the picture.
     """
     found = known_atoms.search(name or "*")
     if name is not None and (name in known_atoms or not found):
@@ -193,18 +195,29 @@ def atoms(name: str | None) -> Answer:
 def _atom(name: str) -> Answer:
     """All of one atom; a name that there is not is answered with those near it."""
     atom = known_atoms[name]
+    told_operands = [(one, operand_formulas(atom, one)) for one in atom.operands]
     parts = {
         key: getattr(atom, key) for key in ("name", "shape", "threads", "arch", "blocks", "lanes", "source", "note")
     }
     operands = [
-        {"name": one.name, "layout": one.layout, "tile": one.tile, "element": one.element, "where": one.where}
-        for one in atom.operands
+        {
+            "name": one.name,
+            "layout": one.layout,
+            "tile": one.tile,
+            "element": one.element,
+            "where": one.where,
+            "formulas": formulas,
+        }
+        for one, formulas in told_operands
     ]
-    rows = [(one.name, one.element, "x".join(map(str, one.tile)), one.where, str(one.layout)) for one in atom.operands]
+    rows = [
+        (one.name, one.element, "x".join(map(str, one.tile)), one.where, ", ".join(formulas), one.layout.to("cute"))
+        for one, formulas in told_operands
+    ]
     told = [("name", atom.name), ("shape", "x".join(map(str, atom.shape))), ("threads", str(atom.threads))]
     told += [("since", atom.arch), ("source", atom.source), ("judged by", ", ".join(atom.judges))]
     told += [("lanes", str(atom.lanes))] if atom.lanes is not None else []
     told += [("blocks", str(atom.blocks))] if atom.blocks > 1 else []
     told += [("note", atom.note)] if atom.note else []
-    table = TextTable(("operand", "element", "tile", "where", "layout"), rows)
+    table = TextTable(("operand", "element", "tile", "where", "of thread t, value v", "layout"), rows)
     return Answer({**parts, "judges": atom.judges, "operands": operands}, [FieldList(told), "", table])

@@ -16,11 +16,15 @@ WORDS = (128, 64, 32, 16, 8, 4, 2, 1)
 
 
 def atom_scene(atom: Atom, limit: int) -> Scene:
-    """Of a product B above C and A left of it, so that a row of A and a column of B meet at their sum."""
+    """Of a product B above C and A left of it, so that a row of A and a column of B meet at their sum.
+
+    Of several blocks the first is drawn. A sparse A has columns j of what is kept.
+    """
     if "A" in [operand.name for operand in atom.operands]:
-        _check(limit, *[atom.operand(name) for name in "ABC"])
-        drawn = [_Drawn(atom, atom.operand("B"), ("k", "n"), turned=True)]
-        drawn += [_Drawn(atom, atom.operand("A"), ("m", "k")), _Drawn(atom, atom.operand("C"), ("m", "n"))]
+        a, b, c = (_first_block(atom.operand(name)) for name in "ABC")
+        _check(limit, a, b, c)
+        along = "k" if a.tile[1] == b.tile[1] else "j"
+        drawn = [_Drawn(atom, b, ("k", "n"), turned=True), _Drawn(atom, a, ("m", along)), _Drawn(atom, c, ("m", "n"))]
         return Scene([one.pane() for one in drawn], [], _notes(atom, drawn), around=True)
     drawn = [_Drawn(atom, operand, ("", ""), turned=True) for operand in _in_words(atom)]
     _check(limit, *[one.operand for one in drawn])
@@ -28,7 +32,13 @@ def atom_scene(atom: Atom, limit: int) -> Scene:
 
 
 def _notes(atom: Atom, drawn: list[_Drawn]) -> list[str]:
-    return [atom.name, *shared_notes([one.owners for one in drawn])]
+    blocks = [f"block 0 of {atom.blocks}"] if atom.blocks > 1 else []
+    return [atom.name, *blocks, *shared_notes([one.owners for one in drawn])]
+
+
+def _first_block(operand: Operand) -> Operand:
+    """The operand with the tile of one block; what lies beyond it is in others."""
+    return operand._replace(tile=operand.tile[:2])
 
 
 def _check(limit: int, *operands: Operand) -> None:
@@ -46,8 +56,12 @@ class _Drawn:
         self.owners: dict[int, list[Owner]] = {}
         if operand.where == "shared memory" and operand.name in "AB":
             return
+        places = Layout(operand.tile).size
         for thread, value in product(*[range(n) for n in operand.layout.extents]):
-            held = self.owners.setdefault(self._place(operand.layout(thread, value)), [])
+            index = operand.layout(thread, value)
+            if index >= places:
+                continue
+            held = self.owners.setdefault(self._place(index), [])
             if "registers" in operand.where or not held:  # all threads name memory together, and the first one counts
                 held.append((thread if atom.lanes is None else atom.lanes(thread), value))
 

@@ -15,7 +15,7 @@ from ..dialects.read import as_record
 from ..dialects.shardings import as_sharding
 from ..errors import ShapeError, shown
 from ..format.record import Record
-from ..hardware.atom import Atom
+from ..hardware.atoms import as_atom
 from ..integers.inttuple import as_int
 from ..layout.comparison import Comparison, compare
 from ..sharding.comparison import ShardingComparison, compare_shardings
@@ -68,9 +68,10 @@ def drawing_of(
     if isinstance(x, LinearLayout):
         _refuse("a LinearLayout", given)
         return Drawing(lambda limit: linear_scene(x, limit))
-    if isinstance(x, Atom):
+    atom = as_atom(x)
+    if atom is not None:
         _refuse("an atom", {**given, "shape": shape, "axes": axes, "dtype": dtype})
-        return Drawing(lambda limit: atom_scene(x, limit))
+        return Drawing(lambda limit: atom_scene(atom, limit))
     shardings = [as_sharding(y, shape) for y in (x, *others)]
     if isinstance(x, ShardingComparison) or any(sharding is not None for sharding in shardings):
         _refuse("a sharding", {**given, "axes": axes, "dtype": dtype, "others": None})

@@ -182,8 +182,8 @@ def atoms(name: str | None) -> Answer:
     """Which thread holds which element of an instruction's operands?
 
     NAME is an instruction as its vendor spells it, in full or short; a part of a name, or a pattern as in mma.*.f64,
-    lists those that it fits. Layouts go from (thread, value) to the column-major index of the operand, which is also told
-    by its rows and columns; relayout draw has the picture.
+    lists those that it fits. Layouts go from (thread, value) to the column-major index of the operand; its rows and
+    columns are told as well, and relayout draw has the picture.
     """
     found = known_atoms.search(name or "*")
     if name is not None and (name in known_atoms or not found):

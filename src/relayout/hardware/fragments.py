@@ -69,7 +69,7 @@ def _digits(operand: Operand, size: int, stride: int) -> Iterator[tuple[int, int
     else:
         inside = min(size, rows // stride)
         outside = size // inside
-    if stride % rows and (stride >= rows or rows % stride) or inside * outside != size:
+    if (stride % rows and (stride >= rows or rows % stride)) or inside * outside != size:
         raise NotExpressible(
             f"{size} values of {operand.name} {stride} apart do not follow a dimension of its tile {operand.tile}.",
             hint="order the tile by layouts whose sizes divide its own",

@@ -13,7 +13,7 @@ DOCS = Path(__file__).parent
 HEAD = """# Pictures
 
 `rl.draw` draws layouts, formats, [records](packed_weights.md#records), tensors, arrays, comparisons, operations,
-[banks](shared_memory.md), and texts in any [notation](dialects.md).
+[banks](shared_memory.md), [instructions](atoms.md), and texts in any [notation](dialects.md).
 
 ```python
 import numpy as np
@@ -114,6 +114,19 @@ ENTRIES = [
         "Threads and values",
         "The accumulator of NVIDIA's m16n8 instructions: which thread holds what of the tile, in which register.",
         'rl.draw("((4,8),(2,2)):((32,1),(16,8))", tile=(16, 8))',
+    ),
+    Entry(
+        "atom",
+        "Instructions",
+        "A matrix instruction as CuTe prints it: a row of A and a column of B meet at their sum in C, and threads have"
+        " a colour each. [More of it](atoms.md).",
+        'rl.draw(rl.atoms["mma.m16n8k8.f32.tf32.tf32.f32"])',
+    ),
+    Entry(
+        "ldmatrix",
+        "",
+        "What `ldmatrix.trans` reads, a row for each of the first lanes, and what arrives in whose register.",
+        'rl.draw(rl.atoms["ldmatrix.x1.trans"])',
     ),
     Entry(
         "swizzle",

@@ -173,7 +173,7 @@ def triton_bases(atom: Atom, which: str) -> dict[str, list[tuple[int, ...]]]:
 
 
 def test_triton_has_the_same_layouts():
-    found = [*judged_by("Triton's layouts", "mma."), *judged_by("Triton's layouts", "wgmma.")]
+    found = [*judged_by("Triton's linear layouts", "mma."), *judged_by("Triton's linear layouts", "wgmma.")]
     assert len(found) > 150
     seen = set()
     for atom in found:

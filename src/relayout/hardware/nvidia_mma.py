@@ -88,7 +88,7 @@ def _judges(arch: str, shape: str, bits: int) -> tuple[str, ...]:
     """PTX's formulas judge all; Triton has tiles of 256 bits along k, and an H200 runs what is older than Blackwell."""
     m, _, k = shape_of(shape)
     triton = bits > 1 and (k == 8 * max(1, 32 // bits) if m == 16 else bits == 64)
-    found = ("PTX's formulas", *["Triton's layouts"] * triton)
+    found = ("PTX's formulas", *["Triton's linear layouts"] * triton)
     return (*found, "an H200") if arch != "sm120" else (*found, *["CUTLASS's traits"] * ("block_scale" in shape))
 
 

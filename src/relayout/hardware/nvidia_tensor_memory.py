@@ -16,7 +16,7 @@ from .nvidia_wgmma import ALONG_K, ALONG_ROWS
 
 SOURCE = "PTX ISA 9.0, 9.7.16: tcgen05; CUTLASS 7107b055, mma_traits_sm100_frag.hpp and copy_traits_sm100.hpp"
 
-CUTLASS, TRITON = "CUTLASS's traits", "Triton's layouts"
+CUTLASS, TRITON = "CUTLASS's traits", "Triton's linear layouts"
 
 # The kinds with their k, and the type of D.
 KINDS = {"f16": (16, "f32"), "tf32": (8, "f32"), "f8f6f4": (32, "f32"), "i8": (32, "s32")}

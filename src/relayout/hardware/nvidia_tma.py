@@ -75,7 +75,8 @@ def tma_box(box: Sequence[int], element: str, swizzle: str = "NONE") -> Layout:
     elif bits and row > 8 * span:
         wrong = f"with the swizzle {name} a row has up to {span} bytes"
     if wrong:
-        raise ShapeError(f"a box of {tuple(sizes)} {element} cannot be copied: {wrong}.", hint=wrong, box=tuple(sizes))
+        hint = "cut the box, or take another swizzle"
+        raise ShapeError(f"a box of {tuple(sizes)} {element} cannot be copied: {wrong}.", hint=hint, box=tuple(sizes))
     if bits is None:
         return Layout(tuple(sizes))
     strides, step = [1], 8 * span // width

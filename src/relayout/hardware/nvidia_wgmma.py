@@ -30,7 +30,7 @@ ALONG_K = ("smem:K_INTER", "smem:K_SW32", "smem:K_SW64", "smem:K_SW128")
 ALONG_ROWS = ("smem:MN_INTER", "smem:MN_SW32", "smem:MN_SW64", "smem:MN_SW128")
 """The tiles of shared memory; those along the rows only for elements of 16 bits."""
 
-JUDGES = ("PTX's formulas", "Triton's layouts", "an H200")
+JUDGES = ("PTX's formulas", "Triton's linear layouts", "an H200")
 
 
 def atoms() -> Iterator[Atom]:

@@ -297,6 +297,67 @@ def test_no_placement_of_vectors_is_below_the_bound(seed: int) -> None:
             assert count >= bound >= demand.ideal
 
 
+def brute_lanes(layout: Any, lanes: list[tuple[int, int] | None], instruction: str) -> int:
+    """The wavefronts of one instruction on words, lanes that are off (None) included, as measured on an H200.
+
+    A lane that is off pairs with any; wide loads take a wavefront for each phase also where a phase is off; atomics
+    serve lanes at one word one after another.
+    """
+    width = int(instruction.rpartition("b")[2]) // 8
+    addresses = [None if lane is None else 4 * layout(*lane) for lane in lanes]
+    size = min(32, 128 // width)
+    if size < 32:
+        for apart in (1, 2):
+            partners = [{addresses[t], addresses[t ^ apart]} - {None} for t in range(32)]
+            if all(len(pair) < 2 for pair in partners):
+                size *= 2
+                break
+    counts = []
+    for first in range(0, 32, size):
+        banks: dict[int, list[int]] = {}
+        for address in addresses[first : first + size]:
+            for word in [] if address is None else range(address // 4, (address + width) // 4):
+                banks.setdefault(word % 32, []).append(word)
+        alone = instruction.startswith("atom")
+        counts.append(max((len(words if alone else set(words)) for words in banks.values()), default=0))
+    steady = len(counts) if width > 4 else 0
+    return max(sum(counts), steady)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_lanes_that_are_off_or_share_words(seed: int) -> None:
+    """Random lanes, some off, some at one place: counts, the bound, and layouts that the test draws."""
+    rng = random.Random(seed)
+    accesses: list[tuple[str, list[tuple[int, int] | None]]] = []
+    for _ in range(rng.randint(1, 3)):
+        name = rng.choice(["ld.shared.b32", "ld.shared.b64", "ld.shared.b128", "atom.shared.b32"])
+        vector = int(name.rpartition("b")[2]) // 32
+        places = [(rng.randrange(16), vector * rng.randrange(16 // vector)) for _ in range(rng.randint(2, 32))]
+        lanes = [None if rng.random() < 0.2 else rng.choice(places) for _ in range(32)]
+        if seed % 3 == 0:
+            lanes = [lanes[t & ~1] for t in range(32)]
+        lanes[0] = places[0]
+        accesses.append((name, lanes))
+    advice = rl.advise((16, 16), "float32", accesses)
+    assert [row.wavefronts for row in advice.rows] == [brute_lanes(advice.layout, t, n) for n, t in accesses]
+    assert [int(report.ideal) for report in advice.banks] == [row.ideal for row in advice.rows]
+    widest = max(int(name.rpartition("b")[2]) // 32 for name, _ in accesses)
+    for _ in range(40):
+        order = rng.sample(range(256 // widest), 256 // widest)
+
+        def anywhere(r: int, c: int, order: list[int] = order) -> int:
+            return order[(16 * r + c) // widest] * widest + c % widest
+
+        assert sum(brute_lanes(anywhere, lanes, name) for name, lanes in accesses) >= advice.least
+    for pitch in range(16, 60, widest):
+        total = sum(brute_lanes(Layout((16, 16), (pitch, 1)), lanes, name) for name, lanes in accesses)
+        assert total >= advice.wavefronts
+    for more, first, shift in itertools.product(range(1, 5), range(widest.bit_length() - 1, 5), range(1, 7)):
+        if more <= shift and first + more + shift <= 8:
+            layout = Layout((16, 16), (16, 1), swizzle=Swizzle(more, first, shift))
+            assert sum(brute_lanes(layout, lanes, name) for name, lanes in accesses) >= advice.wavefronts
+
+
 # ---- budgets, weights, bad input -------------------------------------------------------------------------
 
 

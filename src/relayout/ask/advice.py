@@ -230,6 +230,12 @@ def _demand(access: tuple[Any, Any, int], shape: tuple[int, ...], element: Eleme
 
     instruction, threads, weight = access
     kind = arch.access(instruction)
+    if kind.bytes & (kind.bytes - 1):
+        raise NotExpressible(
+            f"{kind.name} moves {kind.bytes} bytes a lane: no swizzle keeps such vectors whole.",
+            hint="ask rl.banks about each layout that you think of",
+            access=kind.name,
+        )
     memory = memory_of(Layout(shape), element, None)
     indices = thread_indices(threads, memory, 8 * kind.bytes // element.bits, arch.lanes)
     together = vector_length(indices.shape[1], element, kind.bytes, kind.name)

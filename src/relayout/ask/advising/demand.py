@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...hardware.architecture import Access, Architecture
-from ...hardware.counting import OFF, are_paired, count_wavefronts
+from ...hardware.architecture import Access, Architecture, Lanes
+from ...hardware.counting import OFF, are_paired, count_wavefronts, least_wavefronts
 from ...layout.swizzle import Swizzle
 
 Integers: TypeAlias = NDArray[np.int64]
@@ -82,58 +82,73 @@ class Demand:
 
     @property
     def ideal(self) -> int:
-        """The wavefronts without any conflict: a phase moves its distinct bytes, a wavefront what all banks have.
-
-        Vectors are aligned, so that two of them are the same or share nothing.
-        """
-        total = 0
-        for starts in self._phases(self.elements[..., 0]):
-            ordered = np.sort(starts, axis=1)
-            distinct = (ordered[:, 0] != OFF) + (ordered[:, 1:] != ordered[:, :-1]).sum(axis=1)
-            total += int((-(-distinct * self.access.bytes // self.arch.wavefront_bytes)).sum())
-        return total
+        """The wavefronts without any conflict."""
+        return int(least_wavefronts(self.elements[..., 0], self.access).sum())
 
     def least(self, vectors: Vectors) -> int:
         """The wavefronts that no layout is below that keeps every one of the vectors together and aligned.
 
-        Such a vector fixes the word of each of its elements, and that word's place among the words of the vector; and
-        the words at one place fit into few of the banks.
+        A phase moves its different bytes, as many in a wavefront as all banks have. And such a vector fixes the word of
+        each of its elements, and its place among the words of the vector: words at one place fit into few of the banks.
         """
-        places = vectors.bytes // self.arch.bank_bytes
         starts = self.elements[..., 0]
-        if places == 0 or (vectors.owner[starts[starts != OFF]] == OFF).any():
-            return self.ideal
-        each = -(-self.access.bytes // self.arch.bank_bytes)
-        first = vectors.owner * places + vectors.slot * self.bits // 8 // self.arch.bank_bytes
-        total = 0
-        for taken in self._phases(starts):
-            words = np.where(taken == OFF, OFF, first[taken])[:, :, None] + np.arange(each)
-            words = np.sort(np.where(taken[:, :, None] == OFF, OFF, words).reshape(len(taken), -1), axis=1)
-            fresh = words != OFF
-            fresh[:, 1:] &= words[:, 1:] != words[:, :-1]
-            rows = np.nonzero(fresh)[0]
-            counts = np.bincount(rows * places + words[fresh] % places, minlength=len(taken) * places)
-            total += int((-(-counts * places // self.arch.banks)).reshape(-1, places).max(axis=1).sum())
-        return total
+        on = starts != OFF
+        places, each = vectors.bytes // self.arch.bank_bytes, -(-self.access.bytes // self.arch.bank_bytes)
+        if places and (vectors.owner[starts[on]] != OFF).all():
+            word = vectors.owner * places + vectors.slot * self.bits // 8 // self.arch.bank_bytes
+            keys = np.where(on, word[starts], OFF)[:, :, None] + np.where(on[:, :, None], np.arange(each), 0)
+            capacity = self.arch.banks // places
+        else:
+            keys, places = starts[:, :, None], 1
+            capacity = self.arch.wavefront_bytes // self.access.bytes
+        total = np.zeros(len(starts), np.int64)
+        for rows, phase in self._phases(starts):
+            total[rows] += self._phase_least(keys[rows][:, phase].reshape(int(rows.sum()), -1), places, capacity)
+        return int(np.maximum(total, least_wavefronts(starts, self.access)).sum())
+
+    def _phase_least(self, keys: Integers, places: int, capacity: int) -> Integers:
+        """What a phase takes at least for each row of words: at each place so many fit into one wavefront."""
+        ordered = np.sort(keys, axis=1)
+        fresh = ordered != OFF
+        again = fresh[:, 1:] & (ordered[:, 1:] == ordered[:, :-1])
+        if self.access.shares:
+            fresh[:, 1:] &= ~again
+        counts = np.bincount(np.nonzero(fresh)[0] * places + ordered[fresh] % places, minlength=len(keys) * places)
+        least: Integers = (-(-counts // capacity)).reshape(-1, places).max(axis=1)
+        most = 1
+        while not self.access.shares and again.any():
+            most += 1
+            least = np.where(again.any(axis=1), np.maximum(least, most), least)
+            again = again[:, 1:] & again[:, :-1]
+        return least
+
+    def adds_up(self, classes: Classes) -> bool:
+        """Whether every instruction takes what its phases take, and not more because some of them are off."""
+        if not self.access.steady:
+            return True
+        on = [(classes.rows[rows][:, phase] != OFF).any(axis=1).all() for rows, phase in self._phases(classes.rows)]
+        return all(on)
 
     def patterns(self, classes: Classes) -> list[tuple[Integers, int]]:
         """The sets of words that phases want, each moved by XOR so that it has the word 0, and how many want it."""
         each = -(-self.access.bytes // self.arch.bank_bytes)
         found: dict[bytes, int] = {}
         for row, count in zip(classes.rows, classes.counts.tolist()):
-            for starts in self._phases(row[None]):
-                taken = starts[starts != OFF]
-                if len(taken):
-                    words = np.unique(taken[:, None] // self.arch.bank_bytes + np.arange(each))
-                    key = np.sort(words ^ words[0]).tobytes()
-                    found[key] = found.get(key, 0) + count
+            for _, phase in self._phases(row[None]):
+                taken = row[list(phase)]
+                words = np.sort((taken[taken != OFF][:, None] // self.arch.bank_bytes + np.arange(each)).ravel())
+                if len(words):
+                    moved = np.unique(words ^ words[0]) if self.access.shares else np.sort(words ^ words[0])
+                    found[moved.tobytes()] = found.get(moved.tobytes(), 0) + count
         return [(np.frombuffer(key, np.int64), count) for key, count in sorted(found.items())]
 
-    def _phases(self, table: Integers) -> list[Integers]:
-        """The columns of ``table`` that are served together, for the instructions whose phases they are."""
+    def _phases(self, table: Integers) -> Iterator[tuple[NDArray[np.bool_], Lanes]]:
+        """The lanes that are served together, and for which rows of ``table`` they are."""
         paired = are_paired(table, self.access)
-        groups = ((~paired, self.access.phases), (paired, self.access.paired_phases))
-        return [table[rows][:, phase] for rows, phases in groups if rows.any() for phase in phases]
+        for rows, phases in ((~paired, self.access.phases), (paired, self.access.paired_phases)):
+            if rows.any():
+                for phase in phases:
+                    yield rows, phase
 
 
 def widest_vectors(demands: Sequence[Demand], size: int) -> Vectors:

@@ -115,7 +115,8 @@ class Search:
             bound = min(found.cost + (found.bytes > size) for found in self.best.values())
             search = MatrixSearch(wanted, low, high, bound).run()
             self.nodes += search.nodes
-            self.exhausted &= search.exhausted
+            adds_up = all(demand.adds_up(rows) for demand, rows in zip(self.demands, classes))
+            self.exhausted &= search.exhausted and adds_up
             if search.columns is not None:
                 chain = swizzle_chain(search.columns, high, scale)
                 counts = [demand.class_wavefronts(rows, chain) for demand, rows in zip(self.demands, classes)]

@@ -25,6 +25,8 @@ class Candidate(NamedTuple):
     """The room that it takes: whole rows, as an array of these sizes has them."""
     offsets: Integers
     """The offset of every element, in C order of its coordinates, before swizzles."""
+    parts: int = 0
+    """What there is to say beside the order: a padding, and each swizzle."""
 
     def bytes(self, bits: int) -> int:
         return -(-self.elements * bits // 8)
@@ -93,7 +95,7 @@ def swizzled(base: Candidate, swizzles: Sequence[Swizzle]) -> Candidate:
             offsets = swizzle(offsets)
         room = max(room, int(offsets.max()) + 1)
     kind = "swizzle" if len(swizzles) == 1 else "xor"
-    return Candidate(kind, f"{words} over {base.words}", layout, room, base.offsets)
+    return Candidate(kind, f"{words} over {base.words}", layout, room, base.offsets, base.parts + len(swizzles))
 
 
 def swizzles(base: Candidate, low: int, high: int) -> Iterator[Swizzle]:
@@ -110,6 +112,31 @@ def swizzles(base: Candidate, low: int, high: int) -> Iterator[Swizzle]:
     return iter(sorted(found, key=lambda s: (s.bits, s.shift < 0, abs(s.shift), -s.base)))
 
 
+def aligned(shape: Sequence[int], order: Sequence[int], step: int) -> tuple[int, ...]:
+    """The fewest unused elements after the steps of the dimensions that make every slower stride a multiple."""
+    pads, room = [0] * len(order), 1
+    slower = _slower(shape, order)
+    for k in reversed(range(len(order))):
+        pads[k] = -room % step if k in slower else 0
+        room = (room + pads[k]) * shape[order[k]]
+    return tuple(pads)
+
+
+def to_powers(shape: Sequence[int], order: Sequence[int]) -> tuple[int, ...]:
+    """The unused elements that make every slower stride a power of two."""
+    pads, room = [0] * len(order), 1
+    slower = _slower(shape, order)
+    for k in reversed(range(len(order))):
+        pads[k] = (1 << (room - 1).bit_length()) - room if k in slower else 0
+        room = (room + pads[k]) * shape[order[k]]
+    return tuple(pads)
+
+
+def _slower(shape: Sequence[int], order: Sequence[int]) -> list[int]:
+    """The places in ``order`` of dimensions that move, all but the fastest."""
+    return [k for k, dim in enumerate(order) if shape[dim] > 1][:-1]
+
+
 def paddings(shape: Sequence[int], order: Sequence[int], step: int, period: int) -> list[Padding]:
     """Unused elements after the steps of the slower dimensions, least room first; every stride a multiple of ``step``.
 
@@ -117,12 +144,12 @@ def paddings(shape: Sequence[int], order: Sequence[int], step: int, period: int)
     steps begin at the same banks again; and never nothing at all, which is the bare tile. Where these are more than
     ``PADDING_LIMIT``, one dimension at a time gets more than its alignment asks for.
     """
-    padded = [k for k, dim in enumerate(order) if shape[dim] > 1][:-1]
+    slower = _slower(shape, order)
     turns, together = max(1, period // step), are_combined(shape, step, period)
     found = set()
-    for chosen in product(range(turns), repeat=len(padded)) if together else _one_by_one(turns, len(padded)):
+    for chosen in product(range(turns), repeat=len(slower)) if together else _one_by_one(turns, len(slower)):
         pads, room = [0] * len(order), 1
-        counts = dict(zip(padded, chosen))
+        counts = dict(zip(slower, chosen))
         for k in reversed(range(len(order))):
             if k in counts:
                 pads[k] = -room % step + counts[k] * step
@@ -145,8 +172,10 @@ def _one_by_one(turns: int, dims: int) -> Iterator[tuple[int, ...]]:
 
 
 def padded(shape: Sequence[int], order: Sequence[int], pads: Sequence[int]) -> Candidate:
-    """The tile in that order with those paddings."""
+    """The tile in that order with those paddings; without any it is the bare one."""
+    if not any(pads):
+        return bare(shape, order)
     layout, room = strided(shape, order, pads)
     told = " and ".join([str(pad) for pad in pads if pad])
     row = {"row-major": "rows", "column-major": "columns"}.get(order_words(order), f"steps of {order_words(order)}")
-    return Candidate("padding", f"{row} padded by {told}", layout, room, layout.offsets().ravel())
+    return Candidate("padding", f"{row} padded by {told}", layout, room, layout.offsets().ravel(), 1)

@@ -7,7 +7,19 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import NamedTuple
 
-from .candidates import Candidate, are_combined, bare, orders, padded, paddings, swizzled, swizzles
+from .candidates import (
+    KINDS,
+    Candidate,
+    aligned,
+    are_combined,
+    bare,
+    orders,
+    padded,
+    paddings,
+    swizzled,
+    swizzles,
+    to_powers,
+)
 from .demand import Classes, Demand, widest_vectors
 from .xor_search import MatrixSearch, swizzle_chain
 
@@ -19,6 +31,18 @@ class Choice(NamedTuple):
     bytes: int
     candidate: Candidate
     wavefronts: tuple[int, ...]
+
+    @property
+    def rank(self) -> tuple[int, ...]:
+        """Fewest wavefronts, then fewest bytes, then the least to say, then the simplest family."""
+        return self.cost, self.bytes, self.candidate.parts, KINDS.index(self.candidate.kind)
+
+
+class Tile(NamedTuple):
+    """A tile that swizzles and matrices move, with the classes of the instructions of each access."""
+
+    candidate: Candidate
+    classes: list[Classes]
 
 
 @dataclass(slots=True)
@@ -57,29 +81,45 @@ class Search:
 
     @property
     def choice(self) -> Choice | None:
-        """The best of all: fewest wavefronts, then fewest bytes, then the simplest family."""
-        return min(self.best.values(), key=lambda found: found[:2], default=None)
+        """The best of all."""
+        return min(self.best.values(), key=lambda found: found.rank, default=None)
 
     def run(self) -> Search:
         vectors = widest_vectors(self.demands, prod(self.shape))
         self.least = sum(demand.weight * demand.least(vectors) for demand in self.demands)
         chosen = orders(self.shape)
         self.total["none"] = len(chosen)
-        whole = []
         for order in chosen:
-            tile = bare(self.shape, order)
-            if self._try(tile) is not None:
-                whole.append((tile, [demand.classes(tile.offsets) for demand in self.demands]))
-        self._try_swizzles(whole)
+            self._try(bare(self.shape, order))
+        tiles = self._tiles([(order, aligned(self.shape, order, self.vector)) for order in chosen])
+        self._try_swizzles(tiles)
         self._try_paddings(chosen)
-        if all(self.best[kind].cost > self.least for kind in ("none", "swizzle") if kind in self.best):
-            self._try_matrices(whole)
+        if not self._is_best("none", "swizzle"):
+            self._try_matrices(tiles)
+        if not self._is_best(*KINDS):
+            wider = self._tiles([(order, to_powers(self.shape, order)) for order in chosen])
+            wider = [tile for tile in wider if tile.candidate.elements > prod(self.shape)]
+            self._try_swizzles(wider)
+            self._try_matrices(wider)
         return self
 
-    def _try_swizzles(self, tiles: Sequence[tuple[Candidate, list[Classes]]]) -> None:
+    def _is_best(self, *kinds: str) -> bool:
+        """Whether a layout of these kinds reaches the bound."""
+        return any(self.best[kind].cost == self.least for kind in kinds if kind in self.best)
+
+    def _tiles(self, chosen: Sequence[tuple[tuple[int, ...], tuple[int, ...]]]) -> list[Tile]:
+        """The tiles, given by orders and paddings, that fit the budget and keep every vector whole."""
+        found = []
+        for order, pads in chosen:
+            tile = padded(self.shape, order, pads)
+            if self._affords(tile.elements) and all(d.addresses(tile.offsets) is not None for d in self.demands):
+                found.append(Tile(tile, [demand.classes(tile.offsets) for demand in self.demands]))
+        return found
+
+    def _try_swizzles(self, tiles: Sequence[Tile]) -> None:
         low, high = self.vector.bit_length() - 1, self.turn.bit_length() - 1
-        chosen = [(tile, classes, swizzle) for tile, classes in tiles for swizzle in swizzles(tile, low, high)]
-        self.total["swizzle"] = len(chosen)
+        chosen = [(*tile, swizzle) for tile in tiles for swizzle in swizzles(tile.candidate, low, high)]
+        self.total["swizzle"] = self.total.get("swizzle", 0) + len(chosen)
         for tile, classes, swizzle in chosen:
             self.tried["swizzle"] = self.tried.get("swizzle", 0) + 1
             counts = [demand.class_wavefronts(rows, [swizzle]) for demand, rows in zip(self.demands, classes)]
@@ -101,7 +141,7 @@ class Search:
             if choice is not None and choice.cost == self.least:
                 return
 
-    def _try_matrices(self, tiles: Sequence[tuple[Candidate, list[Classes]]]) -> None:
+    def _try_matrices(self, tiles: Sequence[Tile]) -> None:
         arch = self.demands[0].arch
         high = arch.banks.bit_length() - 1
         widest = max(demand.access.bytes for demand in self.demands)
@@ -141,6 +181,6 @@ class Search:
         cost = sum(demand.weight * count for demand, count in zip(self.demands, counts))
         found = Choice(cost, candidate.bytes(self.bits), candidate, tuple(counts))
         known = self.best.get(candidate.kind)
-        if known is None or found[:2] < known[:2]:
+        if known is None or found.rank < known.rank:
             self.best[candidate.kind] = found
         return found

@@ -15,8 +15,8 @@ import numpy as np
 from ...layout.swizzle import Swizzle
 from .demand import Integers
 
-NODE_LIMIT = 3000
-"""How many columns the search chooses before it gives up."""
+WORK_LIMIT = 6_000
+"""How many patterns are looked at, for all values of a column at once, before the search gives up."""
 
 
 @dataclass(slots=True)
@@ -64,7 +64,7 @@ class MatrixSearch:
         for cost, _, value in sorted((cost, v.bit_count(), v) for cost, v in zip(costs, values.tolist())):
             if cost >= self.best or self.best == self.floor:
                 return
-            if self.nodes >= NODE_LIMIT:
+            if self.nodes * len(self.patterns) >= WORK_LIMIT:
                 self.exhausted = False
                 return
             moved = [place ^ (words >> bit & 1) * value for place, (words, _) in zip(places, self.patterns)]

@@ -93,14 +93,20 @@ def printed(module: str) -> str:
     """The encoding of the only argument, as a module prints it, with what its aliases stand for in their place."""
     aliases = dict(re.findall(r"^(#\w+) = (.*)$", module, re.MULTILINE))
     written = module.partition("%arg0: ")[2].partition(") {")[0].partition(", ")[2]
-    while found := re.search(r"#\w+\b(?!\.)", written):
-        written = written.replace(found.group(), aliases[found.group()])
+    written = written_out(written, aliases)
     depth = 0
     for k, c in enumerate(written):
         depth += (c in "<{[") - (c in ">}]")
         if depth < 0 or (depth == 0 and c == ","):
             return written[:k]
     return written
+
+
+def written_out(text: str, aliases: dict[str, str]) -> str:
+    """A text with what its aliases stand for in their place."""
+    while re.search(r"#\w+\b(?!\.)", text):
+        text = re.sub(r"#\w+\b(?!\.)", lambda alias: aliases[alias.group()], text)
+    return text
 
 
 def bases_text(linear: Any) -> str:

@@ -1,0 +1,483 @@
+"""Triton's encodings by the names of their fields, both ways; Gluon has other names for the same fields."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from difflib import get_close_matches
+from typing import Any, NamedTuple
+
+from ..errors import NotExpressible, ShapeError, UnknownName, shown
+from ..hardware.distributed import (
+    AmdMfmaEncoding,
+    AmdWmmaEncoding,
+    BlockedEncoding,
+    DotOperandEncoding,
+    LinearEncoding,
+    NvidiaMmaEncoding,
+    SliceEncoding,
+)
+from ..hardware.encoding import Bases, Dealing, Encoding, row_major
+from ..hardware.memory_encodings import (
+    MemoryEncoding,
+    NvmmaSharedEncoding,
+    PaddedSharedEncoding,
+    PartitionedSharedEncoding,
+    SharedLinearEncoding,
+    SwizzledSharedEncoding,
+    TensorMemoryEncoding,
+    TensorMemoryScalesEncoding,
+)
+
+Fields = dict[str, Any]
+
+MOST_DIMENSIONS = 16
+"""The most dimensions of a tensor."""
+
+MOST_BITS = 1 << 24
+"""The largest size or step; tensors of more elements fit into no register file and no shared memory."""
+
+
+class Kind(NamedTuple):
+    """How one encoding is read: which fields it must and may have, and what they make."""
+
+    needed: tuple[str, ...]
+    allowed: tuple[str, ...]
+    make: Callable[[Fields], Encoding]
+
+
+def encoding_of(name: str, fields: Fields) -> Encoding:
+    """The encoding with these fields; names and fields that there are not are refused with near ones."""
+    kind = KINDS.get(name)
+    if kind is None:
+        raise unknown_encoding(name)
+    known = (*kind.needed, *kind.allowed)
+    for field in fields:
+        if field not in known:
+            near = get_close_matches(field, known, n=3, cutoff=0.5) or known
+            raise UnknownName(f"#{name} has no field {field}.", hint=f"near it is {', '.join(near)}", name=field)
+    if missing := [field for field in kind.needed if field not in fields]:
+        raise ShapeError(
+            f"#{name} needs {', '.join(missing)}.", hint=f"its fields are {', '.join(known)}", encoding=name
+        )
+    return kind.make(fields)
+
+
+def unknown_encoding(name: str) -> UnknownName:
+    """The refusal of an encoding that is not known, with those that are near."""
+    stem = name.rpartition(".")[2]
+    near = [known for known in KINDS if known.rpartition(".")[2] in get_close_matches(stem, _STEMS, n=3, cutoff=0.5)]
+    listed = f"near it is #{', #'.join(near)}" if near else f"there are #{', #'.join(KINDS)}"
+    return UnknownName(f"Triton has no encoding #{name}.", hint=listed, name=name)
+
+
+# ---- reading ---------------------------------------------------------------------------------------------
+
+
+def _number(fields: Fields, name: str, default: int | None = None) -> int:
+    value = fields.get(name, default)
+    if type(value) is not int or not 0 <= value <= MOST_BITS:
+        raise ShapeError(f"{name} is a number from 0 to {MOST_BITS}, got {shown(value)}.", hint="as in 4", got=value)
+    return value
+
+
+def _truth(fields: Fields, name: str, default: bool = False) -> bool:
+    value = fields.get(name, default)
+    if type(value) is not bool:
+        raise ShapeError(f"{name} is true or false, got {shown(value)}.", hint="as in true", got=value)
+    return value
+
+
+def _numbers(fields: Fields, name: str) -> tuple[int, ...]:
+    value = fields[name]
+    if (
+        not isinstance(value, list | tuple)
+        or not all(type(n) is int and 0 <= n <= MOST_BITS for n in value)
+        or len(value) > MOST_DIMENSIONS
+    ):
+        raise ShapeError(
+            f"{name} is a list of numbers, one for each dimension, got {shown(value)}.", hint="as in [1, 4]", got=value
+        )
+    return tuple(value)
+
+
+def _bases(fields: Fields, name: str) -> Bases:
+    value = fields.get(name, [])
+    if not isinstance(value, list | tuple) or len(value) > 64:
+        raise ShapeError(f"{name} is a list of bases, got {shown(value)}.", hint="as in [[0, 1], [1, 0]]", got=value)
+    return tuple([_numbers({name: basis}, name) for basis in value])
+
+
+def _parent(fields: Fields, name: str = "parent") -> Encoding:
+    value = fields[name]
+    if not isinstance(value, Encoding):
+        raise ShapeError(f"{name} is an encoding, got {shown(value)}.", hint="as in #ttg.blocked<{...}>", got=value)
+    return value
+
+
+def _blocks(fields: Fields, rank: int) -> Bases:
+    """The bases of a cluster; older versions have three lists in their place."""
+    if "CTAsPerCGA" not in fields:
+        return _bases(fields, "CGALayout")
+    ctas, order = _numbers(fields, "CTAsPerCGA"), _numbers(fields, "CTAOrder")
+    split = _numbers(fields, "CTASplitNum")
+    lists = (ctas, split, order)
+    if any(len(one) != rank for one in lists) or sorted(order) != list(range(rank)):
+        raise ShapeError(
+            "CTAsPerCGA, CTASplitNum and CTAOrder have a number for each dimension.", hint="as in [1, 1]", got=lists
+        )
+    dealt = Dealing(rank)
+    for d in order:
+        if not split[d] or ctas[d] % split[d] or ctas[d] & (ctas[d] - 1) or split[d] & (split[d] - 1):
+            raise ShapeError(
+                f"{ctas[d]} blocks do not split dimension {d} into {split[d]}.",
+                hint="both are powers of two, and the first a multiple of the second",
+                got=lists,
+            )
+        dealt.count("block", d, split[d]).repeat("block", ctas[d] // split[d])
+    return tuple(dealt.bases.get("block", ()))
+
+
+def _blocked(f: Fields) -> Encoding:
+    order = _numbers(f, "order")
+    sizes = [_numbers(f, name) for name in ("sizePerThread", "threadsPerWarp", "warpsPerCTA")]
+    return BlockedEncoding(sizes[0], sizes[1], sizes[2], order, _blocks(f, len(order)))
+
+
+def _nvidia_mma(f: Fields) -> Encoding:
+    warps = _numbers(f, "warpsPerCTA")
+    version = _number(f, "versionMajor"), _number(f, "versionMinor", 0)
+    return NvidiaMmaEncoding(version, warps, _numbers(f, "instrShape"), _blocks(f, len(warps)))
+
+
+def _amd_mfma(f: Fields) -> Encoding:
+    warps = _numbers(f, "warpsPerCTA")
+    if "version" not in f and "versionMajor" not in f:
+        raise ShapeError("#ttg.amd_mfma needs version.", hint="1 is gfx908, 2 gfx90a, 3 gfx942, 4 gfx950")
+    return AmdMfmaEncoding(
+        _number(f, "version" if "version" in f else "versionMajor"),
+        warps,
+        _numbers(f, "instrShape"),
+        _truth(f, "isTransposed"),
+        _blocks(f, len(warps)),
+        _numbers(f, "tilesPerWarp") if "tilesPerWarp" in f else (),
+        _number(f, "elementBitWidth", 32),
+    )
+
+
+def _amd_wmma(f: Fields) -> Encoding:
+    if "ctaLayout" in f:
+        inner = f["ctaLayout"]
+        if not isinstance(inner, dict) or set(inner) - {"register", "warp"}:
+            raise ShapeError(
+                f"ctaLayout has register and warp, got {shown(inner)}.", hint="as in {warp = [[0, 1], [1, 0]]}"
+            )
+        warps, registers = _bases(inner, "warp"), _bases(inner, "register")
+    elif "warpsPerCTA" in f:
+        counts = _numbers(f, "warpsPerCTA")
+        tiles = _numbers(f, "tilesPerWarp") if "tilesPerWarp" in f else (1,) * len(counts)
+        dealt = Dealing(len(counts))
+        for d in row_major(len(counts)):
+            dealt.count("register", d, tiles[d]).count("warp", d, counts[d])
+        warps, registers = tuple(dealt.bases.get("warp", ())), tuple(dealt.bases.get("register", ()))
+    else:
+        raise ShapeError("#ttg.amd_wmma needs ctaLayout.", hint="as in ctaLayout = {warp = [[0, 1], [1, 0]]}")
+    told = next((len(basis) for basis in (*warps, *registers)), 2)
+    rank = _number(f, "rank", told)
+    shape = _numbers(f, "instrShape") if "instrShape" in f else (16, 16, 16)
+    transposed = _truth(f, "isTranspose" if "isTranspose" in f else "isTransposed")
+    return AmdWmmaEncoding(_number(f, "version"), transposed, warps, registers, _blocks(f, rank), shape, rank)
+
+
+def _linear(generic: bool) -> Callable[[Fields], Encoding]:
+    def make(f: Fields) -> Encoding:
+        found = [_bases(f, name) for name in ("register", "lane", "warp", "block")]
+        rank = next((len(basis) for group in found for basis in group), 0)
+        if not rank:
+            raise ShapeError("#ttg.linear has no basis.", hint="as in register = [[0, 1]]")
+        return LinearEncoding(found[0], found[1], found[2], found[3], rank, generic)
+
+    return make
+
+
+def _swizzled(rotating: bool) -> Callable[[Fields], Encoding]:
+    def make(f: Fields) -> Encoding:
+        if _truth(f, "hasLeadingOffset"):
+            raise NotExpressible(
+                "hasLeadingOffset is of an older Triton, whose text lacks the width of an element.",
+                hint="newer ones write #ttg.nvmma_shared<{swizzlingByteWidth = 128, ...}>",
+            )
+        order = _numbers(f, "order")
+        vec, per_phase, max_phase = _number(f, "vec"), _number(f, "perPhase"), _number(f, "maxPhase")
+        return SwizzledSharedEncoding(vec, per_phase, max_phase, order, _blocks(f, len(order)), rotating)
+
+    return make
+
+
+def _padded(f: Fields) -> Encoding:
+    pairs = f.get("intervals")
+    if not isinstance(pairs, list | tuple) or not all(isinstance(p, list | tuple) and len(p) == 2 for p in pairs):
+        raise ShapeError("#ttg.padded_shared needs intervals.", hint="as in [32:+4] {...}", got=pairs)
+    paddings = tuple([(int(interval), int(padding)) for interval, padding in pairs])
+    if "order" in f or "shape" in f:
+        if "offset" in f or "order" not in f or "shape" not in f:
+            raise ShapeError("#ttg.padded_shared has either order and shape, or offset and block.", hint="not both")
+        order, shape = _numbers(f, "order"), _numbers(f, "shape")
+        plain = SwizzledSharedEncoding(1, 1, 1, order, _bases(f, "block"))
+        found = plain.bases(plain.checked_shape(shape))
+        offset, block, rank = tuple(found.get("offset", ())), tuple(found["block"]), len(order)
+    else:
+        offset, block = _bases(f, "offset"), _bases(f, "block")
+        rank = next((len(basis) for basis in (*offset, *block)), 0)
+        if not rank:
+            raise ShapeError("#ttg.padded_shared has no basis.", hint="as in {order = [1, 0], shape = [64, 64]}")
+    return PaddedSharedEncoding(paddings, offset, block, rank)
+
+
+def _nvmma(f: Fields) -> Encoding:
+    cluster = _bases(f, "CGALayout")
+    rank = _number(f, "rank") if "rank" in f else next((len(basis) for basis in cluster), 2)
+    if "CTAsPerCGA" in f:
+        rank = len(_numbers(f, "CTAsPerCGA"))
+    numbers = _number(f, "swizzlingByteWidth"), _truth(f, "transposed"), _number(f, "elementBitWidth")
+    if not 1 <= rank <= MOST_DIMENSIONS:
+        raise ShapeError(f"#ttg.nvmma_shared has no rank {rank}.", hint="as in rank = 3")
+    return NvmmaSharedEncoding(*numbers, _truth(f, "fp4Padded"), _blocks(f, rank), rank)
+
+
+def _shared_linear(f: Fields) -> Encoding:
+    offset, block = _bases(f, "offset"), _bases(f, "block")
+    rank = next((len(basis) for basis in (*offset, *block)), 0)
+    if not rank:
+        raise ShapeError("#ttg.shared_linear has no basis.", hint="as in offset = [[0, 1], [1, 0]]")
+    return SharedLinearEncoding(offset, block, rank, _number(f, "alignment", 16))
+
+
+def _partitioned(f: Fields) -> Encoding:
+    inner = _parent(f, "partitionLayout")
+    if not isinstance(inner, MemoryEncoding) or inner.inputs != ("offset", "block"):
+        raise ShapeError(f"#{inner.kind} is no encoding of shared memory.", hint="as in #ttg.swizzled_shared<{...}>")
+    numbers = _number(f, "numPartitions"), _number(f, "numGroups"), _number(f, "partitionDim")
+    return PartitionedSharedEncoding(*numbers, inner)
+
+
+def _tensor_memory(f: Fields) -> Encoding:
+    if "unpacked" in f:
+        raise NotExpressible(
+            "unpacked is of an older Triton, whose text lacks the width of an element.",
+            hint="colStride = 1 is packed, colStride = 32 / bits is not",
+        )
+    numbers = _number(f, "blockM"), _number(f, "blockN"), _number(f, "colStride", 1)
+    return TensorMemoryEncoding(*numbers, _blocks(f, 2), _truth(f, "twoCTAs"), _truth(f, "fp4Padded"))
+
+
+def _tensor_memory_scales(f: Fields) -> Encoding:
+    order = f.get("blockRepOrder", "mnThenK")
+    if order not in ("mnThenK", "kThenMn"):
+        raise ShapeError(f"there is no blockRepOrder {shown(order)}.", hint="mnThenK or kThenMn", got=order)
+    return TensorMemoryScalesEncoding(_blocks(f, 2), order == "kThenMn")
+
+
+_CLUSTER = ("CGALayout", "CTAsPerCGA", "CTASplitNum", "CTAOrder")
+_SWIZZLED = Kind(("vec", "perPhase", "maxPhase", "order"), (*_CLUSTER, "hasLeadingOffset"), _swizzled(False))
+
+KINDS = {
+    "ttg.blocked": Kind(("sizePerThread", "threadsPerWarp", "warpsPerCTA", "order"), _CLUSTER, _blocked),
+    "ttg.slice": Kind(("dim", "parent"), (), lambda f: SliceEncoding(_number(f, "dim"), _parent(f))),
+    "ttg.dot_op": Kind(
+        ("opIdx", "parent"),
+        ("kWidth",),
+        lambda f: DotOperandEncoding(_number(f, "opIdx"), _parent(f), _number(f, "kWidth", 0)),
+    ),
+    "ttg.nvidia_mma": Kind(("versionMajor", "warpsPerCTA", "instrShape"), ("versionMinor", *_CLUSTER), _nvidia_mma),
+    "ttg.amd_mfma": Kind(
+        ("warpsPerCTA", "instrShape", "isTransposed"),
+        ("version", "versionMajor", "versionMinor", "tilesPerWarp", "elementBitWidth", *_CLUSTER),
+        _amd_mfma,
+    ),
+    "ttg.amd_wmma": Kind(
+        ("version",),
+        ("ctaLayout", "isTranspose", "isTransposed", "instrShape", "rank", "warpsPerCTA", "tilesPerWarp", *_CLUSTER),
+        _amd_wmma,
+    ),
+    "ttg.linear": Kind(("register", "lane", "warp", "block"), (), _linear(False)),
+    "ttg.generic_linear": Kind(("register", "lane", "warp", "block"), (), _linear(True)),
+    "ttg.swizzled_shared": _SWIZZLED,
+    "ttg.shared": _SWIZZLED,
+    "ttg.amd_rotating_shared": _SWIZZLED._replace(make=_swizzled(True)),
+    "ttg.padded_shared": Kind((), ("intervals", "order", "shape", "offset", "block"), _padded),
+    "ttg.nvmma_shared": Kind(
+        ("swizzlingByteWidth", "elementBitWidth"), ("transposed", "fp4Padded", "rank", *_CLUSTER), _nvmma
+    ),
+    "ttg.shared_linear": Kind(("offset",), ("block", "alignment"), _shared_linear),
+    "ttg.partitioned_shared": Kind(("numPartitions", "numGroups", "partitionDim", "partitionLayout"), (), _partitioned),
+    "ttng.tensor_memory_encoding": Kind(
+        ("blockM", "blockN"), ("colStride", "twoCTAs", "fp4Padded", "unpacked", *_CLUSTER), _tensor_memory
+    ),
+    "ttng.tensor_memory_scales_encoding": Kind((), ("blockRepOrder", *_CLUSTER), _tensor_memory_scales),
+}
+"""Every encoding by its name in Triton's IR."""
+
+_STEMS = [name.rpartition(".")[2] for name in KINDS]
+
+
+# ---- writing ---------------------------------------------------------------------------------------------
+
+
+def fields_of(encoding: Encoding) -> tuple[str, Fields]:
+    """The name of an encoding and its fields, in Triton's order and without those that it leaves out."""
+    name, fields = _WRITERS[type(encoding)](encoding)
+    return name, {key: value for key, value in fields.items() if value is not None}
+
+
+def _cluster(blocks: Bases) -> Sequence[Any] | None:
+    return blocks or None
+
+
+def _write_mfma(e: AmdMfmaEncoding) -> tuple[str, Fields]:
+    fields: Fields = {
+        "version": e.version,
+        "warpsPerCTA": e.warps_per_cta,
+        "instrShape": e.instr_shape,
+        "isTransposed": e.transposed,
+        "CGALayout": _cluster(e.blocks),
+        "tilesPerWarp": e.tiles_per_warp if set(e.tiles_per_warp) != {1} else None,
+        "elementBitWidth": e.element_bits if e.element_bits != 32 else None,
+    }
+    return e.kind, fields
+
+
+def _write_wmma(e: AmdWmmaEncoding) -> tuple[str, Fields]:
+    tiles = {"register": e.register_bases or None, "warp": e.warp_bases or None}
+    fields: Fields = {
+        "version": e.version,
+        "isTranspose": e.transposed,
+        "ctaLayout": {name: bases for name, bases in tiles.items() if bases},
+        "CGALayout": _cluster(e.blocks),
+        "instrShape": e.instr_shape if e.instr_shape != (16, 16, 16) else None,
+        "rank": e.rank if e.rank != 2 and not e.warp_bases and not e.register_bases else None,
+    }
+    return e.kind, fields
+
+
+def _write_linear(e: LinearEncoding) -> tuple[str, Fields]:
+    fields = {"register": e.registers, "lane": e.lanes, "warp": e.warps, "block": e.blocks}
+    return "ttg.generic_linear" if e.generic else e.kind, fields
+
+
+def _write_swizzled(e: SwizzledSharedEncoding) -> tuple[str, Fields]:
+    fields: Fields = {"vec": e.vec, "perPhase": e.per_phase, "maxPhase": e.max_phase, "order": e.order}
+    name = "ttg.amd_rotating_shared" if e.rotating else e.kind
+    return name, {**fields, "CGALayout": _cluster(e.blocks)}
+
+
+def _write_padded(e: PaddedSharedEncoding) -> tuple[str, Fields]:
+    if not e.block:
+        moved = [next(d for d, x in enumerate(basis) if x) for basis in e.offset]
+        order = tuple(dict.fromkeys([*moved, *row_major(e.rank)]))
+        plain = SwizzledSharedEncoding(1, 1, 1, order)
+        if tuple(plain.bases(e.own_shape).get("offset", ())) == e.offset:
+            return e.kind, {"intervals": e.paddings, "order": order, "shape": e.own_shape}
+    return e.kind, {"intervals": e.paddings, "offset": e.offset, "block": e.block}
+
+
+def _write_nvmma(e: NvmmaSharedEncoding) -> tuple[str, Fields]:
+    fields: Fields = {
+        "swizzlingByteWidth": e.swizzle_bytes,
+        "transposed": e.transposed,
+        "elementBitWidth": e.element_bits,
+        "fp4Padded": e.fp4_padded or None,
+        "rank": e.rank if e.rank != 2 and not e.blocks else None,
+        "CGALayout": _cluster(e.blocks),
+    }
+    return e.kind, fields
+
+
+def _write_tensor_memory(e: TensorMemoryEncoding) -> tuple[str, Fields]:
+    fields: Fields = {
+        "blockM": e.block_m,
+        "blockN": e.block_n,
+        "colStride": e.column_stride,
+        "CGALayout": _cluster(e.blocks),
+        "twoCTAs": e.two_ctas or None,
+        "fp4Padded": e.fp4_padded or None,
+    }
+    return e.kind, fields
+
+
+_WRITERS: dict[type, Callable[[Any], tuple[str, Fields]]] = {
+    BlockedEncoding: lambda e: (
+        e.kind,
+        {
+            "sizePerThread": e.size_per_thread,
+            "threadsPerWarp": e.threads_per_warp,
+            "warpsPerCTA": e.warps_per_cta,
+            "order": e.order,
+            "CGALayout": _cluster(e.blocks),
+        },
+    ),
+    SliceEncoding: lambda e: (e.kind, {"dim": e.dim, "parent": e.parent}),
+    DotOperandEncoding: lambda e: (e.kind, {"opIdx": e.index, "parent": e.parent, "kWidth": e.width or None}),
+    NvidiaMmaEncoding: lambda e: (
+        e.kind,
+        {
+            "versionMajor": e.version[0],
+            "versionMinor": e.version[1],
+            "warpsPerCTA": e.warps_per_cta,
+            "CGALayout": _cluster(e.blocks),
+            "instrShape": e.instr_shape,
+        },
+    ),
+    AmdMfmaEncoding: _write_mfma,
+    AmdWmmaEncoding: _write_wmma,
+    LinearEncoding: _write_linear,
+    SwizzledSharedEncoding: _write_swizzled,
+    PaddedSharedEncoding: _write_padded,
+    NvmmaSharedEncoding: _write_nvmma,
+    SharedLinearEncoding: lambda e: (
+        e.kind,
+        {"offset": e.offset, "block": e.block or None, "alignment": e.alignment},
+    ),
+    PartitionedSharedEncoding: lambda e: (
+        e.kind,
+        {
+            "numPartitions": e.partitions,
+            "numGroups": e.groups,
+            "partitionDim": e.dim,
+            "partitionLayout": e.inner,
+        },
+    ),
+    TensorMemoryEncoding: _write_tensor_memory,
+    TensorMemoryScalesEncoding: lambda e: (
+        e.kind,
+        {"CGALayout": _cluster(e.blocks), "blockRepOrder": "kThenMn" if e.k_first else None},
+    ),
+}
+
+
+def encoding_text(encoding: Encoding) -> str:
+    """An encoding as Triton's IR prints it."""
+    name, fields = fields_of(encoding)
+    if isinstance(encoding, PaddedSharedEncoding):
+        pairs = ", ".join([f"{interval}:+{padding}" for interval, padding in fields.pop("intervals")])
+        return f"#{name}<[{pairs}] {{{_fields_text(fields)}}}>"
+    if isinstance(encoding, SharedLinearEncoding):
+        alignment = fields.pop("alignment")
+        return f"#{name}<{{{_fields_text(fields)}}}, alignment = {alignment}>"
+    inside = _fields_text(fields)
+    return f"#{name}<{inside}>" if name.startswith("ttng.") else f"#{name}<{{{inside}}}>"
+
+
+def _fields_text(fields: Fields) -> str:
+    return ", ".join([f"{name} = {_value_text(value)}" for name, value in fields.items()])
+
+
+def _value_text(value: Any) -> str:
+    if isinstance(value, Encoding):
+        return encoding_text(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, dict):
+        return f"{{{_fields_text(value)}}}"
+    if isinstance(value, tuple | list):
+        return f"[{', '.join([_value_text(x) for x in value])}]"
+    return str(value)

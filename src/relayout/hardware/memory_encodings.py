@@ -1,0 +1,399 @@
+"""Triton's encodings of memory: the element at each offset of shared memory, or at each row and column of Blackwell's
+tensor memory.
+
+A linear layout goes from the offset to the coordinate; ``layout`` is the way back, from the coordinate to the offset in
+the memory of a block, and is there only where the blocks of a cluster share nothing out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ..errors import NotExpressible, ShapeError
+from ..layout.bit_layouts import linear_layout
+from ..layout.layout import Layout
+from .distributed import check_bases
+from .encoding import (
+    Bases,
+    Basis,
+    Dealing,
+    Encoding,
+    block_sizes,
+    check_blocks,
+    check_order,
+    check_sizes,
+    refused,
+    row_major,
+)
+
+TMA_MOST = 256
+"""The most elements of a dimension that one copy of the tensor memory accelerator moves."""
+
+TENSOR_MEMORY_ROWS = 128
+
+
+@dataclass(frozen=True)
+class MemoryEncoding(Encoding):
+    """An encoding that places elements in memory."""
+
+    inputs: ClassVar[tuple[str, ...]] = ("offset", "block")
+
+    def layout(self, shape: Any) -> Layout:
+        """The offset of every coordinate, in elements, in the memory of a block."""
+        linear = self.linear(shape)
+        if len(linear.bases["block"]) and any(map(any, linear.bases["block"])):
+            raise NotExpressible(
+                f"#{self.kind} shares the tensor out to {linear.in_dims['block']} blocks: a coordinate has an offset "
+                "and a block, and a layout one place.",
+                hint="rl.LinearLayout.parse(text, shape) has both; the encoding without CGALayout is that of one block",
+                encoding=self,
+            )
+        back = linear.pseudo_invert()
+        groups = [[self.place(*values) for values in group] for group in back.bases.values()]
+        return linear_layout(groups)
+
+    def place(self, *values: int) -> int:
+        """The address of an offset; where there are several inputs, of one value of each."""
+        return values[0]
+
+    def stage_elements(self, shape: tuple[int, ...]) -> int:
+        """How far one buffer of several is from the next."""
+        return 1 << len(self.bases(shape).get("offset", ()))
+
+
+@dataclass(frozen=True)
+class SwizzledSharedEncoding(MemoryEncoding):
+    """Rows in which groups of ``vec`` elements are exchanged by XOR: with a number that counts up every ``per_phase``
+    rows and starts again after ``max_phase``.
+
+    ``rotating`` ones start each time with the next number: AMD's.
+    """
+
+    kind: ClassVar[str] = "ttg.swizzled_shared"
+    vec: int
+    per_phase: int
+    max_phase: int
+    order: tuple[int, ...]
+    blocks: Bases = ()
+    rotating: bool = False
+
+    def __post_init__(self) -> None:
+        check_order(self.kind, self.order)
+        check_sizes(self.kind, [self.vec], "vec")
+        check_sizes(self.kind, [self.per_phase], "perPhase")
+        check_sizes(self.kind, [self.max_phase], "maxPhase")
+        check_blocks(self.kind, self.blocks, self.rank)
+
+    @property
+    def rank(self) -> int:
+        return len(self.order)
+
+    def bases(self, shape: tuple[int, ...]) -> dict[str, list[Basis]]:
+        found = Dealing(self.rank).fit(shape, "offset", self.order, self.blocks)
+        if self.rank == 1:
+            return found
+        column, row = self.order[:2]
+        columns = max(1, shape[column] // block_sizes(_held(self.blocks, shape), self.rank)[column])
+        found["offset"] = [self._exchanged(basis, row, column, columns) for basis in found.get("offset", [])]
+        return found
+
+    def _exchanged(self, basis: Basis, row: int, column: int, columns: int) -> Basis:
+        if not basis[row]:
+            return basis
+        line = basis[row] // self.per_phase
+        phase = line % self.max_phase ^ (line // self.max_phase % self.max_phase if self.rotating else 0)
+        return tuple([x ^ (self.vec * phase % columns if d == column else 0) for d, x in enumerate(basis)])
+
+
+@dataclass(frozen=True)
+class PaddedSharedEncoding(MemoryEncoding):
+    """Elements in the order of ``offset``, and after every ``interval`` of them so many free places."""
+
+    kind: ClassVar[str] = "ttg.padded_shared"
+    paddings: tuple[tuple[int, int], ...]
+    offset: Bases
+    block: Bases
+    dims: int
+
+    def __post_init__(self) -> None:
+        if not self.paddings:
+            raise refused(self.kind, "it has no interval", "as in [32:+4]")
+        check_sizes(self.kind, [n for n, _ in self.paddings], "an interval")
+        check_sizes(self.kind, [n for _, n in self.paddings], "a padding")
+        if len({n for n, _ in self.paddings}) < len(self.paddings):
+            raise refused(self.kind, "an interval is there twice", "add its paddings up")
+        check_bases(self.kind, {"offset": self.offset, "block": self.block}, self.dims)
+        if not all(map(any, self.offset)):
+            raise refused(self.kind, "an offset of zeros holds no element of its own", "leave it out")
+
+    @property
+    def rank(self) -> int:
+        return self.dims
+
+    @property
+    def own_shape(self) -> tuple[int, ...]:
+        """The shape that its bases hold, the only one that it has."""
+        return tuple(block_sizes((*self.offset, *self.block), self.dims))
+
+    def bases(self, shape: tuple[int, ...]) -> dict[str, list[Basis]]:
+        check_own_shape(self.kind, self.own_shape, shape)
+        return {"offset": list(self.offset), "block": list(self.block)}
+
+    def place(self, *values: int) -> int:
+        return values[0] + sum([values[0] // interval * padding for interval, padding in self.paddings])
+
+    def stage_elements(self, shape: tuple[int, ...]) -> int:
+        return self.place(1 << len(self.offset))
+
+
+@dataclass(frozen=True)
+class SharedLinearEncoding(MemoryEncoding):
+    """Bases in the text itself."""
+
+    kind: ClassVar[str] = "ttg.shared_linear"
+    offset: Bases
+    block: Bases
+    dims: int
+    alignment: int = 16
+
+    def __post_init__(self) -> None:
+        check_sizes(self.kind, [self.alignment], "alignment")
+        check_bases(self.kind, {"offset": self.offset, "block": self.block}, self.dims, {"offset", "block"})
+
+    @property
+    def rank(self) -> int:
+        return self.dims
+
+    @property
+    def own_shape(self) -> tuple[int, ...]:
+        return tuple(block_sizes((*self.offset, *self.block), self.dims))
+
+    def bases(self, shape: tuple[int, ...]) -> dict[str, list[Basis]]:
+        check_own_shape(self.kind, self.own_shape, shape)
+        return {"offset": list(self.offset), "block": list(self.block)}
+
+
+@dataclass(frozen=True)
+class NvmmaSharedEncoding(MemoryEncoding):
+    """What wgmma, tcgen05 and TMA read and write: rows of 16 to 128 bytes, swizzled in groups of eight.
+
+    With ``fp4_padded`` half of every 16 bytes is free.
+    """
+
+    kind: ClassVar[str] = "ttg.nvmma_shared"
+    swizzle_bytes: int
+    transposed: bool
+    element_bits: int
+    fp4_padded: bool = False
+    blocks: Bases = ()
+    dims: int = 2
+
+    def __post_init__(self) -> None:
+        if self.swizzle_bytes not in (0, 32, 64, 128):
+            raise refused(
+                self.kind,
+                f"there is no swizzle of {self.swizzle_bytes} bytes",
+                "0, 32, 64 or 128",
+                got=self.swizzle_bytes,
+            )
+        check_sizes(self.kind, [self.element_bits], "elementBitWidth")
+        if self.element_bits > 128:
+            raise refused(self.kind, f"elements of {self.element_bits} bits", "8, 16, 32 or 64")
+        check_blocks(self.kind, self.blocks, self.dims)
+
+    @property
+    def rank(self) -> int:
+        return self.dims
+
+    def bases(self, shape: tuple[int, ...]) -> dict[str, list[Basis]]:
+        own = [max(1, n // p) for n, p in zip(shape, block_sizes(_held(self.blocks, shape), self.rank))]
+        # The dimensions from the fastest: transposed, the first one is.
+        inner, *outer = (0, *range(self.rank - 1, 0, -1)) if self.transposed else row_major(self.rank)
+        most = [min(n, TMA_MOST) for n in own]
+        if self.fp4_padded:
+            most[inner] = min(2 * own[inner], TMA_MOST) // 2
+        tile = Dealing(self.rank)
+        if not self.swizzle_bytes:
+            return tile.count_all("offset", most, (inner, *outer)).fit(shape, "offset", range(self.rank), self.blocks)
+        packed = 2 if self.fp4_padded else 1
+        columns = 8 * self.swizzle_bytes // self.element_bits
+        rows = 1
+        for d in outer:
+            rows *= most[d]
+        if self.rank < 2 or most[inner] * packed < columns or rows < 8:
+            raise ShapeError(
+                f"#{self.kind} swizzles 8 rows of {columns // packed} elements; a block has {rows} of {own[inner]}.",
+                hint="use a narrower swizzle, or swizzlingByteWidth = 0",
+                shape=shape,
+            )
+        # Of 16 bytes with free places, only the first eight are counted.
+        for column in [1 << k for k in range(columns.bit_length() - 1)]:
+            if self.fp4_padded and column == 8:
+                tile.repeat("offset", 2)
+            else:
+                tile.count("offset", inner, 2)
+        swizzled = len(tile.bases["offset"])
+        tile.count_all("offset", most, outer)
+        group, phases = 128 // self.element_bits, self.swizzle_bytes // 16
+        for k in range(3):
+            phase = (1 << k) * self.swizzle_bytes // 128 % phases
+            moved = group * phase // 16 * 8 + group * phase % 8 if self.fp4_padded else group * phase
+            basis = tile.bases["offset"][swizzled + k]
+            tile.bases["offset"][swizzled + k] = tuple([x ^ (moved if d == inner else 0) for d, x in enumerate(basis)])
+        return tile.fit(shape, "offset", range(self.rank), self.blocks)
+
+
+@dataclass(frozen=True)
+class PartitionedSharedEncoding(MemoryEncoding):
+    """One dimension dealt to several memories in turn; within each the pieces follow each other."""
+
+    kind: ClassVar[str] = "ttg.partitioned_shared"
+    inputs: ClassVar[tuple[str, ...]] = ("offset", "block", "partition")
+    partitions: int
+    groups: int
+    dim: int
+    inner: MemoryEncoding
+
+    def __post_init__(self) -> None:
+        check_sizes(self.kind, [self.partitions], "numPartitions")
+        check_sizes(self.kind, [self.groups], "numGroups")
+        if self.partitions < 2:
+            raise refused(self.kind, "one partition is the inner layout itself", "numPartitions is 2 or more")
+        if not 0 <= self.dim < self.inner.rank:
+            raise refused(self.kind, f"there is no dimension {self.dim}", f"below {self.inner.rank}")
+
+    @property
+    def rank(self) -> int:
+        return self.inner.rank
+
+    def bases(self, shape: tuple[int, ...]) -> dict[str, list[Basis]]:
+        pieces = self.partitions * self.groups
+        if shape[self.dim] % pieces:
+            raise ShapeError(
+                f"#{self.kind} cuts dimension {self.dim} into {pieces} pieces, and it has {shape[self.dim]}.",
+                hint="a larger shape, or fewer pieces",
+                shape=shape,
+            )
+        piece = tuple([n // pieces if d == self.dim else n for d, n in enumerate(shape)])
+        found = self.inner.bases(piece)
+        more = Dealing(self.rank)
+        more.sizes[self.dim] = piece[self.dim]
+        more.count("partition", self.dim, self.partitions).count("offset", self.dim, self.groups)
+        return {
+            "offset": [*found.get("offset", []), *more.bases.get("offset", [])],
+            "block": found["block"],
+            "partition": more.bases.get("partition", []),
+        }
+
+    def layout(self, shape: Any) -> Layout:
+        raise NotExpressible(
+            f"#{self.kind} has a place in one of {self.partitions} memories, and a layout has one memory.",
+            hint="rl.LinearLayout.parse(text, shape) has the offset and the partition",
+            encoding=self,
+        )
+
+
+@dataclass(frozen=True)
+class TensorMemoryEncoding(MemoryEncoding):
+    """Accumulators and operands in Blackwell's tensor memory: 128 rows, and columns of one element.
+
+    A layout counts them colexicographically: the row, then 128 times the column.
+    """
+
+    kind: ClassVar[str] = "ttng.tensor_memory_encoding"
+    inputs: ClassVar[tuple[str, ...]] = ("row", "col", "block")
+    block_m: int
+    block_n: int
+    column_stride: int = 1
+    blocks: Bases = ()
+    two_ctas: bool = False
+    fp4_padded: bool = False
+
+    def __post_init__(self) -> None:
+        if self.block_m not in (64, 128):
+            raise refused(self.kind, f"there is no blockM of {self.block_m}", "64 or 128", got=self.block_m)
+        check_sizes(self.kind, [self.block_n], "blockN")
+        check_sizes(self.kind, [self.column_stride], "colStride")
+        check_blocks(self.kind, self.blocks, self.rank)
+
+    @property
+    def rank(self) -> int:
+        return 2
+
+    def bases(self, shape: tuple[int, ...]) -> dict[str, list[Basis]]:
+        own = [max(1, n // p) for n, p in zip(shape, block_sizes(self.blocks, 2))]
+        wide = min(self.block_n, own[1])
+        tile = Dealing(2).repeat("col", self.column_stride)
+        if self.fp4_padded:
+            tile.repeat("col", 2)
+        if own[0] < self.block_m:
+            raise ShapeError(
+                f"#{self.kind} has blocks of {self.block_m} rows, and a block of the cluster has {own[0]}.",
+                hint="a larger shape, or blockM = 64",
+                shape=shape,
+            )
+        if self.block_m == 64 and not self.two_ctas:
+            tile.count("row", 0, 16).count("col", 1, wide)
+            # Rows 16 to 31 of each 32 hold the next 64 rows of the tensor, or its next columns, or nothing.
+            if own[0] > 64:
+                later, tile.sizes[0] = (64, 0), 128
+            elif own[1] > wide:
+                later, tile.sizes[1] = (0, wide), 2 * wide
+            else:
+                later = (0, 0)
+            tile.bases["row"] += [later, (16, 0), (32, 0)]
+            tile.sizes[0] = max(tile.sizes[0], 64)
+        else:
+            tile.count("row", 0, self.block_m).count("col", 1, wide)
+            if self.block_m == 64:
+                tile.bases["row"].append(tile.bases["col"].pop())
+        tile.count("col", 0, own[0] // tile.sizes[0]).count("col", 1, own[1] // tile.sizes[1])
+        tile.bases["block"] = [tuple([x * n for x, n in zip(basis, own)]) for basis in self.blocks]
+        return tile.bases
+
+    def place(self, *values: int) -> int:
+        return values[0] + TENSOR_MEMORY_ROWS * values[1]
+
+
+@dataclass(frozen=True)
+class TensorMemoryScalesEncoding(MemoryEncoding):
+    """Scale factors in tensor memory: blocks of 64 x 4, each there four times, for each of four warps."""
+
+    kind: ClassVar[str] = "ttng.tensor_memory_scales_encoding"
+    inputs: ClassVar[tuple[str, ...]] = ("row", "col", "block")
+    blocks: Bases = ()
+    k_first: bool = False
+
+    def __post_init__(self) -> None:
+        check_blocks(self.kind, self.blocks, self.rank)
+
+    @property
+    def rank(self) -> int:
+        return 2
+
+    def bases(self, shape: tuple[int, ...]) -> dict[str, list[Basis]]:
+        own = [max(1, n // p) for n, p in zip(shape, block_sizes(self.blocks, 2))]
+        tile = Dealing(2).count("row", 0, 32).repeat("row", 4).count("col", 1, 4).count("col", 0, 2)
+        if own[0] > 64:
+            tile.count("col", 0, 2)
+        for d in (1, 0) if self.k_first else (0, 1):
+            tile.count("col", d, max(1, own[d] // tile.sizes[d]))
+        for group in tile.bases.values():
+            group[:] = [tuple([x if x < n else 0 for x, n in zip(basis, own)]) for basis in group]
+        tile.bases["block"] = [tuple([x * n for x, n in zip(basis, own)]) for basis in self.blocks]
+        return tile.bases
+
+    def place(self, *values: int) -> int:
+        return values[0] + TENSOR_MEMORY_ROWS * values[1]
+
+
+def check_own_shape(kind: str, own: tuple[int, ...], shape: tuple[int, ...]) -> None:
+    """Refuse another shape than the one in the text."""
+    if own != shape:
+        raise ShapeError(f"#{kind} has the shape {own}, not {shape}.", hint="leave the shape out", shape=shape)
+
+
+def _held(blocks: Bases, shape: tuple[int, ...]) -> Bases:
+    """The bases of blocks as far as the shape goes."""
+    return tuple([tuple([x if x < n else 0 for x, n in zip(basis, shape)]) for basis in blocks])

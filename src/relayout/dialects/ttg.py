@@ -18,10 +18,10 @@ from ..elements.types import ELEMENTS, Element
 from ..elements.types import element as element_of
 from ..errors import LayoutError, NotExpressible, ShapeError
 from ..format.format import Format
-from ..hardware.distributed import LinearEncoding
-from ..hardware.encoding import THREADS, Encoding
-from ..hardware.memory_encodings import MemoryEncoding, PaddedSharedEncoding, SharedLinearEncoding
 from ..hardware.thread_values import thread_value_layout
+from ..hardware.triton_distributed import LinearEncoding
+from ..hardware.triton_encoding import THREADS, TritonEncoding
+from ..hardware.triton_memory import MemoryEncoding, PaddedSharedEncoding, SharedLinearEncoding
 from ..integers.nested import product
 from ..layout.layout import Layout
 from .refusal import cannot, require_layout
@@ -65,7 +65,7 @@ class TtgText(NamedTuple):
     ``stages`` buffers of that shape follow each other, where a ``memdesc`` has one dimension more than its encoding.
     """
 
-    encoding: Encoding
+    encoding: TritonEncoding
     shape: tuple[int, ...] | None = None
     element: Element | None = None
     stages: int | None = None
@@ -146,7 +146,7 @@ def spelling(text: str) -> TtgText:
         return _own(TtgText(read_gluon(text)))
     scan = Scanner(text, "ttg", _EXAMPLE)
     aliases: dict[str, Any] = {}
-    last: Encoding | None = None
+    last: TritonEncoding | None = None
     used: set[str] = set()
     while match := _ALIAS.match(scan.text, scan.position):
         scan.position = match.end()
@@ -157,7 +157,7 @@ def spelling(text: str) -> TtgText:
         last = _encoding(read_attribute(scan, aliases))
         aliases[match[1]] = last
     if not scan.peek() and last is not None:
-        free = [name for name, found in aliases.items() if name not in used and isinstance(found, Encoding)]
+        free = [name for name, found in aliases.items() if name not in used and isinstance(found, TritonEncoding)]
         if len(free) > 1:
             raise ShapeError(
                 f"the text has several encodings: #{', #'.join(free)}.",
@@ -200,9 +200,9 @@ def _memory_space(scan: Scanner) -> str | None:
     return None
 
 
-def _encoding(found: Any) -> Encoding:
+def _encoding(found: Any) -> TritonEncoding:
     """The encoding that an attribute is, with those inside it."""
-    if isinstance(found, Encoding):
+    if isinstance(found, TritonEncoding):
         return found
     if not isinstance(found, Attribute):
         raise ShapeError(f"#{found} is a memory, not an encoding.", hint="name the encoding, as in #shared", got=found)
@@ -268,7 +268,7 @@ def _sizes(scan: Scanner) -> tuple[int, ...]:
 
 def _typed(
     scan: Scanner,
-    encoding: Encoding,
+    encoding: TritonEncoding,
     shape: tuple[int, ...],
     kind: Element | None,
     whole: tuple[int, ...] | None,
@@ -288,7 +288,7 @@ def _typed(
     return TtgText(encoding, own, kind, stages)
 
 
-def type_text(encoding: Encoding, shape: tuple[int, ...], kind: str) -> str:
+def type_text(encoding: TritonEncoding, shape: tuple[int, ...], kind: str) -> str:
     """The type of a tensor, or of memory, with that encoding."""
     sizes = "".join([f"{n}x" for n in shape])
     if not isinstance(encoding, MemoryEncoding):
@@ -302,7 +302,7 @@ def linear_layout_of(x: Any, shape: Any = None, *, threads: bool = False) -> Lin
 
     With ``threads`` None, too, where it is an encoding of memory.
     """
-    if isinstance(x, Encoding):
+    if isinstance(x, TritonEncoding):
         x = TtgText(x)
     if isinstance(x, str):
         written = x.strip()

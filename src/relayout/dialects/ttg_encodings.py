@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 from ..errors import NotExpressible, ShapeError, UnknownName, shown
-from ..hardware.distributed import (
+from ..hardware.triton_distributed import (
     AmdMfmaEncoding,
     AmdWmmaEncoding,
     BlockedEncoding,
@@ -16,8 +16,8 @@ from ..hardware.distributed import (
     NvidiaMmaEncoding,
     SliceEncoding,
 )
-from ..hardware.encoding import Bases, Dealing, Encoding, row_major
-from ..hardware.memory_encodings import (
+from ..hardware.triton_encoding import Bases, Dealing, TritonEncoding, row_major
+from ..hardware.triton_memory import (
     MemoryEncoding,
     NvmmaSharedEncoding,
     PaddedSharedEncoding,
@@ -42,10 +42,10 @@ class Kind(NamedTuple):
 
     needed: tuple[str, ...]
     allowed: tuple[str, ...]
-    make: Callable[[Fields], Encoding]
+    make: Callable[[Fields], TritonEncoding]
 
 
-def encoding_of(name: str, fields: Fields) -> Encoding:
+def encoding_of(name: str, fields: Fields) -> TritonEncoding:
     """The encoding with these fields; names and fields that there are not are refused with near ones."""
     kind = KINDS.get(name)
     if kind is None:
@@ -107,9 +107,9 @@ def _bases(fields: Fields, name: str) -> Bases:
     return tuple([_numbers({name: basis}, name) for basis in value])
 
 
-def _parent(fields: Fields, name: str = "parent") -> Encoding:
+def _parent(fields: Fields, name: str = "parent") -> TritonEncoding:
     value = fields[name]
-    if not isinstance(value, Encoding):
+    if not isinstance(value, TritonEncoding):
         raise ShapeError(f"{name} is an encoding, got {shown(value)}.", hint="as in #ttg.blocked<{...}>", got=value)
     return value
 
@@ -137,19 +137,19 @@ def _blocks(fields: Fields, rank: int) -> Bases:
     return tuple(dealt.bases.get("block", ()))
 
 
-def _blocked(f: Fields) -> Encoding:
+def _blocked(f: Fields) -> TritonEncoding:
     order = _numbers(f, "order")
     sizes = [_numbers(f, name) for name in ("sizePerThread", "threadsPerWarp", "warpsPerCTA")]
     return BlockedEncoding(sizes[0], sizes[1], sizes[2], order, _blocks(f, len(order)))
 
 
-def _nvidia_mma(f: Fields) -> Encoding:
+def _nvidia_mma(f: Fields) -> TritonEncoding:
     warps = _numbers(f, "warpsPerCTA")
     version = _number(f, "versionMajor"), _number(f, "versionMinor", 0)
     return NvidiaMmaEncoding(version, warps, _numbers(f, "instrShape"), _blocks(f, len(warps)))
 
 
-def _amd_mfma(f: Fields) -> Encoding:
+def _amd_mfma(f: Fields) -> TritonEncoding:
     warps = _numbers(f, "warpsPerCTA")
     if "version" not in f and "versionMajor" not in f:
         raise ShapeError("#ttg.amd_mfma needs version.", hint="1 is gfx908, 2 gfx90a, 3 gfx942, 4 gfx950")
@@ -164,7 +164,7 @@ def _amd_mfma(f: Fields) -> Encoding:
     )
 
 
-def _amd_wmma(f: Fields) -> Encoding:
+def _amd_wmma(f: Fields) -> TritonEncoding:
     if "ctaLayout" in f:
         inner = f["ctaLayout"]
         if not isinstance(inner, dict) or set(inner) - {"register", "warp"}:
@@ -188,8 +188,8 @@ def _amd_wmma(f: Fields) -> Encoding:
     return AmdWmmaEncoding(_number(f, "version"), transposed, warps, registers, _blocks(f, rank), shape, rank)
 
 
-def _linear(generic: bool) -> Callable[[Fields], Encoding]:
-    def make(f: Fields) -> Encoding:
+def _linear(generic: bool) -> Callable[[Fields], TritonEncoding]:
+    def make(f: Fields) -> TritonEncoding:
         found = [_bases(f, name) for name in ("register", "lane", "warp", "block")]
         rank = next((len(basis) for group in found for basis in group), 0)
         if not rank:
@@ -199,8 +199,8 @@ def _linear(generic: bool) -> Callable[[Fields], Encoding]:
     return make
 
 
-def _swizzled(rotating: bool) -> Callable[[Fields], Encoding]:
-    def make(f: Fields) -> Encoding:
+def _swizzled(rotating: bool) -> Callable[[Fields], TritonEncoding]:
+    def make(f: Fields) -> TritonEncoding:
         if _truth(f, "hasLeadingOffset"):
             raise NotExpressible(
                 "hasLeadingOffset is of an older Triton, whose text lacks the width of an element.",
@@ -213,7 +213,7 @@ def _swizzled(rotating: bool) -> Callable[[Fields], Encoding]:
     return make
 
 
-def _padded(f: Fields) -> Encoding:
+def _padded(f: Fields) -> TritonEncoding:
     pairs = f.get("intervals")
     if not isinstance(pairs, list | tuple) or not all(isinstance(p, list | tuple) and len(p) == 2 for p in pairs):
         raise ShapeError("#ttg.padded_shared needs intervals.", hint="as in [32:+4] {...}", got=pairs)
@@ -233,7 +233,7 @@ def _padded(f: Fields) -> Encoding:
     return PaddedSharedEncoding(paddings, offset, block, rank)
 
 
-def _nvmma(f: Fields) -> Encoding:
+def _nvmma(f: Fields) -> TritonEncoding:
     cluster = _bases(f, "CGALayout")
     rank = _number(f, "rank") if "rank" in f else next((len(basis) for basis in cluster), 2)
     if "CTAsPerCGA" in f:
@@ -244,7 +244,7 @@ def _nvmma(f: Fields) -> Encoding:
     return NvmmaSharedEncoding(*numbers, _truth(f, "fp4Padded"), _blocks(f, rank), rank)
 
 
-def _shared_linear(f: Fields) -> Encoding:
+def _shared_linear(f: Fields) -> TritonEncoding:
     offset, block = _bases(f, "offset"), _bases(f, "block")
     rank = next((len(basis) for basis in (*offset, *block)), 0)
     if not rank:
@@ -252,7 +252,7 @@ def _shared_linear(f: Fields) -> Encoding:
     return SharedLinearEncoding(offset, block, rank, _number(f, "alignment", 16))
 
 
-def _partitioned(f: Fields) -> Encoding:
+def _partitioned(f: Fields) -> TritonEncoding:
     inner = _parent(f, "partitionLayout")
     if not isinstance(inner, MemoryEncoding) or inner.inputs != ("offset", "block"):
         raise ShapeError(f"#{inner.kind} is no encoding of shared memory.", hint="as in #ttg.swizzled_shared<{...}>")
@@ -260,7 +260,7 @@ def _partitioned(f: Fields) -> Encoding:
     return PartitionedSharedEncoding(*numbers, inner)
 
 
-def _tensor_memory(f: Fields) -> Encoding:
+def _tensor_memory(f: Fields) -> TritonEncoding:
     if "unpacked" in f:
         raise NotExpressible(
             "unpacked is of an older Triton, whose text lacks the width of an element.",
@@ -270,7 +270,7 @@ def _tensor_memory(f: Fields) -> Encoding:
     return TensorMemoryEncoding(*numbers, _blocks(f, 2), _truth(f, "twoCTAs"), _truth(f, "fp4Padded"))
 
 
-def _tensor_memory_scales(f: Fields) -> Encoding:
+def _tensor_memory_scales(f: Fields) -> TritonEncoding:
     order = f.get("blockRepOrder", "mnThenK")
     if order not in ("mnThenK", "kThenMn"):
         raise ShapeError(f"there is no blockRepOrder {shown(order)}.", hint="mnThenK or kThenMn", got=order)
@@ -323,7 +323,7 @@ _STEMS = [name.rpartition(".")[2] for name in KINDS]
 # ---- writing ---------------------------------------------------------------------------------------------
 
 
-def fields_of(encoding: Encoding) -> tuple[str, Fields]:
+def fields_of(encoding: TritonEncoding) -> tuple[str, Fields]:
     """The name of an encoding and its fields, in Triton's order and without those that it leaves out."""
     name, fields = _WRITERS[type(encoding)](encoding)
     return name, {key: value for key, value in fields.items() if value is not None}
@@ -454,7 +454,7 @@ _WRITERS: dict[type, Callable[[Any], tuple[str, Fields]]] = {
 }
 
 
-def encoding_text(encoding: Encoding) -> str:
+def encoding_text(encoding: TritonEncoding) -> str:
     """An encoding as Triton's IR prints it."""
     name, fields = fields_of(encoding)
     if isinstance(encoding, PaddedSharedEncoding):
@@ -472,7 +472,7 @@ def _fields_text(fields: Fields) -> str:
 
 
 def _value_text(value: Any) -> str:
-    if isinstance(value, Encoding):
+    if isinstance(value, TritonEncoding):
         return encoding_text(value)
     if isinstance(value, bool):
         return str(value).lower()

@@ -7,9 +7,9 @@ from itertools import permutations
 
 from ..algebra.linear import LinearLayout
 from ..errors import LayoutError, NotExpressible
-from ..hardware.distributed import BlockedEncoding, LinearEncoding
-from ..hardware.encoding import THREADS, Encoding
-from ..hardware.memory_encodings import (
+from ..hardware.triton_distributed import BlockedEncoding, LinearEncoding
+from ..hardware.triton_encoding import THREADS, TritonEncoding
+from ..hardware.triton_memory import (
     MemoryEncoding,
     NvmmaSharedEncoding,
     PaddedSharedEncoding,
@@ -102,7 +102,7 @@ def _padded(sizes: tuple[int, ...], columns: tuple[int, ...]) -> Iterator[Memory
         yield PaddedSharedEncoding(tuple(paddings), tuple([basis for _, basis in sorted(steps)]), (), len(sizes))
 
 
-def linear_encoding(linear: LinearLayout) -> Encoding:
+def linear_encoding(linear: LinearLayout) -> TritonEncoding:
     """The encoding whose bases are those of a linear layout, of threads or of offsets."""
     inputs, rank = set(linear.in_dims), len(linear.out_dims)
     bases = linear.bases

@@ -8,9 +8,9 @@ from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 from ..errors import LimitExceeded, NotExpressible, ParseError, UnknownName
-from ..hardware.distributed import LinearEncoding
-from ..hardware.encoding import Encoding, block_sizes
-from ..hardware.memory_encodings import PaddedSharedEncoding
+from ..hardware.triton_distributed import LinearEncoding
+from ..hardware.triton_encoding import TritonEncoding, block_sizes
+from ..hardware.triton_memory import PaddedSharedEncoding
 from .scan import MAX_TEXT
 from .ttg_encodings import encoding_of, fields_of
 
@@ -115,7 +115,7 @@ def is_gluon(text: str) -> bool:
     return _CALL.match(text) is not None
 
 
-def read_gluon(text: str) -> Encoding:
+def read_gluon(text: str) -> TritonEncoding:
     """The encoding that a Python expression makes."""
     if len(text) > MAX_TEXT:
         raise LimitExceeded(f"a text of {len(text)} characters.", hint="no layout is that long", limit=MAX_TEXT)
@@ -148,7 +148,7 @@ def _unread(text: str, position: int, expected: str) -> ParseError:
     )
 
 
-def _encoding(text: str, node: ast.expr, lead: int) -> Encoding:
+def _encoding(text: str, node: ast.expr, lead: int) -> TritonEncoding:
     at = lead + getattr(node, "col_offset", 0)
     if not isinstance(node, ast.Call):
         raise _unread(text, at, "a call of a layout")
@@ -206,7 +206,7 @@ def _value(text: str, node: ast.expr, lead: int) -> Any:
     raise _unread(text, lead + getattr(node, "col_offset", 0), "numbers, lists and layouts")
 
 
-def gluon_text(encoding: Encoding) -> str:
+def gluon_text(encoding: TritonEncoding) -> str:
     """An encoding in Gluon's words; refused where Gluon has none."""
     kind, fields = fields_of(encoding)
     name = next((name for name, spelled in LAYOUTS.items() if spelled.kind == kind), None)
@@ -238,7 +238,7 @@ def gluon_text(encoding: Encoding) -> str:
 
 
 def _python(value: Any) -> str:
-    if isinstance(value, Encoding):
+    if isinstance(value, TritonEncoding):
         return gluon_text(value)
     if isinstance(value, tuple | list):
         return f"[{', '.join([_python(x) for x in value])}]"

@@ -10,7 +10,7 @@ from ..integers.inttuple import as_int
 from ..integers.nested import product
 from ..layout.bit_layouts import linear_columns, linear_layout
 from ..layout.layout import Layout
-from .encoding import THREADS
+from .triton_encoding import THREADS
 
 
 def thread_value_layout(linear: LinearLayout) -> Layout:

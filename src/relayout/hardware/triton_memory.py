@@ -13,12 +13,12 @@ from typing import Any, ClassVar
 from ..errors import NotExpressible, ShapeError
 from ..layout.bit_layouts import linear_layout
 from ..layout.layout import Layout
-from .distributed import check_bases
-from .encoding import (
+from .triton_distributed import check_bases
+from .triton_encoding import (
     Bases,
     Basis,
     Dealing,
-    Encoding,
+    TritonEncoding,
     block_sizes,
     check_blocks,
     check_order,
@@ -34,7 +34,7 @@ TENSOR_MEMORY_ROWS = 128
 
 
 @dataclass(frozen=True)
-class MemoryEncoding(Encoding):
+class MemoryEncoding(TritonEncoding):
     """An encoding that places elements in memory."""
 
     inputs: ClassVar[tuple[str, ...]] = ("offset", "block")

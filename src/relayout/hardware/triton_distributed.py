@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..errors import ShapeError
-from .encoding import (
+from .triton_encoding import (
     THREADS,
     Bases,
     Basis,
     Dealing,
-    Encoding,
+    TritonEncoding,
     block_sizes,
     check_blocks,
     check_order,
@@ -26,7 +26,7 @@ from .encoding import (
 
 
 @dataclass(frozen=True)
-class BlockedEncoding(Encoding):
+class BlockedEncoding(TritonEncoding):
     """A thread holds a box of elements, the lanes of a warp a box of those, the warps of a block a box of these."""
 
     kind: ClassVar[str] = "ttg.blocked"
@@ -65,7 +65,7 @@ class BlockedEncoding(Encoding):
 
 
 @dataclass(frozen=True)
-class NvidiaMmaEncoding(Encoding):
+class NvidiaMmaEncoding(TritonEncoding):
     """The accumulator of mma.sync (version 2) or wgmma (version 3)."""
 
     kind: ClassVar[str] = "ttg.nvidia_mma"
@@ -141,7 +141,7 @@ class NvidiaMmaEncoding(Encoding):
 
 
 @dataclass(frozen=True)
-class AmdMfmaEncoding(Encoding):
+class AmdMfmaEncoding(TritonEncoding):
     """The accumulator of a matrix instruction of CDNA, of 64 lanes."""
 
     kind: ClassVar[str] = "ttg.amd_mfma"
@@ -217,7 +217,7 @@ class AmdMfmaEncoding(Encoding):
 
 
 @dataclass(frozen=True)
-class AmdWmmaEncoding(Encoding):
+class AmdWmmaEncoding(TritonEncoding):
     """The accumulator of a matrix instruction of RDNA or gfx1250, of 32 lanes.
 
     ``warp_bases`` and ``register_bases`` say, in tiles, which warp and which further registers have which tile.
@@ -290,12 +290,12 @@ class AmdWmmaEncoding(Encoding):
 
 
 @dataclass(frozen=True)
-class DotOperandEncoding(Encoding):
+class DotOperandEncoding(TritonEncoding):
     """A or B of a product whose accumulator has the encoding ``parent``."""
 
     kind: ClassVar[str] = "ttg.dot_op"
     index: int
-    parent: Encoding
+    parent: TritonEncoding
     width: int = 0
 
     def __post_init__(self) -> None:
@@ -335,12 +335,12 @@ class DotOperandEncoding(Encoding):
 
 
 @dataclass(frozen=True)
-class SliceEncoding(Encoding):
+class SliceEncoding(TritonEncoding):
     """The encoding ``parent`` without one of its dimensions, as a reduction along it leaves it."""
 
     kind: ClassVar[str] = "ttg.slice"
     dim: int
-    parent: Encoding
+    parent: TritonEncoding
 
     def __post_init__(self) -> None:
         if self.parent.inputs != THREADS:
@@ -364,7 +364,7 @@ class SliceEncoding(Encoding):
 
 
 @dataclass(frozen=True)
-class LinearEncoding(Encoding):
+class LinearEncoding(TritonEncoding):
     """Bases in the text itself; ``generic`` ones may move a warp in several dimensions at once."""
 
     kind: ClassVar[str] = "ttg.linear"
@@ -450,7 +450,7 @@ def without(bases: Bases, dim: int) -> Bases:
     return tuple([tuple([0 if d == dim else x for d, x in enumerate(basis)]) for basis in bases])
 
 
-def check_threads(encoding: Encoding) -> None:
+def check_threads(encoding: TritonEncoding) -> None:
     """Refuse an encoding of memory where threads are asked for."""
     if encoding.inputs != THREADS:
         raise ShapeError(

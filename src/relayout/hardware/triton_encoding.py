@@ -25,7 +25,7 @@ THREADS = ("register", "lane", "warp", "block")
 
 
 @dataclass(frozen=True)
-class Encoding(ABC):
+class TritonEncoding(ABC):
     """An encoding of Triton: a linear layout of every shape of its rank, all sizes powers of two."""
 
     kind: ClassVar[str]

@@ -121,6 +121,37 @@ EXAMPLES: dict[str, list[tuple[str, tuple[int, ...], Any]]] = {
             lambda i, j: (j * 2 + i // 4) * 4 + i % 4,
         ),
     ],
+    "ttg": [
+        (
+            "#ttg.swizzled_shared<{vec = 2, perPhase = 1, maxPhase = 4, order = [1, 0]}>",
+            (8, 8),
+            lambda i, j: 8 * i + (j // 2 ^ i % 4) * 2 + j % 2,
+        ),
+        (
+            "#shared = #ttg.swizzled_shared<{vec = 1, perPhase = 2, maxPhase = 2, order = [0, 1]}>\n"
+            "!ttg.memdesc<4x8xf16, #shared, #ttg.shared_memory, mutable>",
+            (4, 8),
+            lambda i, j: 4 * j + (i ^ j // 2 % 2),
+        ),
+        (
+            "#ttg.padded_shared<[4:+2, 16:+1] {order = [1, 0], shape = [4, 8]}>",
+            (4, 8),
+            lambda i, j: (8 * i + j) + (8 * i + j) // 4 * 2 + (8 * i + j) // 16,
+        ),
+        (
+            "!ttg.memdesc<3x8x64xf16, #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, "
+            "elementBitWidth = 16}>, #ttg.shared_memory>",
+            (3, 8, 64),
+            lambda s, i, j: 512 * s + 64 * i + (j // 8 ^ i) * 8 + j % 8,
+        ),
+        ("gl.SharedLinearLayout(offset_bases=[[1, 1], [0, 1]])", (2, 2), lambda i, j: i + 2 * (j ^ i)),
+        (
+            # One thread in four lanes and two warps: thread t has rows t % 4 + 4 * k of the columns of its warp.
+            "#ttg.linear<{register = [[4, 0]], lane = [[1, 0], [2, 0]], warp = [[0, 1]], block = []}>",
+            (8, 2),
+            lambda t, v: t % 4 + 4 * v + 8 * (t // 4),
+        ),
+    ],
     "einops": [
         ("h (w q) -> w h q, q=2", (3, 4), lambda i, j: j // 2 * 6 + 2 * i + j % 2),
         ("b (h p) -> b p h, p=2", (2, 4), lambda i, j: i * 4 + j % 2 * 2 + j // 2),
@@ -152,6 +183,7 @@ DYNAMIC = [
     ("mlir", "memref<*xf32>"),
     ("mlir", "strided<[?, 1], offset: ?>"),
     ("mlir", "affine_map<(d0)[s0] -> (d0 * s0)>"),
+    ("ttg", "tensor<?x2xf16, #ttg.linear<{register = [[0, 1]], lane = [[1, 0]], warp = [], block = []}>>"),
 ]
 
 

@@ -80,8 +80,23 @@ def _ask(encoding: str, shape: list[int], element: str) -> str:
     value = module.get_function("f").args(0)
     tensor = kind.startswith("tensor")
     layout = (builder.get_gluon_layout_from_tensor if tensor else builder.get_gluon_layout_from_memdesc)(value)
-    linear = layout if _is_linear(encoding) else builder.to_linear_layout(layout._to_ir(builder), shape)
+    if "kThenMn" in encoding:
+        # The layout of Blackwell, which the wheel makes of this one of Rubin, has no such order.
+        made = builder.get_tensor_memory_scales_layout([list(basis) for basis in layout.cga_layout], "kThenMn")
+    elif _is_linear(encoding):
+        made = None
+    else:
+        made = layout._to_ir(builder)
+    linear = layout if made is None else builder.to_linear_layout(made, shape)
+    if list(getattr(linear, "shape", shape)) != shape or not _fits(linear, shape):
+        return ""
     return "\t".join([printed(module.str_nodebug()), "x".join(map(str, shape)), bases_text(linear)])
+
+
+def _fits(linear: Any, shape: list[int]) -> bool:
+    """Whether every basis is in the tensor; of a cluster that is too large for it some are not."""
+    found = [basis for field in INPUTS for basis in getattr(linear, field, None) or ()]
+    return all(x < n for basis in found for x, n in zip(basis, shape))
 
 
 def _is_linear(encoding: str) -> bool:

@@ -116,6 +116,17 @@ class LinearLayout(LinearParts, Immutable):
         ins = sized_dims(list(zip(names, layout.extents)), "dims")
         return cls._make(ins, BitDims([("offset", max((c.bit_length() for c in columns), default=0))]), columns)
 
+    @classmethod
+    def parse(cls, text: str, shape: Any = None) -> LinearLayout:
+        """The linear layout that an encoding of Triton is, for a shape or for the one that its type has.
+
+        >>> LinearLayout.parse("#ttg.linear<{register = [[1]], lane = [[2], [4]], warp = [], block = []}>").bases
+        {'register': ((1,),), 'lane': ((2,), (4,)), 'warp': (), 'block': ()}
+        """
+        from ..dialects.ttg import read_linear
+
+        return read_linear(text, shape)
+
     def to_layout(self) -> Layout:
         """The simplest layout, one mode per input dimension, that is this function; it needs one output dimension.
 

@@ -19,6 +19,7 @@ from ..integers.nested import product
 from ..layout.layout import Layout
 from ..layout.modes import coalesced, simplify_mode
 from .record_words import record_lines
+from .thread_words import thread_lines
 
 if TYPE_CHECKING:
     from ..hardware.atom import Atom
@@ -67,6 +68,10 @@ def explain(
             raise ShapeError("a record names its own axes and types.", hint="leave axes= and dtype= out", record=record)
         return "\n".join(record_lines(record, shape))
     operand = resolve(x, element=dtype)
+    if operand.threads:
+        if axes is not None:
+            raise ShapeError("threads are told by dimension.", hint="leave axes= out", axes=axes)
+        return "\n".join(thread_lines(operand if shape is None else operand.at(shape)))
     found = operand.description if shape is None or isinstance(operand.format, Format) else operand.at(shape).placed
     lines: list[str] = []
     bits = None if dtype is None else element(dtype).bits

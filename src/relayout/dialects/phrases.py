@@ -68,11 +68,6 @@ _NEAR = (
         "of QNN's fields, dimensions = {...} and dataFormat = ... are read",
     ),
     (
-        re.compile(r"[#!](?:ttg?|triton_gpu)\b|#(?:blocked|linear|shared|mma|nvmma_shared|dot_op|smem)\d*\b"),
-        "no dialect has Triton's encodings, which deal elements to threads: rl.LinearLayout holds them, made of its "
-        "bases; without the encoding mlir reads tensor<16x256xbf16>, in row-major order",
-    ),
-    (
         re.compile(r"#sparse_tensor\.|#SparseTensor"),
         "a sparse tensor has no layout, since its places depend on the data; without the encoding it is dense",
     ),

@@ -30,6 +30,7 @@ BUILT_IN = (
     "xla",
     "tvm",
     "mlir",
+    "ttg",
     "einops",
     "format",
 )
@@ -39,7 +40,7 @@ ENTRY_POINTS = "relayout.dialects"
 
 
 class Shapeless(Protocol):
-    """Anything that makes a layout of a shape, as ``Format`` does."""
+    """Anything that makes a layout of a shape, as ``Format`` does; with an ``own_shape`` it has that one unasked."""
 
     def layout(self, shape: Any) -> Layout: ...
 
@@ -67,7 +68,8 @@ class Dialect(Protocol):
     ``parse`` reads back as the same function, and refuses the rest with ``NotExpressible``.
 
     A dialect may also have ``EXAMPLES``, texts that it reads, ``STYLES``, other ways to write by their names,
-    ``element(text)``, the element type that a text carries, or None, and ``spelling(text)``, a ``Spelling``.
+    ``element(text)``, the element type that a text carries, or None, ``spelling(text)``, a ``Spelling``, and
+    ``render_linear(x, dtype)``, which writes a ``LinearLayout``, with its ``LINEAR_STYLES``.
     """
 
     def parse(self, text: str) -> Layout | Shapeless | Entry: ...

@@ -58,6 +58,17 @@ class Resolved(NamedTuple):
         raise ShapeError("this says nothing about the shape.", hint="pass shape=(...)", got=self.format)
 
     @property
+    def shape(self) -> tuple[int, ...] | None:
+        """The shape of the tensor; of a layout of threads and values, that of the tile that they hold."""
+        told = getattr(self.spelling, "shape", None) if self.threads else None
+        return told if told is not None or self.layout is None else self.layout.extents
+
+    @property
+    def threads(self) -> bool:
+        """Whether the layout is one of threads and values, as its notation tells."""
+        return bool(getattr(self.spelling, "threads", False))
+
+    @property
     def placed(self) -> Layout:
         """The layout; refused while the shape is unknown."""
         if self.layout is None:
@@ -78,10 +89,11 @@ class Resolved(NamedTuple):
                 f"{self.subject} has its shape and padding already.", hint="leave padding out", layout=self.subject
             )
         if self.format is not None:
-            return self._replace(layout=self.format.layout(sizes))
-        if self.placed.extents != sizes:
+            placed = self._replace(layout=self.format.layout(sizes))
+            return placed._replace(spelling=placed.spelling.of_shape(sizes)) if self.threads else placed  # type: ignore[union-attr]
+        if self.shape != sizes:
             raise ShapeError(
-                f"{self.layout} has the extents {self.placed.extents}, not {shown(shape)}.",
+                f"{self.layout} has the extents {self.shape}, not {shown(shape)}.",
                 hint="leave the shape out, or give a layout of that shape",
                 layout=self.layout,
                 shape=shape,
@@ -139,6 +151,8 @@ class Resolved(NamedTuple):
         return render(self.description, dialect, padded=padded, dtype=kind)
 
     def _is_said_by(self, other: Any) -> bool:
+        if self.threads and not isinstance(other, Layout):
+            other = other.layout(self.shape)
         if self.layout is None or not isinstance(other, Layout):
             return bool(other == self.subject)
         return other.equivalent(self.layout) and other.storage_size == self.layout.storage_size
@@ -196,7 +210,8 @@ def resolve(
         resolved = Resolved(None, subject, given, own if fill is None else fill, kind, text, spelling)
     if axes is not None:
         resolved = resolved.aligned(axes)
-    return resolved if shape is None else resolved.at(shape)
+    wanted = getattr(resolved.format, "own_shape", None) if shape is None else shape
+    return resolved if wanted is None else resolved.at(wanted)
 
 
 def resolve_together(
@@ -220,7 +235,7 @@ def resolve_together(
                 check_letters(x.format, x.text, extents)
     met = [x.aligned(order) if order and several and (axes or x.axes) else x for x in operands]
     if shape is None:
-        shape = next((x.layout.extents for x in met if x.layout is not None), None)
+        shape = next((x.shape for x in met if x.layout is not None), None)
         return met if shape is None else [x if x.layout is not None else x.at(shape) for x in met]
     return [x.at(shape) for x in met]
 

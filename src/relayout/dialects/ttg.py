@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from ..algebra.linear import LinearLayout
 from ..elements.types import ELEMENTS, Element
 from ..elements.types import element as element_of
-from ..errors import LayoutError, NotExpressible, ShapeError
+from ..errors import LayoutError, NotExpressible, ShapeError, shown
 from ..format.format import Format
 from ..hardware.thread_values import thread_value_layout
 from ..hardware.triton_distributed import LinearEncoding
@@ -84,9 +84,24 @@ class TtgText(NamedTuple):
         return type_text(self.encoding, self._sizes, kind.word("mlir"))
 
     @property
+    def threads(self) -> bool:
+        """Whether it deals elements to threads, and so has a layout of threads and values."""
+        return self.encoding.inputs == THREADS
+
+    @property
     def _sizes(self) -> tuple[int, ...]:
         own = self.shape or ()
         return own if self.stages is None else (self.stages, *own)
+
+    @property
+    def own_shape(self) -> tuple[int, ...] | None:
+        """The shape that the bases of an encoding hold, where it is written so."""
+        own = self.encoding
+        return own.own_shape if isinstance(own, LinearEncoding | PaddedSharedEncoding | SharedLinearEncoding) else None
+
+    def of_shape(self, shape: tuple[int, ...]) -> TtgText:
+        """The same for a tensor of that shape."""
+        return self._replace(shape=shape)
 
     def layout(self, shape: Any) -> Layout:
         """The thread-value layout of a tensor of that shape, or the offsets of its elements."""
@@ -104,9 +119,7 @@ class TtgText(NamedTuple):
 
     def linear(self, shape: Any = None) -> LinearLayout:
         """The linear layout, of that shape, of the text's own, or of the one that its bases hold."""
-        sizes = self.shape if shape is None else shape
-        if sizes is None:
-            sizes = getattr(self.encoding, "own_shape", None)
+        sizes = (self.shape or self.own_shape) if shape is None else shape
         if sizes is None:
             raise ShapeError(
                 f"{encoding_text(self.encoding)} says nothing about the shape.",
@@ -127,12 +140,7 @@ class TtgText(NamedTuple):
 
 def parse(text: str) -> Layout | TtgText:
     found = spelling(text)
-    shape = found.shape
-    if shape is None and isinstance(found.encoding, LinearEncoding | PaddedSharedEncoding | SharedLinearEncoding):
-        shape = found.encoding.own_shape
-    elif found.stages is not None:
-        shape = found._sizes
-    return found if shape is None else found.layout(shape)
+    return found if found.shape is None else found.layout(found._sizes)
 
 
 def element(text: str) -> Element | None:
@@ -143,7 +151,7 @@ def element(text: str) -> Element | None:
 def spelling(text: str) -> TtgText:
     """All that a text says."""
     if is_gluon(text):
-        return _own(TtgText(read_gluon(text)))
+        return TtgText(read_gluon(text))
     scan = Scanner(text, "ttg", _EXAMPLE)
     aliases: dict[str, Any] = {}
     last: TritonEncoding | None = None
@@ -164,13 +172,13 @@ def spelling(text: str) -> TtgText:
                 hint=f"leave one, or add a type that uses it: tensor<128x64xf16, #{free[-1]}>",
                 names=free,
             )
-        return _own(TtgText(last))
+        return TtgText(last)
     if scan.peek() == "#":
         if not aliases and not _OURS.match(scan.text):
             scan.fail("an encoding of Triton: #ttg.blocked<{...}>")
         found = TtgText(_encoding(read_attribute(scan, aliases)))
         scan.end()
-        return _own(found)
+        return found
     if _TYPE.match(scan.text, scan.position):
         found = _read_type(scan, aliases)
         scan.end()
@@ -180,12 +188,6 @@ def spelling(text: str) -> TtgText:
         scan.fail("an encoding, #ttg.blocked<{...}>, or a type that has one")
     scan.position = types[-1]
     return _read_type(scan, aliases)
-
-
-def _own(found: TtgText) -> TtgText:
-    """With the shape that an encoding written as bases has."""
-    own = getattr(found.encoding, "own_shape", None)
-    return found if own is None else found._replace(shape=own)
 
 
 def _line(scan: Scanner) -> str:
@@ -315,6 +317,13 @@ def linear_layout_of(x: Any, shape: Any = None, *, threads: bool = False) -> Lin
     if not isinstance(x, TtgText) or (threads and x.encoding.inputs != THREADS):
         return None
     return x.linear(shape)
+
+
+def read_linear(text: str, shape: Any = None) -> LinearLayout:
+    """The linear layout of a text; anything but an encoding of Triton is refused."""
+    if not isinstance(text, str):
+        raise ShapeError(f"an encoding is a text, got {shown(text)}.", hint="as in #ttg.blocked<{...}>", got=text)
+    return spelling(text.strip().removeprefix("ttg:")).linear(shape)
 
 
 def render(x: Layout | Format, dtype: Any = None) -> str:

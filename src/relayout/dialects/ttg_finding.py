@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import permutations
+from typing import NamedTuple
 
 from ..algebra.linear import LinearLayout
 from ..errors import LayoutError, NotExpressible
@@ -16,7 +17,6 @@ from ..hardware.triton_memory import (
     SharedLinearEncoding,
     SwizzledSharedEncoding,
 )
-from ..layout.bit_form import bit_form
 from ..layout.layout import Layout
 from .refusal import cannot
 
@@ -29,12 +29,12 @@ def shared_encoding(layout: Layout, bits: int | None) -> MemoryEncoding:
     sizes = layout.extents
     if not sizes or layout.has_basis or any(n < 1 or n & (n - 1) for n in sizes):
         raise cannot(layout, "ttg", "its sizes are powers of two", "pad the shape to powers of two")
-    form = bit_form(layout)
-    if form is None or form.start or any(column <= 0 for column in form.columns):
+    steps = [_Step(layout(*unit), unit) for unit in _units(sizes)]
+    if layout(*[0] * layout.rank) or any(step.place <= 0 for step in steps):
         raise cannot(
             layout, "ttg", "an encoding starts at 0 and counts every bit of a coordinate up", "shift or flip it first"
         )
-    for candidate in _candidates(layout, bits, form.columns):
+    for candidate in _candidates(layout, bits, sorted(steps)):
         if _is(candidate, layout):
             return candidate
     raise cannot(
@@ -45,6 +45,23 @@ def shared_encoding(layout: Layout, bits: int | None) -> MemoryEncoding:
     )
 
 
+class _Step(NamedTuple):
+    """Where the coordinate with one bit set lies."""
+
+    place: int
+    unit: tuple[int, ...]
+
+    @property
+    def dim(self) -> int:
+        return next(d for d, x in enumerate(self.unit) if x)
+
+
+def _units(sizes: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    for d, n in enumerate(sizes):
+        for k in range(n.bit_length() - 1):
+            yield tuple([1 << k if e == d else 0 for e in range(len(sizes))])
+
+
 def _is(encoding: MemoryEncoding, layout: Layout) -> bool:
     try:
         return encoding.layout(layout.extents).equivalent(layout)
@@ -52,10 +69,9 @@ def _is(encoding: MemoryEncoding, layout: Layout) -> bool:
         return False
 
 
-def _candidates(layout: Layout, bits: int | None, columns: tuple[int, ...]) -> Iterator[MemoryEncoding]:
+def _candidates(layout: Layout, bits: int | None, steps: list[_Step]) -> Iterator[MemoryEncoding]:
     rank, sizes = layout.rank, layout.extents
-    places = [(column, d) for d, group in enumerate(_groups(sizes, columns)) for column in group]
-    order = tuple(dict.fromkeys([*[d for _, d in sorted(places)], *reversed(range(rank))]))
+    order = tuple(dict.fromkeys([*[step.dim for step in steps], *reversed(range(rank))]))
     if layout.swizzle is None:
         yield SwizzledSharedEncoding(1, 1, 1, order)
     elif layout.swizzle.parameters[2] > 0:
@@ -67,39 +83,25 @@ def _candidates(layout: Layout, bits: int | None, columns: tuple[int, ...]) -> I
         for swizzle in (128, 64, 32):
             for transposed in (False, True):
                 yield NvmmaSharedEncoding(swizzle, transposed, bits, dims=rank)
+    yield from _padded(rank, steps)
     try:
-        offsets = LinearLayout.from_layout(layout).invert().bases["offset"]
-        yield SharedLinearEncoding(offsets, (), rank)
-    except NotExpressible:
-        yield from _padded(sizes, columns)
+        yield SharedLinearEncoding(LinearLayout.from_layout(layout).invert().bases["offset"], (), rank)
+    except LayoutError:
+        return
 
 
-def _groups(sizes: tuple[int, ...], columns: tuple[int, ...]) -> list[tuple[int, ...]]:
-    groups, start = [], 0
-    for n in sizes:
-        groups.append(columns[start : start + n.bit_length() - 1])
-        start += n.bit_length() - 1
-    return groups
-
-
-def _padded(sizes: tuple[int, ...], columns: tuple[int, ...]) -> Iterator[MemoryEncoding]:
+def _padded(rank: int, steps: list[_Step]) -> Iterator[MemoryEncoding]:
     """The padding that the places of the powers of two tell: what they are above the even count, step by step."""
-    steps = [
-        (column, tuple([1 << k if e == d else 0 for e in range(len(sizes))]))
-        for d, group in enumerate(_groups(sizes, columns))
-        for k, column in enumerate(group)
-    ]
-    paddings, rate = [], 0
-    for k, (column, _) in enumerate(sorted(steps)):
-        # In units of 1 / 2**k: how many free places there are for each element so far.
-        more = column - (1 << k) - rate
+    paddings, free = [], 0
+    for k, step in enumerate(steps):
+        more = step.place - (1 << k) - free
         if more < 0 or more & (more - 1):
             return
         if more:
             paddings.append((1 << k, more))
-        rate = 2 * (rate + more)
+        free = 2 * (free + more)
     if paddings:
-        yield PaddedSharedEncoding(tuple(paddings), tuple([basis for _, basis in sorted(steps)]), (), len(sizes))
+        yield PaddedSharedEncoding(tuple(paddings), tuple([step.unit for step in steps]), (), rank)
 
 
 def linear_encoding(linear: LinearLayout) -> TritonEncoding:
@@ -165,13 +167,13 @@ def blocked_of(linear: LinearLayout) -> BlockedEncoding:
 def _blocked(
     bases: dict[str, tuple[tuple[int, ...], ...]], rank: int, order: tuple[int, ...], blocks: int
 ) -> BlockedEncoding | None:
-    """The blocked encoding with as many steps of each dimension as there are; what repeats is counted last."""
+    """The blocked encoding with as many steps of each dimension as there are; repeats are of the one counted before."""
     counts = []
     for name in ("lane", "warp"):
-        sizes = [1] * rank
+        sizes, last = [1] * rank, order[0]
         for basis in bases[name]:
-            moved = [d for d, x in enumerate(basis) if x]
-            sizes[moved[0] if moved else order[-1]] *= 2
+            last = next((d for d, x in enumerate(basis) if x), last)
+            sizes[last] *= 2
         counts.append(tuple(sizes))
     own = [1] * rank
     for basis in bases["register"]:

@@ -12,6 +12,7 @@ from ..ask.banks import Banks
 from ..ask.every_shape import FormatComparison
 from ..ask.record_comparison import RecordComparison
 from ..dialects.read import as_record
+from ..dialects.resolve import resolve
 from ..dialects.shardings import as_sharding
 from ..errors import ShapeError, shown
 from ..format.record import Record
@@ -87,6 +88,8 @@ def drawing_of(
             return Drawing(lambda limit: _with_note(str(x), layouts_scene(compared, differing, view, limit)))
         verdict = compare(x.a.layout(shape), x.b.layout(shape))
         return Drawing(lambda limit: difference_scene(verdict, compared, differing, limit))
+    if tile is None and not others and not _said(given):
+        tile = _tile_of_threads(x, shape, dtype)
     records = [as_record(y) for y in (x, *others)]
     if isinstance(x, RecordComparison) or any(record is not None for record in records):
         _refuse("a record", {**given, "shape": shape, "axes": axes, "dtype": dtype, "others": None, "width": None})
@@ -136,8 +139,23 @@ def _with_note(note: str, scene: Scene) -> Scene:
     return replace(scene, notes=[note, *scene.notes])
 
 
+def _tile_of_threads(x: Any, shape: Any, dtype: Any) -> tuple[int, ...] | None:
+    """The tile that threads hold, of a text whose notation tells that they do; None for anything else."""
+    if not isinstance(x, str) or as_record(x) is not None:
+        return None
+    operand = resolve(x, element=dtype)
+    if not operand.threads or (operand.shape is None and shape is None):
+        return None
+    tile = operand.shape if shape is None else operand.at(shape).shape
+    return tile if tile is not None and len(tile) <= 2 else None
+
+
+def _said(given: Mapping[str, Any]) -> list[str]:
+    """The arguments that were given."""
+    return [name for name, value in given.items() if value or (value is not None and isinstance(value, int | str))]
+
+
 def _refuse(what: str, given: Mapping[str, Any]) -> None:
     """Refuse arguments that would say nothing."""
-    said = [name for name, value in given.items() if value or (value is not None and isinstance(value, int | str))]
-    if said:
+    if said := _said(given):
         raise ShapeError(f"{what} is drawn without {', '.join(said)}.", hint="leave it out", given=said)

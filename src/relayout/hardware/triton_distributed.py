@@ -51,7 +51,10 @@ class BlockedEncoding(TritonEncoding):
         tile = Dealing(self.rank)
         for name, sizes in zip(THREADS, (self.size_per_thread, self.threads_per_warp, self.warps_per_cta)):
             tile.count_all(name, sizes, self.order)
-        return tile.fit(shape, "register", self.order, self.blocks)
+        found = tile.fit(shape, "register", self.order, self.blocks)
+        # A thread that would hold an element twice holds it once; matrix instructions have no such choice.
+        found["register"] = [basis for basis in found.get("register", []) if any(basis)]
+        return found
 
     def operand_bases(self, shape: tuple[int, ...], index: int) -> dict[str, list[Basis]]:
         """Of an operand of a product without a matrix instruction: every thread has all of its k."""

@@ -79,7 +79,7 @@ class Dealing:
         """Let an input count the next ``size`` of a dimension."""
         for k in range(size.bit_length() - 1):
             step = self.sizes[dim] << k
-            self._put(name, [step if d == dim else 0 for d in range(len(self.sizes))])
+            self.put(name, [step if d == dim else 0 for d in range(len(self.sizes))])
         self.sizes[dim] *= size
         return self
 
@@ -95,7 +95,7 @@ class Dealing:
     def repeat(self, name: str, size: int) -> Dealing:
         """Let the next bits of an input change nothing."""
         for _ in range(size.bit_length() - 1):
-            self._put(name, [0] * len(self.sizes))
+            self.put(name, [0] * len(self.sizes))
         return self
 
     def multiply(self, added: dict[str, Bases], keep_zeros: bool = True) -> Dealing:
@@ -104,7 +104,7 @@ class Dealing:
         for name, group in added.items():
             for basis in group:
                 if keep_zeros or any(basis):
-                    self._put(name, [x * n for x, n in zip(basis, top)])
+                    self.put(name, [x * n for x, n in zip(basis, top)])
                 for d, x in enumerate(basis):
                     self.sizes[d] = max(self.sizes[d], top[d] << x.bit_length())
         return self
@@ -124,7 +124,8 @@ class Dealing:
         self.bases["block"] = [tuple([x * n for x, n in zip(basis, own)]) for basis in blocks]
         return self.bases
 
-    def _put(self, name: str, basis: Sequence[int]) -> None:
+    def put(self, name: str, basis: Sequence[int]) -> None:
+        """Add one basis as it is; the sizes stay."""
         self.bases.setdefault(name, []).append(tuple(basis))
 
 

@@ -7,12 +7,15 @@ the memory of a block, and is there only where the blocks of a cluster share not
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ..errors import NotExpressible, ShapeError
+from ..integers.nested import product
 from ..layout.bit_layouts import linear_layout
 from ..layout.layout import Layout
+from ..layout.modes import coalesced
 from .triton_distributed import check_bases
 from .triton_encoding import (
     Bases,
@@ -51,6 +54,10 @@ class MemoryEncoding(TritonEncoding):
             )
         back = linear.pseudo_invert()
         groups = [[self.place(*values) for values in group] for group in back.bases.values()]
+        return self.assembled(groups)
+
+    def assembled(self, groups: list[list[int]]) -> Layout:
+        """The layout whose dimensions have these places at 1, 2, 4, ..."""
         return linear_layout(groups)
 
     def place(self, *values: int) -> int:
@@ -143,6 +150,13 @@ class PaddedSharedEncoding(MemoryEncoding):
     def place(self, *values: int) -> int:
         return values[0] + sum([values[0] // interval * padding for interval, padding in self.paddings])
 
+    def assembled(self, groups: list[list[int]]) -> Layout:
+        # Bits of an offset stand alone, and so do the intervals that they hold: their places add up.
+        modes = [coalesced([2] * len(group), group) for group in groups]
+        shapes = [(*sizes, 1)[0] if len(sizes) < 2 else tuple(sizes) for sizes, _ in modes]
+        strides = [(*steps, 0)[0] if len(steps) < 2 else tuple(steps) for _, steps in modes]
+        return Layout(tuple(shapes), tuple(strides))
+
     def stage_elements(self, shape: tuple[int, ...]) -> int:
         return self.place(1 << len(self.offset))
 
@@ -209,39 +223,54 @@ class NvmmaSharedEncoding(MemoryEncoding):
     def bases(self, shape: tuple[int, ...]) -> dict[str, list[Basis]]:
         own = [max(1, n // p) for n, p in zip(shape, block_sizes(_held(self.blocks, shape), self.rank))]
         # The dimensions from the fastest: transposed, the first one is.
-        inner, *outer = (0, *range(self.rank - 1, 0, -1)) if self.transposed else row_major(self.rank)
+        order = (0, *range(self.rank - 1, 0, -1)) if self.transposed else row_major(self.rank)
+        inner, packed = order[0], 2 if self.fp4_padded else 1
         most = [min(n, TMA_MOST) for n in own]
-        if self.fp4_padded:
-            most[inner] = min(2 * own[inner], TMA_MOST) // 2
+        most[inner] = min(packed * own[inner], TMA_MOST) // packed
         tile = Dealing(self.rank)
-        if not self.swizzle_bytes:
-            return tile.count_all("offset", most, (inner, *outer)).fit(shape, "offset", range(self.rank), self.blocks)
-        packed = 2 if self.fp4_padded else 1
-        columns = 8 * self.swizzle_bytes // self.element_bits
-        rows = 1
-        for d in outer:
-            rows *= most[d]
-        if self.rank < 2 or most[inner] * packed < columns or rows < 8:
-            raise ShapeError(
-                f"#{self.kind} swizzles 8 rows of {columns // packed} elements; a block has {rows} of {own[inner]}.",
-                hint="use a narrower swizzle, or swizzlingByteWidth = 0",
-                shape=shape,
+        if not self.swizzle_bytes and self.transposed and self.rank > 2:
+            raise NotExpressible(
+                f"#{self.kind} without a swizzle, transposed, of {self.rank} dimensions is not what Triton documents: "
+                "its own linear layout does not have the first dimension together.",
+                hint="write the order out: #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [...]}>",
+                encoding=self,
             )
-        # Of 16 bytes with free places, only the first eight are counted.
-        for column in [1 << k for k in range(columns.bit_length() - 1)]:
-            if self.fp4_padded and column == 8:
-                tile.repeat("offset", 2)
-            else:
-                tile.count("offset", inner, 2)
-        swizzled = len(tile.bases["offset"])
-        tile.count_all("offset", most, outer)
-        group, phases = 128 // self.element_bits, self.swizzle_bytes // 16
-        for k in range(3):
-            phase = (1 << k) * self.swizzle_bytes // 128 % phases
-            moved = group * phase // 16 * 8 + group * phase % 8 if self.fp4_padded else group * phase
-            basis = tile.bases["offset"][swizzled + k]
-            tile.bases["offset"][swizzled + k] = tuple([x ^ (moved if d == inner else 0) for d, x in enumerate(basis)])
+        if not self.swizzle_bytes:
+            return tile.count_all("offset", most, order).fit(shape, "offset", range(self.rank), self.blocks)
+        width = 8 * self.swizzle_bytes // self.element_bits // packed
+        if self.rank < 2 or own[inner] < width or product(tuple(most)) // most[inner] < 8:
+            raise self._too_small(width, own[inner], shape)
+        most[inner] = width
+        rows = most[-1] if self.transposed else product(tuple(most[:-1]))
+        if rows < 8:
+            raise self._too_small(width, own[inner], shape)
+        for basis in self._matrix(rows, product(tuple(most)) // rows, width):
+            tile.put("offset", _split(basis, most, order))
+        tile.sizes = most
         return tile.fit(shape, "offset", range(self.rank), self.blocks)
+
+    def _matrix(self, rows: int, columns: int, width: int) -> Iterator[int]:
+        """The places at 1, 2, 4, ... of a matrix, counted along its rows, whose first ``width`` columns are swizzled.
+
+        Of three dimensions or more, its rows are all of them but the fastest; transposed, only the last one.
+        """
+        for k in range(width.bit_length() - 1):
+            if self.fp4_padded and k == 3:
+                yield 0
+            yield 1 << k
+        group, phases = 128 // self.element_bits, self.swizzle_bytes // 16
+        for k in range(rows.bit_length() - 1):
+            moved = group * ((1 << k) * self.swizzle_bytes // 128 % phases) if k < 3 else 0
+            yield (columns << k) + (moved // 16 * 8 + moved % 8 if self.fp4_padded else moved)
+        for k in range(width.bit_length() - 1, columns.bit_length() - 1):
+            yield 1 << k
+
+    def _too_small(self, width: int, columns: int, shape: tuple[int, ...]) -> ShapeError:
+        return ShapeError(
+            f"#{self.kind} swizzles 8 rows of {width} elements, and {shape} has less in a block.",
+            hint="use a narrower swizzle, or swizzlingByteWidth = 0",
+            shape=shape,
+        )
 
 
 @dataclass(frozen=True)
@@ -374,6 +403,12 @@ class TensorMemoryScalesEncoding(MemoryEncoding):
 
     def bases(self, shape: tuple[int, ...]) -> dict[str, list[Basis]]:
         own = [max(1, n // p) for n, p in zip(shape, block_sizes(self.blocks, 2))]
+        if any(x >= n for basis in self.blocks for x, n in zip(basis, shape)):
+            raise ShapeError(
+                f"the shape {shape} is smaller than the blocks of a cluster that #{self.kind} shares it out to.",
+                hint="a larger shape, or fewer blocks",
+                shape=shape,
+            )
         tile = Dealing(2).count("row", 0, 32).repeat("row", 4).count("col", 1, 4).count("col", 0, 2)
         if own[0] > 64:
             tile.count("col", 0, 2)
@@ -392,6 +427,15 @@ def check_own_shape(kind: str, own: tuple[int, ...], shape: tuple[int, ...]) -> 
     """Refuse another shape than the one in the text."""
     if own != shape:
         raise ShapeError(f"#{kind} has the shape {own}, not {shape}.", hint="leave the shape out", shape=shape)
+
+
+def _split(place: int, sizes: Sequence[int], order: Sequence[int]) -> Basis:
+    """The coordinate of a place that counts the dimensions in that order."""
+    found = [0] * len(sizes)
+    for d in order:
+        found[d] = place % sizes[d]
+        place //= sizes[d]
+    return tuple(found)
 
 
 def _held(blocks: Bases, shape: tuple[int, ...]) -> Bases:

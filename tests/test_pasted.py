@@ -106,10 +106,7 @@ def test_sizes_and_steps() -> None:
     [
         ("MultiArray of 1 x 3 x 4", "shape=[1, 3, 4], strides="),
         ("tensor<16x256xbf16, #tpu.tiled<(8,128),[1,1]>>", "xla reads tiles"),
-        ("tensor<16x256xbf16, #blocked>", "LinearLayout"),
         (".dimensions = {1, 2}", "dataFormat"),
-        ("#blocked = #ttg.blocked<{sizePerThread = [1, 8], order = [1, 0]}>", "no dialect has Triton's encodings"),
-        ("!ttg.memdesc<128x64xf16, #shared, #smem, mutable>", "without the encoding"),
         ("tensor<4x8xf32, #sparse_tensor.encoding<{ map = (d0, d1) -> (d0 : dense, d1 : compressed) }>>", "sparse"),
         ("memref<16x256xbf16, #tpu.tiled<(16,128)(2,1),[2,1]>, #tpu.memory_space<vmem>>", "xla reads tiles"),
         ("vector<8x128xf32>", "registers"),

@@ -19,7 +19,6 @@ from ..integers.nested import product
 from ..layout.layout import Layout
 from ..layout.modes import coalesced, simplify_mode
 from .record_words import record_lines
-from .thread_words import thread_lines
 
 if TYPE_CHECKING:
     from ..hardware.atom import Atom
@@ -71,6 +70,8 @@ def explain(
     if operand.threads:
         if axes is not None:
             raise ShapeError("threads are told by dimension.", hint="leave axes= out", axes=axes)
+        from .thread_words import thread_lines
+
         return "\n".join(thread_lines(operand if shape is None else operand.at(shape)))
     found = operand.description if shape is None or isinstance(operand.format, Format) else operand.at(shape).placed
     lines: list[str] = []

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
-from ..algebra.linear import LinearLayout
 from ..errors import NotExpressible, ShapeError
 from ..format.format import Format
 from ..layout.layout import Layout, as_layout
@@ -12,6 +11,7 @@ from .registry import Dialect, dialect_named
 from .shardings import is_sharding, render_sharding
 
 if TYPE_CHECKING:
+    from ..algebra.linear import LinearLayout
     from ..sharding.sharding import Sharding
 
 
@@ -28,7 +28,7 @@ def render(
         return render_sharding(x, dialect)
     name, _, style = str(dialect).partition(":")
     chosen = dialect_named(name)
-    if isinstance(x, LinearLayout):
+    if _is_linear(x):
         return _render_linear(x, chosen, name, style, dtype)
     write = _style(getattr(chosen, "STYLES", {}), name, style) if style else chosen.render
     if isinstance(x, Format):
@@ -37,6 +37,14 @@ def render(
     if not padded or not layout.windowed:
         return cast(str, write(layout, dtype))
     return f"{write(layout.box, dtype)} /* the whole box: the data is {layout.extents} from {layout.origin} */"
+
+
+def _is_linear(x: Any) -> TypeGuard[LinearLayout]:
+    if isinstance(x, Layout | Format):
+        return False
+    from ..algebra.linear import LinearLayout
+
+    return isinstance(x, LinearLayout)
 
 
 def _style(styles: dict[str, Any], name: str, style: str) -> Any:

@@ -24,7 +24,7 @@ from ..hardware.triton_encoding import THREADS, TritonEncoding
 from ..hardware.triton_memory import MemoryEncoding, PaddedSharedEncoding, SharedLinearEncoding
 from ..integers.nested import product
 from ..layout.layout import Layout
-from .refusal import cannot, require_layout
+from .refusal import require_layout
 from .scan import Scanner
 from .ttg_attributes import Attribute, read_attribute
 from .ttg_encodings import encoding_of, encoding_text, unknown_encoding
@@ -81,7 +81,7 @@ class TtgText(NamedTuple):
         kind = self.element if element is None else element_of(element)
         if kind is None or self.shape is None:
             return encoding_text(self.encoding)
-        return type_text(self.encoding, self._sizes, kind.word("mlir"))
+        return type_text(self.encoding, self._sizes, _word(kind))
 
     @property
     def threads(self) -> bool:
@@ -100,7 +100,7 @@ class TtgText(NamedTuple):
         return own.own_shape if isinstance(own, LinearEncoding | PaddedSharedEncoding | SharedLinearEncoding) else None
 
     def of_shape(self, shape: tuple[int, ...]) -> TtgText:
-        """The same for a tensor of that shape."""
+        """The text of a tensor of that shape with this encoding."""
         return self._replace(shape=shape)
 
     def layout(self, shape: Any) -> Layout:
@@ -256,7 +256,7 @@ def _read_type(scan: Scanner, aliases: dict[str, Any]) -> TtgText:
                 whole = _sizes(scan)
     for _ in range(described + (inner or memory)):
         scan.expect(">")
-    return _typed(scan, encoding, tuple(shape), kind, whole, start)
+    return _checked_type(scan, encoding, tuple(shape), kind, whole, start)
 
 
 def _sizes(scan: Scanner) -> tuple[int, ...]:
@@ -268,7 +268,7 @@ def _sizes(scan: Scanner) -> tuple[int, ...]:
     return tuple([int(n) for n in match.group().split("x")])
 
 
-def _typed(
+def _checked_type(
     scan: Scanner,
     encoding: TritonEncoding,
     shape: tuple[int, ...],
@@ -329,7 +329,7 @@ def read_linear(text: str, shape: Any = None) -> LinearLayout:
 def render(x: Layout | Format, dtype: Any = None) -> str:
     layout = require_layout(x, "ttg")
     encoding = shared_encoding(layout, None if dtype is None else element_of(dtype).bits)
-    return encoding_text(encoding) if dtype is None else type_text(encoding, layout.extents, _word(layout, dtype))
+    return encoding_text(encoding) if dtype is None else type_text(encoding, layout.extents, _word(element_of(dtype)))
 
 
 def render_linear(x: LinearLayout, dtype: Any = None) -> str:
@@ -337,14 +337,12 @@ def render_linear(x: LinearLayout, dtype: Any = None) -> str:
     encoding = linear_encoding(x)
     if dtype is None:
         return encoding_text(encoding)
-    return type_text(encoding, tuple(x.out_dims.values()), element_of(dtype).word("mlir"))
+    return type_text(encoding, tuple(x.out_dims.values()), _word(element_of(dtype)))
 
 
-def _word(layout: Layout, dtype: Any) -> str:
-    kind = element_of(dtype)
-    if not kind.mlir:
-        raise cannot(layout, "ttg", f"MLIR has no type for {kind.name}", "leave the dtype out")
-    return kind.mlir
+def _word(kind: Element) -> str:
+    """The type in Triton's IR, where integers have no sign; refused where MLIR has none."""
+    return kind.word("mlir").replace("ui", "i")
 
 
 def _gluon(x: Layout | Format, dtype: Any = None) -> str:

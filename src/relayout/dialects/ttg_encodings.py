@@ -137,19 +137,19 @@ def _blocks(fields: Fields, rank: int) -> Bases:
     return tuple(dealt.bases.get("block", ()))
 
 
-def _blocked(f: Fields) -> TritonEncoding:
+def _new_blocked(f: Fields) -> TritonEncoding:
     order = _numbers(f, "order")
     sizes = [_numbers(f, name) for name in ("sizePerThread", "threadsPerWarp", "warpsPerCTA")]
     return BlockedEncoding(sizes[0], sizes[1], sizes[2], order, _blocks(f, len(order)))
 
 
-def _nvidia_mma(f: Fields) -> TritonEncoding:
+def _new_nvidia_mma(f: Fields) -> TritonEncoding:
     warps = _numbers(f, "warpsPerCTA")
     version = _number(f, "versionMajor"), _number(f, "versionMinor", 0)
     return NvidiaMmaEncoding(version, warps, _numbers(f, "instrShape"), _blocks(f, len(warps)))
 
 
-def _amd_mfma(f: Fields) -> TritonEncoding:
+def _new_amd_mfma(f: Fields) -> TritonEncoding:
     warps = _numbers(f, "warpsPerCTA")
     if "version" not in f and "versionMajor" not in f:
         raise ShapeError("#ttg.amd_mfma needs version.", hint="1 is gfx908, 2 gfx90a, 3 gfx942, 4 gfx950")
@@ -164,7 +164,7 @@ def _amd_mfma(f: Fields) -> TritonEncoding:
     )
 
 
-def _amd_wmma(f: Fields) -> TritonEncoding:
+def _new_amd_wmma(f: Fields) -> TritonEncoding:
     if "ctaLayout" in f:
         inner = f["ctaLayout"]
         if not isinstance(inner, dict) or set(inner) - {"register", "warp"}:
@@ -188,7 +188,7 @@ def _amd_wmma(f: Fields) -> TritonEncoding:
     return AmdWmmaEncoding(_number(f, "version"), transposed, warps, registers, _blocks(f, rank), shape, rank)
 
 
-def _linear(generic: bool) -> Callable[[Fields], TritonEncoding]:
+def _linear_maker(generic: bool) -> Callable[[Fields], TritonEncoding]:
     def make(f: Fields) -> TritonEncoding:
         found = [_bases(f, name) for name in ("register", "lane", "warp", "block")]
         rank = next((len(basis) for group in found for basis in group), 0)
@@ -199,7 +199,7 @@ def _linear(generic: bool) -> Callable[[Fields], TritonEncoding]:
     return make
 
 
-def _swizzled(rotating: bool) -> Callable[[Fields], TritonEncoding]:
+def _swizzled_maker(rotating: bool) -> Callable[[Fields], TritonEncoding]:
     def make(f: Fields) -> TritonEncoding:
         if _truth(f, "hasLeadingOffset"):
             raise NotExpressible(
@@ -213,7 +213,7 @@ def _swizzled(rotating: bool) -> Callable[[Fields], TritonEncoding]:
     return make
 
 
-def _padded(f: Fields) -> TritonEncoding:
+def _new_padded(f: Fields) -> TritonEncoding:
     pairs = f.get("intervals")
     if not isinstance(pairs, list | tuple) or not all(isinstance(p, list | tuple) and len(p) == 2 for p in pairs):
         raise ShapeError("#ttg.padded_shared needs intervals.", hint="as in [32:+4] {...}", got=pairs)
@@ -233,7 +233,7 @@ def _padded(f: Fields) -> TritonEncoding:
     return PaddedSharedEncoding(paddings, offset, block, rank)
 
 
-def _nvmma(f: Fields) -> TritonEncoding:
+def _new_nvmma(f: Fields) -> TritonEncoding:
     cluster = _bases(f, "CGALayout")
     rank = _number(f, "rank") if "rank" in f else next((len(basis) for basis in cluster), 2)
     if "CTAsPerCGA" in f:
@@ -244,7 +244,7 @@ def _nvmma(f: Fields) -> TritonEncoding:
     return NvmmaSharedEncoding(*numbers, _truth(f, "fp4Padded"), _blocks(f, rank), rank)
 
 
-def _shared_linear(f: Fields) -> TritonEncoding:
+def _new_shared_linear(f: Fields) -> TritonEncoding:
     offset, block = _bases(f, "offset"), _bases(f, "block")
     rank = next((len(basis) for basis in (*offset, *block)), 0)
     if not rank:
@@ -252,7 +252,7 @@ def _shared_linear(f: Fields) -> TritonEncoding:
     return SharedLinearEncoding(offset, block, rank, _number(f, "alignment", 16))
 
 
-def _partitioned(f: Fields) -> TritonEncoding:
+def _new_partitioned(f: Fields) -> TritonEncoding:
     inner = _parent(f, "partitionLayout")
     if not isinstance(inner, MemoryEncoding) or inner.inputs != ("offset", "block"):
         raise ShapeError(f"#{inner.kind} is no encoding of shared memory.", hint="as in #ttg.swizzled_shared<{...}>")
@@ -260,7 +260,7 @@ def _partitioned(f: Fields) -> TritonEncoding:
     return PartitionedSharedEncoding(*numbers, inner)
 
 
-def _tensor_memory(f: Fields) -> TritonEncoding:
+def _new_tensor_memory(f: Fields) -> TritonEncoding:
     if "unpacked" in f:
         raise NotExpressible(
             "unpacked is of an older Triton, whose text lacks the width of an element.",
@@ -270,7 +270,7 @@ def _tensor_memory(f: Fields) -> TritonEncoding:
     return TensorMemoryEncoding(*numbers, _blocks(f, 2), _truth(f, "twoCTAs"), _truth(f, "fp4Padded"))
 
 
-def _tensor_memory_scales(f: Fields) -> TritonEncoding:
+def _new_tensor_memory_scales(f: Fields) -> TritonEncoding:
     order = f.get("blockRepOrder", "mnThenK")
     if order not in ("mnThenK", "kThenMn"):
         raise ShapeError(f"there is no blockRepOrder {shown(order)}.", hint="mnThenK or kThenMn", got=order)
@@ -278,42 +278,44 @@ def _tensor_memory_scales(f: Fields) -> TritonEncoding:
 
 
 _CLUSTER = ("CGALayout", "CTAsPerCGA", "CTASplitNum", "CTAOrder")
-_SWIZZLED = Kind(("vec", "perPhase", "maxPhase", "order"), (*_CLUSTER, "hasLeadingOffset"), _swizzled(False))
+_SWIZZLED = Kind(("vec", "perPhase", "maxPhase", "order"), (*_CLUSTER, "hasLeadingOffset"), _swizzled_maker(False))
 
 KINDS = {
-    "ttg.blocked": Kind(("sizePerThread", "threadsPerWarp", "warpsPerCTA", "order"), _CLUSTER, _blocked),
+    "ttg.blocked": Kind(("sizePerThread", "threadsPerWarp", "warpsPerCTA", "order"), _CLUSTER, _new_blocked),
     "ttg.slice": Kind(("dim", "parent"), (), lambda f: SliceEncoding(_number(f, "dim"), _parent(f))),
     "ttg.dot_op": Kind(
         ("opIdx", "parent"),
         ("kWidth",),
         lambda f: DotOperandEncoding(_number(f, "opIdx"), _parent(f), _number(f, "kWidth", 0)),
     ),
-    "ttg.nvidia_mma": Kind(("versionMajor", "warpsPerCTA", "instrShape"), ("versionMinor", *_CLUSTER), _nvidia_mma),
+    "ttg.nvidia_mma": Kind(("versionMajor", "warpsPerCTA", "instrShape"), ("versionMinor", *_CLUSTER), _new_nvidia_mma),
     "ttg.amd_mfma": Kind(
         ("warpsPerCTA", "instrShape", "isTransposed"),
         ("version", "versionMajor", "versionMinor", "tilesPerWarp", "elementBitWidth", *_CLUSTER),
-        _amd_mfma,
+        _new_amd_mfma,
     ),
     "ttg.amd_wmma": Kind(
         ("version",),
         ("ctaLayout", "isTranspose", "isTransposed", "instrShape", "rank", "warpsPerCTA", "tilesPerWarp", *_CLUSTER),
-        _amd_wmma,
+        _new_amd_wmma,
     ),
-    "ttg.linear": Kind(("register", "lane", "warp", "block"), (), _linear(False)),
-    "ttg.generic_linear": Kind(("register", "lane", "warp", "block"), (), _linear(True)),
+    "ttg.linear": Kind(("register", "lane", "warp", "block"), (), _linear_maker(False)),
+    "ttg.generic_linear": Kind(("register", "lane", "warp", "block"), (), _linear_maker(True)),
     "ttg.swizzled_shared": _SWIZZLED,
     "ttg.shared": _SWIZZLED,
-    "ttg.amd_rotating_shared": _SWIZZLED._replace(make=_swizzled(True)),
-    "ttg.padded_shared": Kind((), ("intervals", "order", "shape", "offset", "block"), _padded),
+    "ttg.amd_rotating_shared": _SWIZZLED._replace(make=_swizzled_maker(True)),
+    "ttg.padded_shared": Kind((), ("intervals", "order", "shape", "offset", "block"), _new_padded),
     "ttg.nvmma_shared": Kind(
-        ("swizzlingByteWidth", "elementBitWidth"), ("transposed", "fp4Padded", "rank", *_CLUSTER), _nvmma
+        ("swizzlingByteWidth", "elementBitWidth"), ("transposed", "fp4Padded", "rank", *_CLUSTER), _new_nvmma
     ),
-    "ttg.shared_linear": Kind(("offset",), ("block", "alignment"), _shared_linear),
-    "ttg.partitioned_shared": Kind(("numPartitions", "numGroups", "partitionDim", "partitionLayout"), (), _partitioned),
+    "ttg.shared_linear": Kind(("offset",), ("block", "alignment"), _new_shared_linear),
+    "ttg.partitioned_shared": Kind(
+        ("numPartitions", "numGroups", "partitionDim", "partitionLayout"), (), _new_partitioned
+    ),
     "ttng.tensor_memory_encoding": Kind(
-        ("blockM", "blockN"), ("colStride", "twoCTAs", "fp4Padded", "unpacked", *_CLUSTER), _tensor_memory
+        ("blockM", "blockN"), ("colStride", "twoCTAs", "fp4Padded", "unpacked", *_CLUSTER), _new_tensor_memory
     ),
-    "ttng.tensor_memory_scales_encoding": Kind((), ("blockRepOrder", *_CLUSTER), _tensor_memory_scales),
+    "ttng.tensor_memory_scales_encoding": Kind((), ("blockRepOrder", *_CLUSTER), _new_tensor_memory_scales),
 }
 """Every encoding by its name in Triton's IR."""
 

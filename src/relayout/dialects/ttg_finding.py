@@ -83,14 +83,14 @@ def _candidates(layout: Layout, bits: int | None, steps: list[_Step]) -> Iterato
         for swizzle in (128, 64, 32):
             for transposed in (False, True):
                 yield NvmmaSharedEncoding(swizzle, transposed, bits, dims=rank)
-    yield from _padded(rank, steps)
+    yield from _padded_candidates(rank, steps)
     try:
         yield SharedLinearEncoding(LinearLayout.from_layout(layout).invert().bases["offset"], (), rank)
     except LayoutError:
         return
 
 
-def _padded(rank: int, steps: list[_Step]) -> Iterator[MemoryEncoding]:
+def _padded_candidates(rank: int, steps: list[_Step]) -> Iterator[MemoryEncoding]:
     """The padding that the places of the powers of two tell: what they are above the even count, step by step."""
     paddings, free = [], 0
     for k, step in enumerate(steps):
@@ -154,7 +154,7 @@ def blocked_of(linear: LinearLayout) -> BlockedEncoding:
         blocks = tuple([tuple(basis) for basis in bases["block"]])
         if not any(map(any, blocks)):
             for order in permutations(reversed(range(rank))):
-                candidate = _blocked(bases, rank, order, len(blocks))
+                candidate = _blocked_candidate(bases, rank, order, len(blocks))
                 if candidate is not None and candidate.linear(shape) == linear:
                     return candidate
     raise NotExpressible(
@@ -164,7 +164,7 @@ def blocked_of(linear: LinearLayout) -> BlockedEncoding:
     )
 
 
-def _blocked(
+def _blocked_candidate(
     bases: dict[str, tuple[tuple[int, ...], ...]], rank: int, order: tuple[int, ...], blocks: int
 ) -> BlockedEncoding | None:
     """The blocked encoding with as many steps of each dimension as there are; repeats are of the one counted before."""

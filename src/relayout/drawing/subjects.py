@@ -66,9 +66,10 @@ def _subject(x: Any, operand: Any, shape: Any, axes: str | None, order: str | No
             return Subject(operand.placed, f"one block of {title}", operand.axes or "", bits=bits)
     if shape is None:
         raise ShapeError(f"{title} is drawn for a shape, and none is given.", hint="pass shape=(...)", got=x)
-    layout = operand.at(shape).placed
+    operand = operand.at(shape)
+    layout, sizes = operand.placed, operand.shape or ()
     names = _names(operand.axes or axes, layout.rank)
-    return Subject(layout, f"{title}, {' x '.join(map(str, layout.extents))}", names, None, "padding", bits)
+    return Subject(layout, f"{title}, {' x '.join(map(str, sizes))}", names, None, "padding", bits)
 
 
 def _bits(operand: Resolved) -> int | None:

@@ -20,7 +20,7 @@ from .triton_encoding import (
     check_blocks,
     check_order,
     check_sizes,
-    refused,
+    misfit,
     row_major,
 )
 
@@ -79,7 +79,7 @@ class NvidiaMmaEncoding(TritonEncoding):
 
     def __post_init__(self) -> None:
         if self.version[0] not in (2, 3):
-            raise refused(
+            raise misfit(
                 self.kind,
                 f"there is no version {self.version[0]}",
                 "2 is mma.sync of Turing and later, 3 is wgmma; on Blackwell the accumulator is in tensor memory",
@@ -90,13 +90,13 @@ class NvidiaMmaEncoding(TritonEncoding):
         check_blocks(self.kind, self.blocks, self.rank)
         needed = 3 if self.hopper else self.rank
         if self.rank not in ((2,) if self.hopper else (2, 3)) or len(self.instr_shape) != needed:
-            raise refused(
+            raise misfit(
                 self.kind,
                 f"instrShape {list(self.instr_shape)} is none of version {self.version[0]} for {self.rank} dimensions",
                 "version 2 has [16, 8] or [1, 16, 8], version 3 [16, n, k]",
             )
         if self.tile[-2] < 8 or self.tile[-1] < 8:
-            raise refused(self.kind, f"instrShape {list(self.instr_shape)} is smaller than 8 x 8", "as in [16, 8]")
+            raise misfit(self.kind, f"instrShape {list(self.instr_shape)} is smaller than 8 x 8", "as in [16, 8]")
 
     @property
     def rank(self) -> int:
@@ -124,7 +124,7 @@ class NvidiaMmaEncoding(TritonEncoding):
     def operand_bases(self, shape: tuple[int, ...], index: int, width: int) -> dict[str, list[Basis]]:
         """Of A or B: ``width`` elements along k are one register of 32 bits, or several."""
         if self.hopper and index:
-            raise refused("ttg.dot_op", "wgmma reads B from shared memory", "its layout is #ttg.nvmma_shared")
+            raise misfit("ttg.dot_op", "wgmma reads B from shared memory", "its layout is #ttg.nvmma_shared")
         k, outer = inner_dim(self.rank, index), self.rank - 2 + index
         deep = width * (4 if self.tile[self.rank - 2] == 8 else 8)
         tile = self._quads(k, outer, deep, 8 if index else self.tile[outer], width)
@@ -158,31 +158,31 @@ class AmdMfmaEncoding(TritonEncoding):
 
     def __post_init__(self) -> None:
         if not 0 <= self.version <= 4:
-            raise refused(
+            raise misfit(
                 self.kind,
                 f"there is no version {self.version}",
                 "1 is gfx908, 2 gfx90a, 3 gfx942, 4 gfx950",
                 version=self.version,
             )
         if self.instr_shape[:2] not in ((32, 32), (16, 16), (64, 4), (4, 64)) or len(self.instr_shape) not in (2, 3):
-            raise refused(
+            raise misfit(
                 self.kind,
                 f"there is no instruction {list(self.instr_shape)}",
                 "m and n are 32 x 32, 16 x 16, 64 x 4 or 4 x 64",
             )
         if self.instr_shape[:2] == (64, 4) and not self.transposed:
-            raise refused(self.kind, "64 x 4 is always transposed", "isTransposed = true")
+            raise misfit(self.kind, "64 x 4 is always transposed", "isTransposed = true")
         if self.element_bits not in (32, 64):
-            raise refused(self.kind, f"no accumulator has {self.element_bits} bits", "elementBitWidth is 32 or 64")
+            raise misfit(self.kind, f"no accumulator has {self.element_bits} bits", "elementBitWidth is 32 or 64")
         if not self.tiles_per_warp:
             object.__setattr__(self, "tiles_per_warp", (1,) * self.rank)
         if self.rank not in (2, 3):
-            raise refused(self.kind, f"{self.rank} dimensions are none of a product", "2, or 3 with a batch")
+            raise misfit(self.kind, f"{self.rank} dimensions are none of a product", "2, or 3 with a batch")
         check_sizes(self.kind, self.warps_per_cta, "warpsPerCTA")
         check_sizes(self.kind, self.tiles_per_warp, "tilesPerWarp")
         check_blocks(self.kind, self.blocks, self.rank)
         if len(self.tiles_per_warp) < self.rank:
-            raise refused(self.kind, "tilesPerWarp has too few sizes", "one for each dimension")
+            raise misfit(self.kind, "tilesPerWarp has too few sizes", "one for each dimension")
 
     @property
     def rank(self) -> int:
@@ -243,18 +243,18 @@ class AmdWmmaEncoding(TritonEncoding):
 
     def __post_init__(self) -> None:
         if self.version not in self.SHAPES:
-            raise refused(
+            raise misfit(
                 self.kind, f"there is no version {self.version}", "1 is RDNA3, 2 RDNA4, 3 gfx1250", version=self.version
             )
         if self.instr_shape not in self.SHAPES[self.version]:
             known = ", ".join([str(list(shape)) for shape in self.SHAPES[self.version]])
-            raise refused(
+            raise misfit(
                 self.kind,
                 f"version {self.version} has no instruction {list(self.instr_shape)}",
                 f"it has {known}",
             )
         if self.dims not in (2, 3):
-            raise refused(self.kind, f"{self.dims} dimensions are none of a product", "2, or 3 with a batch")
+            raise misfit(self.kind, f"{self.dims} dimensions are none of a product", "2, or 3 with a batch")
         check_bases(self.kind, {"register": self.register_bases, "warp": self.warp_bases}, self.dims)
         check_blocks(self.kind, self.blocks, self.dims)
 
@@ -303,27 +303,27 @@ class DotOperandEncoding(TritonEncoding):
 
     def __post_init__(self) -> None:
         if self.index not in (0, 1):
-            raise refused(self.kind, f"there is no operand {self.index}", "opIdx is 0 for A and 1 for B")
+            raise misfit(self.kind, f"there is no operand {self.index}", "opIdx is 0 for A and 1 for B")
         if not isinstance(self.parent, BlockedEncoding | NvidiaMmaEncoding | AmdMfmaEncoding | AmdWmmaEncoding):
-            raise refused(
+            raise misfit(
                 self.kind,
                 f"#{self.parent.kind} is the encoding of no product",
                 "its parent is #ttg.blocked, #ttg.nvidia_mma, #ttg.amd_mfma or #ttg.amd_wmma",
             )
         if isinstance(self.parent, BlockedEncoding):
             if self.width:
-                raise refused(self.kind, "an operand of #ttg.blocked has no kWidth", "leave it out")
+                raise misfit(self.kind, "an operand of #ttg.blocked has no kWidth", "leave it out")
             if self.parent.rank < 2:
-                raise refused(self.kind, "a product has two dimensions", "a parent of rank 2 or 3")
+                raise misfit(self.kind, "a product has two dimensions", "a parent of rank 2 or 3")
         elif self.width < 1 or self.width & (self.width - 1):
-            raise refused(
+            raise misfit(
                 self.kind, f"kWidth is {self.width}", "the elements along k that a thread has together: 1, 2, 4, ..."
             )
         if isinstance(self.parent, AmdWmmaEncoding):
             widths = {1: (8, 16), 2: (4, 8, 16)}.get(self.parent.version)
             if widths and self.width not in widths:
                 known = " or ".join(map(str, widths))
-                raise refused(self.kind, f"WMMA {self.parent.version} has no kWidth {self.width}", f"it is {known}")
+                raise misfit(self.kind, f"WMMA {self.parent.version} has no kWidth {self.width}", f"it is {known}")
 
     @property
     def rank(self) -> int:
@@ -334,7 +334,7 @@ class DotOperandEncoding(TritonEncoding):
             return self.parent.operand_bases(shape, self.index)
         if isinstance(self.parent, NvidiaMmaEncoding | AmdMfmaEncoding | AmdWmmaEncoding):
             return self.parent.operand_bases(shape, self.index, self.width)
-        raise refused(self.kind, f"#{self.parent.kind} is the encoding of no product", "give that of the accumulator")
+        raise misfit(self.kind, f"#{self.parent.kind} is the encoding of no product", "give that of the accumulator")
 
 
 @dataclass(frozen=True)
@@ -347,9 +347,9 @@ class SliceEncoding(TritonEncoding):
 
     def __post_init__(self) -> None:
         if self.parent.inputs != THREADS:
-            raise refused(self.kind, f"#{self.parent.kind} deals nothing to threads", "give a distributed encoding")
+            raise misfit(self.kind, f"#{self.parent.kind} deals nothing to threads", "give a distributed encoding")
         if not 0 <= self.dim < self.parent.rank or self.parent.rank < 2:
-            raise refused(
+            raise misfit(
                 self.kind,
                 f"its parent has {self.parent.rank} dimensions and none to leave out at {self.dim}",
                 f"a number from 0 to {self.parent.rank - 1}, of a parent of rank 2 or more",
@@ -416,11 +416,11 @@ def check_bases(
     for name, group in bases.items():
         for basis in group:
             if len(basis) != rank:
-                raise refused(kind, f"{name} has {list(basis)} for {rank} dimensions", "one number for each dimension")
+                raise misfit(kind, f"{name} has {list(basis)} for {rank} dimensions", "one number for each dimension")
             if name in (crossing or ()) or kind == AmdWmmaEncoding.kind:
                 continue
             if sum(1 for x in basis if x) > 1 or any(x & (x - 1) for x in basis):
-                raise refused(
+                raise misfit(
                     kind,
                     f"{name} has {list(basis)}, which is no single step",
                     "a basis is zeros but for one power of two; only warps of #ttg.generic_linear move otherwise",
@@ -433,9 +433,9 @@ def check_bases(
     columns = [sum(x << shift for x, shift in zip(basis, shifts)) for basis in every if any(basis)]
     reached = ColumnSpan(columns).rank
     if reached != sum(n.bit_length() - 1 for n in sizes):
-        raise refused(kind, "its bases leave some elements to nobody", "every power of two below the size is a step")
+        raise misfit(kind, "its bases leave some elements to nobody", "every power of two below the size is a step")
     if not repeats and reached != len(columns):
-        raise refused(kind, "its bases have a step twice", "repeat by zeros; or write #ttg.generic_linear")
+        raise misfit(kind, "its bases have a step twice", "repeat by zeros; or write #ttg.generic_linear")
 
 
 def inner_dim(rank: int, index: int) -> int:

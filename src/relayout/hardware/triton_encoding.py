@@ -139,7 +139,7 @@ def row_major(rank: int) -> tuple[int, ...]:
     return tuple(range(rank))[::-1]
 
 
-def refused(encoding: str, why: str, hint: str, **operands: Any) -> ShapeError:
+def misfit(encoding: str, why: str, hint: str, **operands: Any) -> ShapeError:
     """Parameters that an encoding cannot have."""
     return ShapeError(f"#{encoding}: {why}.", hint=hint, encoding=encoding, **operands)
 
@@ -147,7 +147,7 @@ def refused(encoding: str, why: str, hint: str, **operands: Any) -> ShapeError:
 def check_order(encoding: str, order: Sequence[int]) -> None:
     """Refuse an order that does not name each dimension once."""
     if sorted(order) != list(range(len(order))) or not order:
-        raise refused(
+        raise misfit(
             encoding,
             f"the order {shown(list(order))} does not name every dimension once",
             "name the dimensions from the fastest, as in [1, 0]",
@@ -158,21 +158,21 @@ def check_order(encoding: str, order: Sequence[int]) -> None:
 def check_sizes(encoding: str, sizes: Sequence[int], what: str, rank: int | None = None) -> None:
     """Refuse sizes that are no powers of two, or not one for each dimension."""
     if rank is not None and len(sizes) != rank:
-        raise refused(encoding, f"{what} has {len(sizes)} sizes for {rank} dimensions", "one for each dimension")
+        raise misfit(encoding, f"{what} has {len(sizes)} sizes for {rank} dimensions", "one for each dimension")
     if bad := [n for n in sizes if n < 1 or n & (n - 1)]:
-        raise refused(encoding, f"{what} has {bad[0]}, which is no power of two", "use 1, 2, 4, 8, ...", sizes=sizes)
+        raise misfit(encoding, f"{what} has {bad[0]}, which is no power of two", "use 1, 2, 4, 8, ...", sizes=sizes)
 
 
 def check_blocks(encoding: str, blocks: Bases, rank: int) -> None:
     """Refuse bases of blocks that skip a part of the tensor, hold one twice, or move in two dimensions at once."""
     for basis in blocks:
         if len(basis) != rank:
-            raise refused(encoding, f"CGALayout has {list(basis)} for {rank} dimensions", "one number for each")
+            raise misfit(encoding, f"CGALayout has {list(basis)} for {rank} dimensions", "one number for each")
         if sum(1 for x in basis if x) > 1 or any(x & (x - 1) for x in basis):
-            raise refused(encoding, f"CGALayout has {list(basis)}, no step of one dimension", "as in [[1, 0], [0, 1]]")
+            raise misfit(encoding, f"CGALayout has {list(basis)}, no step of one dimension", "as in [[1, 0], [0, 1]]")
     steps = [basis for basis in blocks if any(basis)]
     if len(set(steps)) < len(steps):
-        raise refused(encoding, "CGALayout has the same basis twice", "each step once; zeros repeat")
+        raise misfit(encoding, "CGALayout has the same basis twice", "each step once; zeros repeat")
     for d, n in enumerate(block_sizes(blocks, rank)):
         if sum(1 for basis in steps if basis[d]) != n.bit_length() - 1:
-            raise refused(encoding, f"CGALayout leaves out parts of dimension {d}", "count it by 1, 2, 4, ...")
+            raise misfit(encoding, f"CGALayout leaves out parts of dimension {d}", "count it by 1, 2, 4, ...")

@@ -26,7 +26,7 @@ from .triton_encoding import (
     check_blocks,
     check_order,
     check_sizes,
-    refused,
+    misfit,
     row_major,
 )
 
@@ -54,9 +54,9 @@ class MemoryEncoding(TritonEncoding):
             )
         back = linear.pseudo_invert()
         groups = [[self.place(*values) for values in group] for group in back.bases.values()]
-        return self.assembled(groups)
+        return self.layout_of_places(groups)
 
-    def assembled(self, groups: list[list[int]]) -> Layout:
+    def layout_of_places(self, groups: list[list[int]]) -> Layout:
         """The layout whose dimensions have these places at 1, 2, 4, ..."""
         return linear_layout(groups)
 
@@ -101,11 +101,11 @@ class SwizzledSharedEncoding(MemoryEncoding):
         if self.rank == 1:
             return found
         column, row = self.order[:2]
-        columns = max(1, shape[column] // block_sizes(_held(self.blocks, shape), self.rank)[column])
-        found["offset"] = [self._exchanged(basis, row, column, columns) for basis in found.get("offset", [])]
+        columns = max(1, shape[column] // block_sizes(_blocks_within(self.blocks, shape), self.rank)[column])
+        found["offset"] = [self._swizzled_basis(basis, row, column, columns) for basis in found.get("offset", [])]
         return found
 
-    def _exchanged(self, basis: Basis, row: int, column: int, columns: int) -> Basis:
+    def _swizzled_basis(self, basis: Basis, row: int, column: int, columns: int) -> Basis:
         if not basis[row]:
             return basis
         line = basis[row] // self.per_phase
@@ -125,14 +125,14 @@ class PaddedSharedEncoding(MemoryEncoding):
 
     def __post_init__(self) -> None:
         if not self.paddings:
-            raise refused(self.kind, "it has no interval", "as in [32:+4]")
+            raise misfit(self.kind, "it has no interval", "as in [32:+4]")
         check_sizes(self.kind, [n for n, _ in self.paddings], "an interval")
         check_sizes(self.kind, [n for _, n in self.paddings], "a padding")
         if len({n for n, _ in self.paddings}) < len(self.paddings):
-            raise refused(self.kind, "an interval is there twice", "add its paddings up")
+            raise misfit(self.kind, "an interval is there twice", "add its paddings up")
         check_bases(self.kind, {"offset": self.offset, "block": self.block}, self.dims)
         if not all(map(any, self.offset)):
-            raise refused(self.kind, "an offset of zeros holds no element of its own", "leave it out")
+            raise misfit(self.kind, "an offset of zeros holds no element of its own", "leave it out")
 
     @property
     def rank(self) -> int:
@@ -150,7 +150,7 @@ class PaddedSharedEncoding(MemoryEncoding):
     def place(self, *values: int) -> int:
         return values[0] + sum([values[0] // interval * padding for interval, padding in self.paddings])
 
-    def assembled(self, groups: list[list[int]]) -> Layout:
+    def layout_of_places(self, groups: list[list[int]]) -> Layout:
         # Bits of an offset stand alone, and so do the intervals that they hold: their places add up.
         modes = [coalesced([2] * len(group), group) for group in groups]
         shapes = [(*sizes, 1)[0] if len(sizes) < 2 else tuple(sizes) for sizes, _ in modes]
@@ -205,7 +205,7 @@ class NvmmaSharedEncoding(MemoryEncoding):
 
     def __post_init__(self) -> None:
         if self.swizzle_bytes not in (0, 32, 64, 128):
-            raise refused(
+            raise misfit(
                 self.kind,
                 f"there is no swizzle of {self.swizzle_bytes} bytes",
                 "0, 32, 64 or 128",
@@ -213,7 +213,7 @@ class NvmmaSharedEncoding(MemoryEncoding):
             )
         check_sizes(self.kind, [self.element_bits], "elementBitWidth")
         if self.element_bits > 128:
-            raise refused(self.kind, f"elements of {self.element_bits} bits", "8, 16, 32 or 64")
+            raise misfit(self.kind, f"elements of {self.element_bits} bits", "8, 16, 32 or 64")
         check_blocks(self.kind, self.blocks, self.dims)
 
     @property
@@ -221,7 +221,7 @@ class NvmmaSharedEncoding(MemoryEncoding):
         return self.dims
 
     def bases(self, shape: tuple[int, ...]) -> dict[str, list[Basis]]:
-        own = [max(1, n // p) for n, p in zip(shape, block_sizes(_held(self.blocks, shape), self.rank))]
+        own = [max(1, n // p) for n, p in zip(shape, block_sizes(_blocks_within(self.blocks, shape), self.rank))]
         # The dimensions from the fastest: transposed, the first one is.
         order = (0, *range(self.rank - 1, 0, -1)) if self.transposed else row_major(self.rank)
         inner, packed = order[0], 2 if self.fp4_padded else 1
@@ -288,9 +288,9 @@ class PartitionedSharedEncoding(MemoryEncoding):
         check_sizes(self.kind, [self.partitions], "numPartitions")
         check_sizes(self.kind, [self.groups], "numGroups")
         if self.partitions < 2:
-            raise refused(self.kind, "one partition is the inner layout itself", "numPartitions is 2 or more")
+            raise misfit(self.kind, "one partition is the inner layout itself", "numPartitions is 2 or more")
         if not 0 <= self.dim < self.inner.rank:
-            raise refused(self.kind, f"there is no dimension {self.dim}", f"below {self.inner.rank}")
+            raise misfit(self.kind, f"there is no dimension {self.dim}", f"below {self.inner.rank}")
 
     @property
     def rank(self) -> int:
@@ -341,7 +341,7 @@ class TensorMemoryEncoding(MemoryEncoding):
 
     def __post_init__(self) -> None:
         if self.block_m not in (64, 128):
-            raise refused(self.kind, f"there is no blockM of {self.block_m}", "64 or 128", got=self.block_m)
+            raise misfit(self.kind, f"there is no blockM of {self.block_m}", "64 or 128", got=self.block_m)
         check_sizes(self.kind, [self.block_n], "blockN")
         check_sizes(self.kind, [self.column_stride], "colStride")
         check_blocks(self.kind, self.blocks, self.rank)
@@ -438,6 +438,6 @@ def _split(place: int, sizes: Sequence[int], order: Sequence[int]) -> Basis:
     return tuple(found)
 
 
-def _held(blocks: Bases, shape: tuple[int, ...]) -> Bases:
+def _blocks_within(blocks: Bases, shape: tuple[int, ...]) -> Bases:
     """The bases of blocks as far as the shape goes."""
     return tuple([tuple([x if x < n else 0 for x, n in zip(basis, shape)]) for basis in blocks])

@@ -150,7 +150,7 @@ ENTRIES = [
     Entry(
         "banks_transpose_fixed",
         "",
-        "and here the same column where a swizzle deals it to all banks. [More of it](shared_memory.md).",
+        "and here the same column where a swizzle deals it to all banks.",
         'rl.draw(rl.banks("Sw<5,0,5> o 0 o (32,32):(32,1)", [(t, 0) for t in range(32)], "float32", "ld.shared.b32"))',
     ),
     Entry(

@@ -56,7 +56,7 @@ class Alternative(NamedTuple):
     """The wavefronts of each access."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Advice:
     """The layout for all accesses together: fewest wavefronts, then fewest bytes, then the simplest to say.
 

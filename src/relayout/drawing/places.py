@@ -74,9 +74,6 @@ def geometry(pane: Pane) -> Geometry:
     axis = len(pane.rows.name) + 2 if pane.rows.name else 0
     names = max([axis, *map(len, pane.rows.labels)])
     left = (round(names * _SMALL) + 8 if names else 3) + sum([_stride_room(text) for _, _, text in pane.rows.strides])
-    if pane.rows.name and pane.columns.name:
-        corner, beside = len(pane.rows.name + pane.columns.name) + 2, len(pane.columns.labels[0])
-        left = max(left, round(corner * _SMALL - (width - beside * _SMALL) / 2) + 3)
     top = (18 if any(pane.columns.labels) or axis else 3) + _LEVEL * len(pane.columns.strides)
     return Geometry(left, top, width, height, pane.rows.count, pane.columns.count)
 

@@ -102,6 +102,17 @@ def test_a_layout_of_threads_and_the_list_of_its_coordinates_are_one() -> None:
     assert written.facts() == rl.banks(tile, listed, "float16", "ld.shared.b32").facts()
 
 
+def test_arrays_of_coordinates() -> None:
+    tile = rl.Layout.row_major(32, 32)
+    rows = np.stack([np.arange(32), np.zeros(32, int)], axis=1)
+    assert rl.banks(tile, rows, "float32", "ld.shared.b32").wavefronts == 32
+    pairs = np.stack([rows, rows + np.array([0, 1])], axis=1)
+    assert pairs.shape == (32, 2, 2)
+    assert rl.banks(tile, pairs, "float32", "ld.shared.b64").counts.shape == (1, 1)
+    assert rl.banks(tile, pairs, "float32", "ld.shared.b32").counts.shape == (1, 2)
+    assert rl.banks(rl.Layout(64), np.arange(32), "float32", "ld.shared.b32").wavefronts == 1
+
+
 def test_triton_s_threads() -> None:
     bases = {"register": [(0, 1), (0, 2)], "lane": [(1, 0), (2, 0), (4, 0), (0, 4), (0, 8)], "warp": [(8, 0), (16, 0)]}
     threads = rl.LinearLayout(bases, {"dim0": 32, "dim1": 16})

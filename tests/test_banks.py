@@ -8,6 +8,8 @@ from random import Random
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import relayout as rl
 from relayout.errors import NotExpressible, OutOfBounds, ShapeError
@@ -200,13 +202,31 @@ def test_what_others_count_wrong() -> None:
     assert wavefronts([16 * (lane // 2) for lane in range(32)], "ld.shared.b128") == 2
     assert wavefronts([8 * (lane // 2) for lane in range(32)], "ld.shared.b64") == 1
     assert wavefronts([8 * (lane // 2) for lane in range(32)], "st.shared.b64") == 2
-    # Lanes 0-3 with 16-19 are a group by Triton's tile of 2026-08; by the measurements 0-3 with 20-23 are.
-    lanes = [16 * (lane % 4) if lane in (*range(4), *range(16, 20)) else None for lane in range(64)]
-    other = [None if address is None else address + (512 if lane > 3 else 0) for lane, address in enumerate(lanes)]
-    assert wavefronts(other, "ds_read_b128", "gfx942") == 2
-    other = [16 * (lane % 4) + 128 * (lane // 4) if lane in (*range(4), *range(20, 24)) else None for lane in range(64)]
-    assert wavefronts(other, "ds_read_b128", "gfx942") == 2
-    assert counted([[*range(4), *range(20, 24)]], other, 16) == [2]
+
+
+@pytest.mark.parametrize(
+    ("arch", "wrong"),
+    [
+        # The tiles of lanes in Triton's source of 2026-08: bits {0, 1, 4} and {0, 1, 3, 4}.
+        ("gfx942", "0-3,16-19 4-7,20-23 8-11,24-27 12-15,28-31 32-35,48-51 36-39,52-55 40-43,56-59 44-47,60-63"),
+        ("gfx950", "0-3,8-11,16-19,24-27 4-7,12-15,20-23,28-31 32-35,40-43,48-51,56-59 36-39,44-47,52-55,60-63"),
+        # Groups in order, as rocRoller has them.
+        ("gfx942", " ".join([f"{k}-{k + 7}" for k in range(0, 64, 8)])),
+        ("gfx950", " ".join([f"{k}-{k + 15}" for k in range(0, 64, 16)])),
+    ],
+)
+def test_phases_that_others_assume_are_told_apart(arch: str, wrong: str) -> None:
+    """What fits the measured phases conflicts by the others, and the other way round."""
+    banks, random = architecture_named(arch).banks, Random(wrong)
+    right, others = runs(GROUPS[arch]), runs(wrong)
+    for fits, conflicts in ((right, others), (others, right)):
+        lanes: list[int | None] = [0] * 64
+        for row, group in enumerate(fits):
+            for place, lane in enumerate(random.sample(group, len(group))):
+                lanes[lane] = 4 * banks * row + 16 * place
+        assert sum(counted(fits, lanes, 16, banks)) == len(fits)
+        assert sum(counted(conflicts, lanes, 16, banks)) > len(fits)
+        assert wavefronts(lanes, "ds_read_b128", arch) == sum(counted(right, lanes, 16, banks))
 
 
 # ---- what comes back --------------------------------------------------------------------------------------
@@ -362,6 +382,28 @@ def test_spellings_of_an_architecture(name: str, found: str) -> None:
 def test_an_unknown_architecture_lists_the_near_ones(name: object, near: str) -> None:
     with pytest.raises(ShapeError, match=near):
         architecture_named(name)  # type: ignore[arg-type]
+
+
+@given(st.text(max_size=30), st.text("smgfx_0123456789aphoer", max_size=9))
+def test_any_word_is_read_or_refused(access: str, arch: str) -> None:
+    for call in (lambda: architecture_named(arch), lambda: architecture_named("sm90").access(access)):
+        try:
+            call()
+        except rl.LayoutError as refusal:
+            assert refusal.hint
+
+
+PTX = ["ld", "st", "ldmatrix", "cp", "atom", "shared", "global", "v2", "v4", "b32", "u8", "x4", "trans", "async", "16"]
+
+
+@given(st.lists(st.sampled_from(PTX)))
+def test_any_words_of_ptx_are_read_or_refused(words: list[str]) -> None:
+    try:
+        found = architecture_named("sm90").access(".".join(words))
+    except rl.LayoutError as refusal:
+        assert refusal.hint
+    else:
+        assert canonical_name(found.name) == found.name
 
 
 # ---- bad addresses ----------------------------------------------------------------------------------------

@@ -77,6 +77,7 @@ SUGAR = {
     Up("tensors.tensor", "Tensor._repr_svg_", "drawing.notebook"),
     Up("ask.record_comparison", "RecordComparison._repr_svg_", "drawing.notebook"),
     Up("ask.banks", "Banks._repr_svg_", "drawing.notebook"),
+    Up("ask.sectors", "Sectors._repr_svg_", "drawing.notebook"),
 }
 """The methods that are one line in a lower room and ask a higher one."""
 

@@ -127,6 +127,11 @@ class Sectors:
     def __repr__(self) -> str:
         return f"<{self.headline}>"
 
+    def _repr_svg_(self) -> str | None:
+        from ..drawing.notebook import svg_of
+
+        return svg_of(self)
+
 
 def sectors(
     gmem: Any, threads: Any, element: Any, base: int = 0, *, access: str | None = None, shape: Any = None

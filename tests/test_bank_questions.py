@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import relayout as rl
+from relayout.drawing.scene import PADDING
 from relayout.errors import LayoutError, LimitExceeded, NotExpressible, OutOfBounds, Overlap, ShapeError
 
 ROWS = [(lane, 0) for lane in range(32)]
@@ -233,7 +234,7 @@ TILE = rl.Layout.row_major(32, 32)
         (TILE, ROWS, "float32", "ld.shared.b3", ShapeError, "did you mean"),
         ("nChw8c", ROWS, "float32", "ld.shared.b32", ShapeError, "no shape yet"),
         (rl.make_identity_layout((32, 32)), ROWS, "float32", "ld.shared.b32", ShapeError, "gives coordinates"),
-        (rl.Layout((32, 32), (-32, 1)), [(1, 31)], "float32", "ld.shared.b32", OutOfBounds, "the offset -1, before"),
+        (rl.Layout((32, 32), (-32, 1)), [(1, 31)], "float32", "ld.shared.b32", OutOfBounds, "before the start"),
     ],
 )
 def test_what_does_not_fit_is_refused(
@@ -334,6 +335,10 @@ def test_sectors_tell_what_they_found() -> None:
         (lambda: rl.sectors(rl.Layout(64), [0], "float32", access="ld.global.b24"), ShapeError, "no access to global"),
         (lambda: rl.sectors(rl.Layout(64), [1], "float32", access="ld.global.v2.f32"), ShapeError, "multiple of 8"),
         (lambda: rl.sectors(rl.Layout(64), [64], "float32"), OutOfBounds, "outside the tile"),
+        (lambda: rl.sectors(rl.Layout(64), [0], "float32", 1 << 70), OutOfBounds, "outside memory"),
+        (lambda: rl.sectors(rl.Layout(64, 1 << 50), [3], "float32"), OutOfBounds, "past the end"),
+        (lambda: rl.sectors(rl.Layout((1 << 22, 2), (1 << 70, 1)), [(1, 0)], "float32"), OutOfBounds, "past the end"),
+        (lambda: rl.sectors(rl.Layout(64), [0, 0], "float32", access="st.global.f32"), Overlap, "twice"),
     ],
 )
 def test_sectors_refuse_what_does_not_fit(call: Any, error: type[Exception], message: str) -> None:
@@ -379,3 +384,23 @@ def test_the_picture_of_many_phases_shows_the_worst() -> None:
     assert "T0 +31" in shared.text()
     with pytest.raises(ShapeError, match="drawn without"):
         rl.draw(found, view="memory")
+
+
+def test_the_picture_of_sectors_shows_what_is_wasted() -> None:
+    found = rl.sectors(rl.Layout((32, 32), (48, 1)), [(lane, 0) for lane in range(8)], "float32", base=16)
+    (pane,) = rl.draw(found).scene().panes
+    (grid,) = pane.grids
+    placed = {}
+    for k, text in enumerate(grid.texts):
+        row, column = divmod(k, 32)
+        byte = int(pane.rows.labels[row]) + 4 * column
+        if text:
+            placed[text] = byte
+        sector_moves = any(byte // 32 == (16 + 4 * 48 * lane) // 32 for lane in range(8))
+        assert (grid.tints[k] == PADDING) == (sector_moves and not text)
+    assert placed == {f"T{lane}": 16 + 4 * 48 * lane for lane in range(8)}
+    assert "nobody wants it" in rl.draw(found).svg()
+    assert found._repr_svg_()
+    everything = rl.draw(rl.sectors(rl.Layout(32), rl.Layout(32), "float32"))
+    assert not everything.scene().legend
+    assert "every lane is off" in rl.draw(rl.sectors(rl.Layout(32), [None] * 32, "float32")).text()

@@ -27,6 +27,9 @@ from .walks import WALKS, walk
 OFF = -1
 """The index, and the address, of what takes no part."""
 
+HIGHEST = 1 << 48
+"""No offset and no address is as large as this."""
+
 TABLE = 1 << 20
 """The most elements of a memory whose offsets are all worked out at once; of a larger one each is asked for."""
 
@@ -65,13 +68,15 @@ class TileMemory(NamedTuple):
             found[on] = self.layout.offsets().ravel(order="F")[indices[on]]
         else:
             known, where = np.unique(indices[on], return_inverse=True)
-            found[on] = np.array([self.layout(index) for index in known.tolist()], np.int64)[where]
-        before = np.argwhere(on & (found < 0))
-        if len(before):
-            thread = int(before[0][0])
+            values = [self.layout(index) for index in known.tolist()]
+            found[on] = np.array([min(max(x, -HIGHEST), HIGHEST) for x in values], np.int64)[where]
+        outside = np.argwhere(on & ((found < 0) | (found >= HIGHEST)))
+        if len(outside):
+            thread, offset = int(outside[0][0]), int(found[tuple(outside[0])])
+            before = offset < 0
             raise OutOfBounds(
-                f"thread {thread} has the offset {found[tuple(before[0])]}, before the start of the memory.",
-                hint="give the layout an offset, so that its lowest place is 0",
+                f"thread {thread} has an element {'before the start' if before else 'past the end'} of any memory.",
+                hint="give the layout an offset, so that its lowest place is 0" if before else "smaller strides fit",
                 thread=thread,
             )
         return found

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from ..elements.types import Element
 from ..errors import OutOfBounds, ShapeError
 from ..integers.inttuple import as_int
 from .banks import how_many, lanes_text, plural
-from .lanes import OFF, TileMemory, memory_of, thread_indices, vector_addresses, warp_table
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from .lanes import TileMemory
+
+OFF = -1
+"""The address of a lane that is off."""
 
 SECTOR = 32
 """Bytes that global memory moves at once."""
@@ -71,8 +76,8 @@ class Sectors:
     @property
     def worst_access(self) -> tuple[int, int]:
         """The warp and the number of the first access with the most sectors over its ideal."""
-        warp, access = np.unravel_index(int((self.counts - self.ideals).argmax()), self.counts.shape)
-        return int(warp), int(access)
+        warp, access = divmod(int((self.counts - self.ideals).argmax()), self.counts.shape[1])
+        return warp, access
 
     def facts(self) -> dict[str, Any]:
         """All of it in numbers and words, for JSON."""
@@ -116,13 +121,12 @@ class Sectors:
         warp, access = self.worst_access
         warps, accesses = self.counts.shape
         where = [f"warp {warp}"] * (warps > 1) + [f"access {access}"] * (accesses > 1)
-        row = self.addresses[warp, access]
-        lanes = np.flatnonzero(row != OFF)
-        if not len(lanes):
+        places = {lane: place for lane, place in enumerate(self.addresses[warp, access].tolist()) if place != OFF}
+        if not places:
             return "every lane is off"
-        low, high = int(row[lanes].min()), int(row[lanes].max()) + self.width - 1
+        low, high = min(places.values()), max(places.values()) + self.width - 1
         told = plural(int(self.counts[warp, access]), "sector")
-        return f"worst access: {', '.join([*where, lanes_text(lanes.tolist())])}: {told} in bytes {low} to {high}"
+        return f"worst access: {', '.join([*where, lanes_text(list(places))])}: {told} in bytes {low} to {high}"
 
     def __repr__(self) -> str:
         return f"<{self.headline}>"
@@ -147,8 +151,12 @@ def sectors(
     8 bytes a lane: 8 sectors, ideal 8; 3 lines, ideal 2; 100% of the bytes are used
     worst access: lanes 0-31: 8 sectors in bytes 32 to 287
     """
+    import numpy as np
+
+    from .lanes import HIGHEST, check_race, memory_of, thread_indices, vector_addresses, warp_table
+
     start = as_int(base, "base")
-    if start < 0:
+    if not 0 <= start < HIGHEST:
         raise OutOfBounds(f"the base {start} is outside memory.", hint="a base is a byte address from 0 on", base=base)
     memory = memory_of(gmem, element, shape)
     vector = 1 if access is None else 8 * _width(access) // memory.element.bits
@@ -156,6 +164,8 @@ def sectors(
     width = _widest(offsets, memory, start) if access is None else _width(access)
     name = access or f"an access of {width} bytes"
     addresses = vector_addresses(offsets, memory, width, name, start)
+    if name.startswith("st"):
+        check_race(addresses, width, name)
     wrong = np.argwhere((addresses != OFF) & (addresses % width != 0))
     if len(wrong):
         thread, number = wrong[0].tolist()
@@ -185,6 +195,8 @@ def _width(access: str) -> int:
 
 def _widest(offsets: NDArray[np.int64], memory: TileMemory, base: int) -> int:
     """The widest access that every lane can make: its values lie together, and each access is aligned."""
+    import numpy as np
+
     bits, values = memory.element.bits, offsets.shape[1]
     for width in WIDTHS:
         together = 8 * width // bits
@@ -206,6 +218,8 @@ def _widest(offsets: NDArray[np.int64], memory: TileMemory, base: int) -> int:
 
 def _distinct(rows: NDArray[np.int64], width: int, unit: int) -> NDArray[np.int64]:
     """How many aligned units of bytes each row touches."""
+    import numpy as np
+
     steps = np.arange(0, width, min(unit, width))
     places = (rows[:, :, None] + steps) // unit
     places = np.where(rows[:, :, None] == OFF, OFF, places).reshape(len(rows), rows.shape[1] * len(steps))

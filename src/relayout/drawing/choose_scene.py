@@ -11,6 +11,7 @@ from ..algebra.linear import LinearLayout
 from ..ask.banks import Banks
 from ..ask.every_shape import FormatComparison
 from ..ask.record_comparison import RecordComparison
+from ..ask.sectors import Sectors
 from ..dialects.read import as_record
 from ..dialects.resolve import resolve
 from ..dialects.shardings import as_sharding
@@ -28,6 +29,7 @@ from .operations import operation_scene
 from .record_scenes import comparison_scene, record_title, records_scene
 from .scene import Scene
 from .scenes import difference_scene, layouts_scene
+from .sector_scenes import sectors_scene
 from .sharding_scenes import DrawnSharding, sharding_difference_scene, shardings_scene
 from .subjects import look_at, subjects_of
 from .threads import linear_scene, threads_scene
@@ -66,6 +68,9 @@ def drawing_of(
     if isinstance(x, Banks):
         _refuse("what an access costs", {**given, "shape": shape, "axes": axes, "dtype": dtype})
         return Drawing(lambda limit: banks_scene(x, limit))
+    if isinstance(x, Sectors):
+        _refuse("what an access costs", {**given, "shape": shape, "axes": axes, "dtype": dtype})
+        return Drawing(lambda limit: sectors_scene(x, limit))
     if isinstance(x, LinearLayout):
         _refuse("a LinearLayout", given)
         return Drawing(lambda limit: linear_scene(x, limit))

@@ -34,7 +34,7 @@ def draw(
     whose bits it holds, and of long fields the first lines are drawn. A sharding is drawn as the tensor of ``shape``,
     cut where devices change, with a colour for each device. Also drawn are a comparison (what differs), an
     operation of the algebra before its operands, as in ``draw(rl.logical_divide, a, b)``, a ``LinearLayout``, what
-    ``rl.banks`` answers (the worst access: who wants which word of which bank), and with ``tile`` a layout from
+    ``rl.banks`` and ``rl.sectors`` answer (the worst access: who wants which word), and with ``tile`` a layout from
     (thread, value) to the positions of a tile of that shape.
 
     Two dimensions run, ``rows`` down and ``columns`` across (by number or name; by default those with several blocks,

@@ -112,6 +112,8 @@ def test_arrays_of_coordinates() -> None:
     assert rl.banks(tile, pairs, "float32", "ld.shared.b64").counts.shape == (1, 1)
     assert rl.banks(tile, pairs, "float32", "ld.shared.b32").counts.shape == (1, 2)
     assert rl.banks(rl.Layout(64), np.arange(32), "float32", "ld.shared.b32").wavefronts == 1
+    for same in (list(rows), list(pairs[:, :1]), [tuple(row) for row in rows], list(32 * rows[:, 1] + rows[:, 0])):
+        assert rl.banks(tile, same, "float32", "ld.shared.b32").wavefronts == 32
 
 
 def test_triton_s_threads() -> None:

@@ -200,16 +200,18 @@ def _values(entry: Any, thread: int, memory: TileMemory) -> list[int] | None:
     """The indices of one thread's values, from a coordinate or a list of them."""
     if entry is None:
         return None
+    if isinstance(entry, np.ndarray):
+        entry = entry.tolist()
     if isinstance(entry, Sequence) and not isinstance(entry, str) and any(isinstance(c, Sequence) for c in entry):
         return [_index(coordinate, thread, memory) for coordinate in entry]
     return [_index(entry, thread, memory)]
 
 
 def _index(coordinate: Any, thread: int, memory: TileMemory) -> int:
-    entries = [coordinate] if isinstance(coordinate, int) else coordinate
-    sizes = [memory.size] if isinstance(coordinate, int) else memory.extents
+    alone = isinstance(coordinate, int | np.integer)
+    entries, sizes = ([coordinate], [memory.size]) if alone else (coordinate, memory.extents)
     fits = isinstance(entries, Sequence) and len(entries) == len(sizes)
-    if not fits or any(isinstance(c, bool) or not isinstance(c, int) for c in entries):
+    if not fits or any(isinstance(c, bool) or not isinstance(c, int | np.integer) for c in entries):
         raise ShapeError(
             f"thread {thread} has {shown(coordinate)}, which is no coordinate of {memory.extents}.",
             hint=f"give {len(memory.extents)} integers for each thread, or a list of such coordinates",
@@ -223,7 +225,7 @@ def _index(coordinate: Any, thread: int, memory: TileMemory) -> int:
                 hint="coordinates count from 0",
                 thread=thread,
             )
-        index, weight = index + c * weight, weight * size
+        index, weight = index + int(c) * weight, weight * size
     return index
 
 

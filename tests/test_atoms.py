@@ -6,13 +6,16 @@ The formulas are those of the PTX ISA (``groupID = lane >> 2`` and so on), of Tr
 
 from __future__ import annotations
 
+from importlib import import_module
 from itertools import product
 
 import pytest
 
 import relayout as rl
-from relayout.hardware import Atom, tma_box
+from relayout.hardware import Atom, Operand, tma_box
+from relayout.hardware import atoms as registry
 from relayout.hardware.atom import check_atom
+from relayout.testing import ConformanceError, conformance
 from triton_vectors import vectors
 
 PER_REGISTER = {"f64": 1, "tf32": 1, "f16": 2, "bf16": 2, "s4": 8, "u4": 8, "b1": 32}
@@ -102,7 +105,7 @@ def test_every_wgmma_is_as_ptx_says():
         seen.add(key)
         assert atom.C == atom.D
         assert atom.C.extents == (128, n // 2)
-        for thread, i in product(range(0, 128, 5), range(n // 2)):
+        for thread, i in product(range(0, 128, 11), range(n // 2)):
             warp, lane = divmod(thread, 32)
             row = 16 * warp + (lane >> 2) + 8 * ((i >> 1) % 2)
             assert atom.operand("C").coordinate(thread, i) == (row, 8 * (i // 4) + (lane % 4) * 2 + i % 2), atom.name
@@ -395,9 +398,28 @@ def test_an_atom_that_does_not_fit_is_refused():
         check_atom(atom._replace(operands=(a._replace(tile=(16, 8)),)))
 
 
-def test_atoms_of_another_package(monkeypatch):
-    from relayout.hardware import atoms as registry
+def test_one_of_every_table_conforms():
+    for table in registry.TABLES:
+        conformance(next(iter(import_module(f"relayout.hardware.{table}").atoms())))
+    conformance("mma.m16n8k16.f32.f16.f16.f32")
 
+
+@pytest.mark.parametrize(
+    ("change", "law"),
+    [
+        ({"threads": 16}, "Every layout has a mode of threads"),
+        ({"shape": (16, 8, 8)}, "The operands of a product have the sides"),
+        ({"lanes": rl.Layout(16)}, "each has a lane of its own"),
+        ({"judges": ()}, "It has a name, an architecture, a source and a judge"),
+        ({"operands": (Operand("A", rl.Layout((32, 8), (0, 1)), (16, 16), "f16"),)}, "is held by some thread"),
+    ],
+)
+def test_an_atom_that_breaks_a_law_is_told_which(change, law):
+    with pytest.raises(ConformanceError, match=law):
+        conformance(rl.atoms["mma.m16n8k16.f32.f16.f16.f32"]._replace(**change))
+
+
+def test_atoms_of_another_package(monkeypatch):
     mine = rl.atoms["mma.m16n8k16.f32.f16.f16.f32"]._replace(name="mine")
 
     class Point:

@@ -63,6 +63,9 @@ def test_other_forms(tmp_path):
     assert tikz.count("{T31\\\\V0}") == 3
     assert 'class="panes around"' in page
     assert rl.atoms[NAME]._repr_svg_() == svg
+    assert rl.draw("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32").svg() == svg
+    with pytest.raises(rl.UnknownName, match="near it are"):
+        rl.draw("mma.m16n8k16")
 
 
 @pytest.mark.parametrize(

@@ -139,6 +139,15 @@ def test_scales_follow_their_rows():
         rl.tile_mma(name, (1, 1), (None, None, rl.Layout((2, 32), (32, 1))))
 
 
+def test_what_is_kept_of_a_sparse_a_follows_its_rows():
+    tile = rl.tile_mma("v_smfmac_f32_32x32x16_f16", (2,), (None, None, 32))
+    assert (tile.shape, tile.operand("A").tile, tile.operand("E").tile) == ((64, 32, 32), (64, 16), (64, 16))
+    for thread, value in product(range(128), range(8)):
+        row = 32 * (thread // 64) + thread % 32
+        kept = value % 4 + 4 * (thread % 64 // 32) + 8 * (value // 4)
+        assert tile.operand("A").coordinate(thread, value) == tile.operand("E").coordinate(thread, value) == (row, kept)
+
+
 def test_threads_with_holes_have_lanes():
     one = rl.tile_mma("mma.m8n8k4.f32.f16.f16.f32")
     assert [one.lanes(t) for t in range(8)] == [0, 1, 2, 3, 16, 17, 18, 19]

@@ -35,12 +35,6 @@ TABLES = (
 ENTRY_POINTS = "relayout.atoms"
 """The group of entry points."""
 
-_PTX = ("mma", "wgmma", "ldmatrix", "stmatrix", "movmatrix", "tcgen05")
-_SPELLED = re.compile(r"\.(?:sync|aligned|mma_async|row\.col|shared(?:::cta)?|satfinite|m8n8(?!k)|b16|b32)(?=\.|$)")
-"""What PTX writes between the parts that tell atoms apart."""
-_KIND_FIRST = re.compile(r"^mma\.(kind::.*?)\.(m\d+n\d+k\d+)\.")
-
-
 _INSTRUCTION = re.compile(
     r"\s*(?:(?:mma|wgmma|ldmatrix|stmatrix|movmatrix|tcgen05|cp|dpas|rocdl|llvm)\.|v_(?:mfma|smfmac|wmma|swmmac)|__builtin_amdgcn_"
     r"|XE_\d|_?_tile_|t(?:dp|mm)\w+\s*$|T(?:DP|MM)\w+\s*$)"
@@ -61,7 +55,7 @@ class Atoms(Mapping[str, Atom]):
     def __getitem__(self, name: str) -> Atom:
         if isinstance(name, str):
             for known in (_own, _known):
-                found = known().get(name) or known().get(short_name(name))
+                found = known().get(name) or known().get(registry_name(name))
                 if found is not None:
                     return found
         raise UnknownName(f"there is no atom named {shown(name)}.", hint=_near(name), name=name)
@@ -85,14 +79,6 @@ atoms = Atoms()
 """Every instruction whose layouts are known: a mapping from names to ``Atom``."""
 
 
-def short_name(name: str) -> str:
-    """The name of the registry for an instruction as PTX writes it in full, or as others spell it."""
-    text = name.strip().rstrip(";")
-    if text.partition(".")[0] not in _PTX:
-        return registry_name(text)
-    return _KIND_FIRST.sub(r"mma.\2.\1.", _SPELLED.sub("", text))
-
-
 def as_atom(x: Any) -> Atom | None:
     """An atom as it is, or by the name of an instruction, which no notation of layouts begins like; else None."""
     if isinstance(x, str) and _INSTRUCTION.match(x):
@@ -101,7 +87,7 @@ def as_atom(x: Any) -> Atom | None:
 
 
 def _near(name: Any) -> str:
-    known, text = list(_known()), short_name(str(name))
+    known, text = list(_known()), registry_name(str(name))
     longer = [other for other in known if text and other.startswith(text)]
     near = longer[:5] or get_close_matches(text, known, n=5, cutoff=0.5)
     return f"near it are {', '.join(near)}" if near else f"search it: rl.atoms.search('mma'); there are {len(known)}"

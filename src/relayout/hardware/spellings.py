@@ -16,13 +16,20 @@ from .amd_mfma import FORMATS
 TABLES = ("amd_mfma", "intel_dpas", "intel_amx")
 """The tables that have a function ``other_names()``: pairs of a spelling and the name of the registry."""
 
+_PTX = ("mma", "wgmma", "ldmatrix", "stmatrix", "movmatrix", "tcgen05")
+_SPELLED = re.compile(r"\.(?:sync|aligned|mma_async|row\.col|shared(?:::cta)?|satfinite|m8n8(?!k)|b16|b32)(?=\.|$)")
+"""What PTX writes between the parts that tell atoms apart."""
+_KIND_FIRST = re.compile(r"^mma\.(kind::.*?)\.(m\d+n\d+k\d+)\.")
+
 _AMD = re.compile(r"(?:llvm\.amdgcn\.|__builtin_amdgcn_|rocdl\.)((?:mfma|smfmac|wmma|swmmac)[._].*)")
 _FORMATS = re.compile(r"(v_mfma_\w+_f8f6f4)(?:\s+cbsz:(\d))?(?:\s+blgp:(\d))?")
 
 
 def registry_name(text: str) -> str:
     """The name that the registry may have for a spelling: that itself, where nothing is known of it."""
-    text = text.strip()
+    text = text.strip().rstrip(";")
+    if text.partition(".")[0] in _PTX:
+        return _KIND_FIRST.sub(r"mma.\2.\1.", _SPELLED.sub("", text))
     if found := _AMD.fullmatch(text):
         text = f"v_{found[1].replace('.', '_')}"
     if (found := _FORMATS.fullmatch(text)) and (found[2] or found[3]):

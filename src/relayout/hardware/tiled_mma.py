@@ -15,7 +15,7 @@ from ..layout.layout import Layout
 from .atom import Atom, Operand
 from .atoms import atoms as known
 
-DIMENSIONS = {"A": (0, 2), "B": (1, 2), "C": (0, 1), "D": (0, 1), "SFA": (0, 2), "SFB": (1, 2)}
+DIMENSIONS = {"A": (0, 2), "B": (1, 2), "C": (0, 1), "D": (0, 1), "E": (0, 2), "SFA": (0, 2), "SFB": (1, 2)}
 """Which of m, n and k an operand has."""
 
 
@@ -44,7 +44,7 @@ def tile_mma(atom: Atom | str, atoms_layout: Any = (1, 1, 1), permutation: Any =
     for operand in one.operands:
         layout = _tiled(one, operand, counts, orders)
         by_thread = layout[0] if inverse is None else composition(layout[0], inverse)
-        tile = tuple([_size(one, operand, counts, orders, d) for d in (0, 1)])
+        tile = tuple([_size(one, operand, orders, side) for side in (0, 1)])
         operands.append(operand._replace(layout=make_layout(by_thread, layout[1]), tile=tile))
     shape = tuple([order.size for order in orders])
     spelled = "" if all(order == Layout(order.size) for order in orders) else f" permuted by {permutation}"
@@ -119,8 +119,8 @@ def _order(name: str, size: int, count: int, given: Any) -> Layout:
     )
 
 
-def _size(atom: Atom, operand: Operand, counts: tuple[int, ...], orders: tuple[Layout, ...], side: int) -> int:
-    """How long a side of the operand's tile is; scales have fewer elements along k than the tile."""
+def _size(atom: Atom, operand: Operand, orders: tuple[Layout, ...], side: int) -> int:
+    """How long a side of the operand's tile is; scales and what is sparse have fewer elements along k than the tile."""
     dimension = DIMENSIONS[operand.name][side]
     return orders[dimension].size * operand.tile[side] // atom.shape[dimension]
 
@@ -131,7 +131,7 @@ def _tiled(atom: Atom, operand: Operand, counts: tuple[int, ...], orders: tuple[
     for side, dimension in enumerate(DIMENSIONS[operand.name]):
         order, size = orders[dimension], operand.tile[side]
         if size != atom.shape[dimension]:
-            order = _order_of_scales(operand, order, atom.shape[dimension] // size)
+            order = _order_of_parts(operand, order, atom.shape[dimension] // size)
         rest = order.size // (size * counts[dimension])
         cut = composition(order, Layout((size, counts[dimension], rest)))
         sides.append([Layout(mode.shape, _scaled(mode.stride, step)) for mode in cut])
@@ -145,10 +145,10 @@ def _tiled(atom: Atom, operand: Operand, counts: tuple[int, ...], orders: tuple[
     return make_layout(make_layout(inside[0], *along), make_layout(*values) if len(values) > 1 else values[0])
 
 
-def _order_of_scales(operand: Operand, order: Layout, together: int) -> Layout:
+def _order_of_parts(operand: Operand, order: Layout, together: int) -> Layout:
     if order != Layout(order.size):
         raise NotExpressible(
-            f"{operand.name} has one scale for {together} elements along k, and a permutation of k parts them.",
+            f"{operand.name} has one element for {together} along k, and a permutation of k parts them.",
             hint="leave k as it is: None, or a size",
             permutation=order,
         )

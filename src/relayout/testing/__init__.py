@@ -1,4 +1,4 @@
-"""For those who add a dialect, a format, a container or an architecture: ``conformance`` names every law it breaks."""
+"""For those who add a dialect, a format, a container, an architecture or an atom: ``conformance`` names broken laws."""
 
 from .kit import ConformanceError, conformance
 

@@ -15,10 +15,11 @@ __all__ = ["ConformanceError", "conformance"]
 def conformance(x: Any, *, samples: Iterable[str | PathLike[str]] = ()) -> None:
     """Check a plug-in, and raise a ``ConformanceError`` that names every law it breaks.
 
-    ``x`` is a dialect, a named format, a container or an architecture, or its name. ``samples`` are valid files of a
-    container that is read only, which the kit cannot make itself. Everything is written to a temporary folder.
+    ``x`` is a dialect, a named format, a container, an architecture or an atom, or its name. ``samples`` are valid
+    files of a container that is read only, which the kit cannot make itself. All is written to a temporary folder.
     """
     from .architectures import check_architecture, find_architecture
+    from .atoms import check_atom_laws, find_atom
     from .containers import check_container, find_container
     from .dialects import check_dialect, find_dialect
     from .formats import check_format, find_entry
@@ -31,6 +32,8 @@ def conformance(x: Any, *, samples: Iterable[str | PathLike[str]] = ()) -> None:
         check_container(container, samples)
     elif (architecture := find_architecture(x)) is not None:
         check_architecture(architecture)
+    elif (atom := find_atom(x)) is not None:
+        check_atom_laws(atom)
     else:
-        hint = "pass a dialect, an entry of the catalog, a container or an architecture, or its name"
+        hint = "pass a dialect, an entry of the catalog, a container, an architecture or an atom, or its name"
         raise ShapeError(f"there is nothing to check in {shown(x)}.", hint=hint, got=x)

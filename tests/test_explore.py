@@ -117,6 +117,19 @@ def test_the_lines_of_a_comparison_draw_what_the_page_shows(more: dict[str, str]
     assert view(**state)["part"] == ("whole" not in more)
 
 
+def test_an_instruction_is_drawn_and_told_by_its_name() -> None:
+    answer = view(a=" v_mfma_f32_32x32x8f16 ")
+    assert answer["subjects"][0]["layout"] == "32x32x8 on 64 threads, since gfx908"
+    assert len(answer["data"]["panes"]) == 3
+    (sheet,) = handle({"ask": "facts", "state": {"a": "v_mfma_f32_4x4x4_16b_f16"}})["facts"]
+    assert ("blocks", "16") in sheet["ledger"]
+    assert "C and D (f32 4 x 4 x 16): m = v, n = t%4, b = t//4." in sheet["words"]
+    assert [row["notation"] for row in sheet["rosetta"]] == [*"DABC"]
+    error = handle({"ask": "view", "state": {"a": "v_mfma_f32_32x32x8_f8"}})["error"]
+    assert (error["field"], error["name"]) == ("a", "UnknownName")
+    assert "v_mfma_f32_32x32x8_f16" in error["hint"]
+
+
 def test_the_verdict_has_the_coordinate_where_layouts_differ() -> None:
     verdict = view(a="(3,4):(4,1)", b="(3,4):(1,3)", do="compare")["verdict"]
     assert verdict == {"same": False, "words": "different at (1, 0): 4 and 1", "coordinate": ["1", "0"]}

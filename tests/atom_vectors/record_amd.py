@@ -5,7 +5,7 @@
 A map is recorded by what each bit of the lane and of the value adds (exclusive or) to the index of the element; that it
 says where *every* element lies is checked here, before it is written. Values are numbered in the order of the registers
 and of the bits in them. The index of an element is column-major, with the block slowest: m + M * (k + K * block) in A,
-n + N * (k + K * block) in B, m + M * (n + N * block) in C. Of a sparse A the calculator says where the two that are kept
+n + N * (k + K * block) in B, m + M * (n + N * block) in C. Of a sparse A the calculator says where the two that remain
 of every four along k lie together: they are counted as neighbours, the lower one in the lower bits, and K is how many.
 """
 

@@ -1,4 +1,4 @@
-"""What there is to tell of a layout or a record in words and tables: the ledger, the plain words, every notation."""
+"""What there is to tell of a layout, a record or an atom in words and tables: the ledger, the plain words, every notation."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from ..ask.facts import facts_as_text, layout_facts
 from ..ask.rosetta import refusal_reason, rosetta
 from ..errors import LayoutError
 from ..layout.layout import Layout
+from .atoms import atom_sheet
 from .records import record_sheet
 from .state import State, bits_of
 from .view import PageSubject, picture_of
@@ -17,6 +18,8 @@ from .view import PageSubject, picture_of
 def facts(state: State) -> dict[str, Any]:
     """For every subject of the picture its ledger, its explanation and its notations."""
     picture = picture_of(state)
+    if picture.atom is not None:
+        return {"facts": [atom_sheet(picture.atom)]}
     sheets = [_facts(subject, state) for subject in picture.subjects]
     return {"facts": [*sheets, *[record_sheet(x, state) for x in picture.records]]}
 

@@ -18,6 +18,7 @@ PRESETS: dict[str, dict[str, str]] = {
         "do": "threads",
         "tile": "16,16",
     },
+    "AMD's MFMA": {"a": "v_mfma_f32_16x16x16_f16"},
     "Bank conflicts": {
         "a": "Sw<2,3,3> o 0 o (64,64):(64,1)",
         "b": "((16,2),8):((1,512),64)",

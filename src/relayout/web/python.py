@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from ..layout.layout import Layout
+from .atoms import atom_in, python_of_atom
 from .banks import asked_banks, bank_lines
 from .records import record_lines, record_picture
 from .state import State
@@ -22,6 +23,9 @@ def python_lines(state: State) -> str:
         if state.do in BINARY:
             lines.append(f'rl.draw(rl.{state.do}, a, b).save("picture.svg")')
         return "\n".join(lines) + "\n"
+    atom = atom_in(state)
+    if atom is not None:
+        return "\n".join([*lines, *python_of_atom(atom)]) + "\n"
     of_records = record_picture(state)
     if of_records is not None:
         return "\n".join([*lines, *record_lines(state, of_records)]) + "\n"

@@ -20,8 +20,10 @@ from ..drawing.scene import Pane, Scene
 from ..drawing.words import title_line
 from ..errors import LimitExceeded, NotExpressible, ShapeError, shown
 from ..format.factors import checked_axes
+from ..hardware.atom import Atom
 from ..layout.comparison import Comparison
 from ..layout.layout import Layout
+from .atoms import atom_in, atom_json
 from .banks import asked_banks
 from .records import PageRecord, record_json, record_picture
 from .state import State, blame_field, operand_in, shape_for
@@ -65,17 +67,21 @@ class PageSubject(NamedTuple):
 
 
 class Picture(NamedTuple):
-    """A picture and what it is of: layouts, or records."""
+    """A picture and what it is of: layouts, records, or an atom."""
 
     drawing: Drawing
     subjects: list[PageSubject]
     verdict: Comparison | RecordComparison | Banks | None = None
     refusal: str = ""
     records: Sequence[PageRecord] = ()
+    atom: Atom | None = None
 
 
 def picture_of(state: State) -> Picture:
     """The picture of a state, before anything of it is drawn."""
+    atom = atom_in(state)
+    if atom is not None:
+        return Picture(draw(atom), [], atom=atom)
     of_records = record_picture(state)
     if of_records is not None:
         return Picture(of_records.drawing, [], of_records.verdict, records=of_records.records)
@@ -249,10 +255,11 @@ def view(state: State) -> dict[str, Any]:
     said = "" if picture.verdict is None else str(picture.verdict)
     notes = [note for note in scene.notes if note != said and note not in said.splitlines()]
     scene = replace(scene, notes=[*notes, *_taken_by_position(picture.subjects if state.do in LOOKS else [])])
+    subjects = [*map(_subject_json, picture.subjects), *map(record_json, picture.records)]
     return {
         "figures": figures(scene),
         "data": data(scene),
-        "subjects": [*map(_subject_json, picture.subjects), *map(record_json, picture.records)],
+        "subjects": subjects if picture.atom is None else [atom_json(picture.atom)],
         "notations": {name: dialects_reading(getattr(state, name)) for name in ("a", "b")},
         "verdict": None if picture.verdict is None else _verdict_json(picture.verdict),
         "refusal": picture.refusal,

@@ -37,22 +37,30 @@ def expanded(text: str) -> list[str]:
     return ["".join(chosen) for chosen in product(*parts)]
 
 
+def rows_of(maker: ModuleType) -> list[str]:
+    tables = maker.PAGE.read_text().partition(maker.START)[2].partition(maker.END)[0]
+    return [line for line in tables.splitlines() if line.startswith("| `")]
+
+
 def test_the_page_is_current(maker: ModuleType) -> None:
     text = maker.PAGE.read_text()
     assert maker.page(text) == text, "python docs/make_atoms.py"
 
 
 def test_the_page_names_every_atom_once(maker: ModuleType) -> None:
-    rows = [line for line in maker.PAGE.read_text().splitlines() if line.startswith("| `")]
-    named = [name for row in rows for text in re.findall(r"`(.*?)`", row.split(" | ")[0]) for name in expanded(text)]
+    named = [
+        name
+        for row in rows_of(maker)
+        for text in re.findall(r"`(.*?)`", row.split(" | ")[0])
+        for name in expanded(text)
+    ]
     assert len(named) == len(set(named))
     assert set(named) == set(rl.atoms)
     assert expanded("a{b,c}.n{8..24..8}") == ["ab.n8", "ab.n16", "ab.n24", "ac.n8", "ac.n16", "ac.n24"]
 
 
 def test_a_row_tells_the_layouts_of_its_first_atom(maker: ModuleType) -> None:
-    rows = [line.split(" | ") for line in maker.PAGE.read_text().splitlines() if line.startswith("| `")]
-    for names, shape, threads, layouts, since, judges in rows:
+    for names, shape, threads, layouts, since, judges in [line.split(" | ") for line in rows_of(maker)]:
         atom = rl.atoms[expanded(re.findall(r"`(.*?)`", names)[0])[0]]
         assert shape.startswith("x".join(map(str, atom.shape)))
         assert int(threads) == atom.threads

@@ -17,6 +17,7 @@ from .record import LayoutRecord
 if TYPE_CHECKING:
     from ..elements.interface import Interface
     from ..layout.layout import Layout
+    from .zarr_arrays import EncodedChunks
 
 
 FROM_TORCH = "save its tensors first: safetensors.torch.save_file(torch.load(file), 'model.safetensors')"
@@ -38,6 +39,7 @@ class StoredTensor(NamedTuple):
     where the file keeps them in another form, and there are no segments then. ``packing`` names the quantised type of
     whose blocks these are the bytes. ``layout_from_container`` says that nothing is recorded in the file, and
     that ``record`` tells how the container itself keeps the array: in Fortran order, or in chunks that are blocks.
+    ``chunks`` are those that must be decoded, and there are no segments then.
     """
 
     name: str
@@ -48,6 +50,7 @@ class StoredTensor(NamedTuple):
     inline: bytes | None = None
     packing: str | None = None
     layout_from_container: bool = False
+    chunks: EncodedChunks | None = None
 
     @property
     def size(self) -> int:
@@ -114,7 +117,9 @@ class Source(Mapping[str, StoredTensor]):
     @property
     def files(self) -> tuple[Path, ...]:
         """Every file that holds tensors, in the order of first use."""
-        return tuple(dict.fromkeys([s.file for entry in self._entries.values() for s in entry.segments]))
+        entries = self._entries.values()
+        encoded = [file for entry in entries if entry.chunks is not None for file in entry.chunks.files]
+        return tuple(dict.fromkeys([s.file for entry in entries for s in entry.segments] + encoded))
 
     def __repr__(self) -> str:
         return f"<{self.kind} {shown(str(self.path))}, {len(self)} tensor{'s' * (len(self) != 1)}>"

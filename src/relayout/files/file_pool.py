@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import BadFile
 from . import tuning
-from .contents import Segment
+from .contents import Segment, StoredTensor
 
 if TYPE_CHECKING:
     import numpy as np
@@ -80,6 +80,17 @@ class FilePool:
                         file=path,
                     )
                 count += more
+
+    def read_tensor(self, tensor: StoredTensor, starts: Sequence[int], out: NDArray[np.uint8]) -> None:
+        """Fill ``out`` with runs of a stored tensor, wherever and however its bytes are kept."""
+        if tensor.inline is not None:
+            length = out.size // len(starts)
+            for k, start in enumerate(starts):
+                out.data[k * length : (k + 1) * length] = tensor.inline[start : start + length]
+        elif tensor.chunks is not None:
+            tensor.chunks.read(starts, out)
+        else:
+            self.read(tensor.segments, starts, out)
 
     def write(self, segments: Sequence[Segment], starts: Sequence[int], data: NDArray[np.uint8]) -> None:
         """Put runs of one length, one after another in ``data``, at these bytes of a tensor.

@@ -89,7 +89,7 @@ class TensorFile(Mapping[str, Tensor]):
         data = allocate_bytes(entry.size, zeroed=False)
         try:
             with FilePool() as files:
-                files.read(entry.segments, [0], data)
+                files.read_tensor(entry, [0], data)
         except OSError as error:
             what = f"it cannot be read: {error.strerror}."
             raise bad_file(self.source.path, what, "look at the permissions and the disk", entry.name) from None

@@ -139,17 +139,20 @@ def open_source(path: str | PathLike[str], **raw: Any) -> Source:
 
     ``dtype``, ``shape`` and ``layout`` are for raw files. A folder is a Zarr, or holds the index of shards.
     """
-    from pathlib import Path
-
     from .contents import bad_file
+    from .zarr_arrays import StoreUrl, as_path
 
-    where = Path(path)
+    where = as_path(path)
     given = {key: value for key, value in raw.items() if value is not None}
     try:
         if given:
             from .containers.raw import CONTAINER as RAW
 
             return RAW.read(where, **given)
+        if isinstance(where, StoreUrl):
+            from .containers.zarr import read_store
+
+            return read_store(where)
         return container_of(where).read(where)
     except OSError as error:
         what = f"it cannot be read: {error.strerror or error}."

@@ -65,6 +65,9 @@ class FileTuning(NamedTuple):
     journal_batch_bytes: int = 128 << 20
     """After so many bytes they are synced and the journal notes them: what a killed run loses at most."""
 
+    decoded_bytes: int = 64 << 20
+    """Chunks that were decoded last are kept, up to so many bytes: parts that are neighbours share them."""
+
     cached_recipes: int = 64
     """So many ways to make a part are remembered; parts at an edge, or with scales of their own, have their own."""
 

@@ -1,4 +1,4 @@
-"""Zarr v3 in a local folder: regular grids of chunks that are plain little-endian bytes."""
+"""Zarr v3: regular grids of chunks; plain little-endian bytes are read in place, others by zarr-python."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from ..container import Container
 from ..contents import Destination, PlannedTensor, Segment, Source, StoredTensor, bad_file, nbytes
 from ..reading import HEADER_LIMIT, TRUNCATED, OpenFile, checked_shape, parse_record, pop_object, read_text, strict_json
 from ..record import LayoutRecord
+from ..zarr_arrays import StoreUrl, encoded_chunks, import_zarr, patiently
 from .npy import with_numpy_dtype
 
 MAX_CHUNKS = 1 << 20
@@ -66,9 +67,7 @@ class Zarr(Container):
             if own:
                 said[name] = own
         metadata = said.pop(path.stem, {}) if alone else dict(told.get("attributes", {}))
-        said = pop_object(metadata, ARRAYS, dict) | said
-        dimensions = pop_object(metadata, DIMENSIONS, list) | dimensions
-        return Source(path, self.name, entries, metadata | _nonempty(said, dimensions))
+        return Source(path, self.name, entries, _with_told(metadata, said, dimensions))
 
     def plan(
         self, path: Path, planned: Sequence[PlannedTensor], metadata: Mapping[str, Any] | None = None
@@ -108,6 +107,42 @@ class Zarr(Container):
 
 
 CONTAINER = Zarr()
+
+
+def read_store(url: StoreUrl) -> Source:
+    """All arrays of a group, or the array, at a URL that zarr-python opens."""
+    zarr = import_zarr()
+    store = str(url)
+    try:
+        node = patiently(lambda: zarr.open(store, mode="r", zarr_format=3), store)
+        found = (
+            [(url.stem, "", node)]
+            if isinstance(node, zarr.Array)
+            else [(path, path, x) for path, x in sorted(patiently(lambda: node.members(max_depth=None), store))]
+        )
+    except (ImportError, ValueError, TypeError, KeyError, FileNotFoundError) as error:
+        hint = "name a group or array of Zarr v3; s3:// needs s3fs, gs:// gcsfs"
+        raise bad_file(url, f"there is no Zarr that can be read: {shown(str(error))}.", hint) from None
+    entries: dict[str, StoredTensor] = {}
+    said: dict[str, Any] = {}
+    dimensions: dict[str, Any] = {}
+    for name, path, x in found:
+        own = dict(x.attrs)
+        if isinstance(x, zarr.Array):
+            entries[name], own = decoded_array(x, store, path, name, own, url)
+            if x.metadata.dimension_names is not None:
+                dimensions[name] = list(x.metadata.dimension_names)
+        if own:
+            said[name] = own
+    metadata = said.pop(url.stem, {}) if isinstance(node, zarr.Array) else dict(node.attrs)
+    return Source(url, "zarr", entries, _with_told(metadata, said, dimensions))
+
+
+def _with_told(metadata: dict[str, Any], said: dict[str, Any], dimensions: dict[str, Any]) -> dict[str, Any]:
+    """The metadata with what arrays and groups say of themselves, beside what another container left there."""
+    said = pop_object(metadata, ARRAYS, dict) | said
+    dimensions = pop_object(metadata, DIMENSIONS, list) | dimensions
+    return metadata | _nonempty(said, dimensions)
 
 
 def _nonempty(said: dict[str, Any], dimensions: dict[str, Any]) -> dict[str, Any]:
@@ -156,6 +191,8 @@ def _read_array(
     chunk = checked_shape(_option(told, "chunk_grid", "regular", "chunk_shape"), kind, file, name)
     if len(chunk) != len(shape) or 0 in chunk:
         raise bad_file(file, f"its chunks of {shown(chunk)} do not cut the shape {shown(shape)}.", _HINT, name)
+    if not _is_plain(told):
+        return _encoded_array(folder, name, told)
     order = _transposition(told, kind, len(shape), file, name)
     counts = tuple([-(-n // c) for n, c in zip(shape, chunk)])
     if product(counts) > MAX_CHUNKS:
@@ -177,22 +214,60 @@ def _read_array(
         inline = b"".join([fill if chunk is None else read_text(chunk.file) for chunk in chunks])
         segments = ()
     attributes = dict(told.get("attributes", {}))
+    found = StoredTensor(name, kind, shape, segments, _own_record(attributes, file, name), inline)
+    return in_chunks(found, chunk, order, file), attributes
+
+
+def _own_record(attributes: dict[str, Any], file: Path, name: str) -> LayoutRecord | None:
+    """The record among the attributes, which is taken out."""
     recorded = attributes.pop("relayout", None)
-    record = None if recorded is None else parse_record(recorded, file, name)
+    return None if recorded is None else parse_record(recorded, file, name)
+
+
+def in_chunks(tensor: StoredTensor, chunk: tuple[int, ...], order: list[int], file: Path) -> StoredTensor:
+    """An array whose bytes are its chunks one after another: row-major where they are slabs, else in blocks."""
+    shape = tensor.shape
     if order == sorted(order) and _slabs(shape, chunk):
-        return StoredTensor(name, kind, shape, segments, record, inline), attributes
-    if record is not None:
-        raise bad_file(
-            file, "its chunks were cut anew, and its relayout record is of the array as it was.", _HINT, name
-        )
+        return tensor
+    if tensor.record is not None:
+        what = "its chunks were cut anew, and its relayout record is of the array as it was."
+        raise bad_file(file, what, _HINT, tensor.name)
+    counts = tuple([-(-n // c) for n, c in zip(shape, chunk)])
     stored = tuple([chunk[d] for d in order])
     stride: Any = Layout.row_major((*counts, *stored)).stride
     inner = [stride[len(counts) + order.index(d)] for d in range(len(shape))]
     blocks = Layout(tuple(zip(chunk, counts)), tuple(zip(inner, stride)), extents=shape)
     record = LayoutRecord.of(blocks, shape)
-    return StoredTensor(
-        name, kind, (*counts, *stored), segments, record, inline, layout_from_container=True
-    ), attributes
+    return tensor._replace(shape=(*counts, *stored), record=record, layout_from_container=True)
+
+
+def _is_plain(told: dict[str, Any]) -> bool:
+    """Whether its chunks are read in place: plain bytes, transposed or not."""
+    codecs = told.get("codecs")
+    named = [c.get("name") if isinstance(c, dict) else None for c in codecs] if isinstance(codecs, list) else None
+    return named in (None, ["bytes"], ["transpose", "bytes"]) or bool(told.get("storage_transformers"))
+
+
+def _encoded_array(folder: Path, name: str, told: dict[str, Any]) -> tuple[StoredTensor, dict[str, Any]]:
+    """An array whose chunks zarr-python decodes."""
+    zarr = import_zarr()
+    file = folder / "zarr.json"
+    try:
+        array = zarr.open_array(str(folder), mode="r", zarr_format=3)
+    except (ValueError, TypeError, KeyError, AttributeError, OSError) as error:
+        what = f"zarr-python does not read it: {shown(str(error))}."
+        raise bad_file(file, what, "install its codec, or write it again with another", name) from None
+    return decoded_array(array, str(folder), "", name, dict(told.get("attributes", {})), file)
+
+
+def decoded_array(
+    array: Any, store: str, path: str, name: str, attributes: dict[str, Any], file: Path
+) -> tuple[StoredTensor, dict[str, Any]]:
+    """An array of zarr-python as a stored tensor, and its foreign attributes."""
+    chunks = encoded_chunks(array, store, path)
+    record = _own_record(attributes, file, name)
+    found = StoredTensor(name, chunks.element, chunks.shape, (), record, chunks=chunks)
+    return in_chunks(found, chunks.chunk, list(range(len(chunks.shape))), file), attributes
 
 
 def _slabs(shape: tuple[int, ...], chunk: tuple[int, ...]) -> bool:

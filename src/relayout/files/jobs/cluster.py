@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from uuid import uuid4
 
 from ..._version import __version__
@@ -30,6 +30,8 @@ from .work_units import TensorUnits, Worker
 
 if TYPE_CHECKING:
     from distributed import Client, Future
+
+T = TypeVar("T")
 
 BATCH_BYTES = 64 << 20
 """About so many bytes are a task: it is sent, synced and noted once."""
@@ -158,9 +160,9 @@ def _forget(run: str) -> None:
 
 
 class ClusterRun:
-    """A job that was begun on a cluster."""
+    """A job that was begun on a cluster; ``job`` is what its tasks are told, and has the word of its run."""
 
-    def __init__(self, client: Client, job: ClusterJob) -> None:
+    def __init__(self, client: Client, job: Any) -> None:
         self.client, self.job = client, job
         self._attempt = uuid4().hex[:12]
         # Not scattered: what is scattered is lost with the workers that hold it.
@@ -182,17 +184,15 @@ class ClusterRun:
     def batches(self, units: Sequence[TensorUnits], finished: NumberSet, total: int) -> Generator[tuple[Batch, int]]:
         """Every batch that is not finished, when it is on the disk, with its bytes."""
         each = min(BATCH_BYTES, max(total // (8 * self.threads), tuning.ACTIVE.part_bytes))
-        return self._run(run_batch, batches_of(units, finished, each), "relayout_repack")
+        return self.results(run_batch, batches_of(units, finished, each), "relayout_repack")
 
     def differences(self) -> Iterator[TensorDifference]:
         """The differences between what was read and written, if there are any."""
-        for _, found in self._run(compare_written, iter(range(len(self.job.changes))), "relayout_verify"):
+        for _, found in self.results(compare_written, iter(range(len(self.job.changes))), "relayout_verify"):
             if found is not None:
                 yield found
 
-    def _run(
-        self, task: Callable[[ClusterJob, Any], Any], items: Iterator[Any], name: str
-    ) -> Generator[tuple[Any, Any]]:
+    def results(self, task: Callable[[Any, Any], Any], items: Iterator[Any], name: str) -> Generator[tuple[Any, Any]]:
         """Each item with the result of its task, in whatever order; the scheduler knows a few at a time."""
         from distributed import as_completed
         from distributed.scheduler import KilledWorker
@@ -222,7 +222,7 @@ class ClusterRun:
             self.client.cancel(list(known))
 
 
-def _same(job: ClusterJob) -> ClusterJob:
+def _same(job: T) -> T:
     return job
 
 

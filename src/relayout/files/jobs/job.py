@@ -18,6 +18,7 @@ from ..contents import Destination, Source
 from ..file_pool import FilePool
 from ..registry import is_container_folder
 from ..sizes import format_size
+from ..zarr_arrays import decoding_bytes
 from .changes import TensorChange
 from .compare_tensors import TensorDifference, TensorPair, compare_tensors
 from .journal import Journal, JournalWriter
@@ -46,7 +47,7 @@ class RepackJob:
     ) -> None:
         self.source, self.changes, self.staging = source, changes, staging
         self.max_memory, self.jobs, self.client = max_memory, jobs, client
-        self.budget = MemoryBudget.of(max_memory, jobs)
+        self.budget = MemoryBudget.of(max_memory, jobs, decoding_bytes(source.values(), jobs))
         self.files = sorted({*source.files, *([source.path] if source.path.is_file() else [])})
         self.total = sum([s.size for segments in staging.final.entries.values() for s in segments])
         self.unusable = False
@@ -291,9 +292,9 @@ class RepackJob:
         plans = [(c.plan, c.plan.fill, c.plan.dst_element) if c.plan else c.records for c in self.changes]
         return {
             "version of relayout": __version__,
-            "source": _hash(self._identity()),
-            "options": _hash((plans, self.staging.final)),
-            "tuning": _hash(tuning.ACTIVE),
+            "source": digest(self._identity()),
+            "options": digest((plans, self.staging.final)),
+            "tuning": digest(tuning.ACTIVE),
         }
 
     def _identity(self) -> Any:
@@ -310,7 +311,8 @@ def _mismatch(found: TensorDifference) -> LayoutMismatch:
     return LayoutMismatch(f"what was written is not what was read: {found}.", hint="look at the disk")
 
 
-def _hash(x: Any) -> str:
+def digest(x: Any) -> str:
+    """A word for a value, by its ``repr``."""
     return sha256(repr(x).encode("utf-8", "surrogatepass")).hexdigest()
 
 

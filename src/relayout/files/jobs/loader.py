@@ -52,7 +52,7 @@ class Loader(NamedTuple):
             fill_range(typed, (0, recipe.places), element, plan.fill)
         for step in recipe.steps:
             data = self.buffers.get("source", step.size)
-            self._read([source + start for start in step.starts], data)
+            self.files.read_tensor(self.entry, [source + start for start in step.starts], data)
             try:
                 step.plan(data.view(buffer_dtype(source_element)), typed)
             except NotExpressible as error:
@@ -62,13 +62,5 @@ class Loader(NamedTuple):
     def load_bytes(self, low: int, size: int) -> LoadedPart:
         """Bytes of the tensor as they are stored."""
         data = self.buffers.get("target", size)
-        self._read([low], data)
+        self.files.read_tensor(self.entry, [low], data)
         return LoadedPart([low], data)
-
-    def _read(self, starts: Sequence[int], out: NDArray[np.uint8]) -> None:
-        if self.entry.inline is None:
-            self.files.read(self.entry.segments, starts, out)
-            return
-        length = out.size // len(starts)
-        for k, start in enumerate(starts):
-            out.data[k * length : (k + 1) * length] = self.entry.inline[start : start + length]

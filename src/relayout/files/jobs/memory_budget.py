@@ -21,9 +21,9 @@ class MemoryBudget(NamedTuple):
     target: int
 
     @classmethod
-    def of(cls, max_memory: int, jobs: int) -> MemoryBudget:
-        """The budget of each of so many threads."""
-        own, least = tuning.ACTIVE.process_bytes, tuning.ACTIVE.min_thread_bytes
+    def of(cls, max_memory: int, jobs: int, reserved: int = 0) -> MemoryBudget:
+        """The budget of each of so many threads; ``reserved`` bytes are for other things than parts."""
+        own, least = tuning.ACTIVE.process_bytes + reserved, tuning.ACTIVE.min_thread_bytes
         each = (max_memory - own) // jobs
         if each < 2 * least:
             raise LimitExceeded(

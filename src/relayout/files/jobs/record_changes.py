@@ -145,7 +145,7 @@ def record_difference(files: FilePool, change: TensorChange, segments: tuple[Seg
     for low in range(0, change.entry.size, step):
         before = np.empty(min(step, change.entry.size - low), np.uint8)
         after = np.empty_like(before)
-        files.read(change.entry.segments, [low], before)
+        files.read_tensor(change.entry, [low], before)
         files.read(segments, [low], after)
         if not np.array_equal(records.inverse.convert(after), before):
             reason = _first_difference(records, before, after, low // records.group_bytes * records.group)

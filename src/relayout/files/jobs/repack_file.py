@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,7 +13,7 @@ from ...errors import BadFile, LimitExceeded, ShapeError
 from ..registry import container_of, open_source, plan_destination, suffixes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from ...engine.ways import Progress
@@ -72,6 +73,9 @@ def repack_file(
     max_growth: float | None = None,
     progress: Progress | None = None,
     cluster: Any = None,
+    compress: str | None = None,
+    chunk: int | str | None = None,
+    shard: int | str | None = None,
 ) -> Report:
     """Write the tensors of ``source`` to ``destination``, those that are selected in the layout ``to``, or row-major.
 
@@ -101,12 +105,15 @@ def repack_file(
     of each worker. A worker that dies is replaced by others; a client that dies is continued with ``resume``, on
     a cluster or without.
 
+    A Zarr may be at the URL of a store that zarr-python opens (``s3://bucket/model.zarr``), as source or destination.
+    It is written with ``compress`` (``zstd``, ``gzip``, ``blosc``, each with a level as in ``zstd:9``), in chunks of at
+    most ``chunk`` bytes, in shards of at most ``shard``: each is made and stored whole, and the metadata comes last.
+
     A result of more than 4 times the bytes, and 1 MiB more, comes with a warning; with ``max_growth`` one of more than
     so many times the bytes is refused instead.
     """
-    from pathlib import Path
-
     from ..sizes import parse_size
+    from ..zarr_arrays import StoreUrl, as_path
     from .changes import changes_of
     from .checkpoint_config import companion_files
     from .job import RepackJob
@@ -114,12 +121,13 @@ def repack_file(
     from .record_changes import record_changes
     from .rules import Rule, read_rules
     from .staging import StagedFiles
+    from .store_job import Storage, StoreJob, store_arrays
 
-    path, out = Path(source), Path(destination)
+    path, out = as_path(source), as_path(destination)
     if cluster is not None:
         if jobs is not None:
             raise ShapeError("jobs are threads of this machine, and a cluster has its own.", hint="leave jobs out")
-        path, out = path.absolute(), out.absolute()
+        path, out = [p if isinstance(p, StoreUrl) else p.absolute() for p in (path, out)]
     default = Rule(to=to, src=src, shape=shape, axes=axes, fill=fill, dtype=dtype)
     opened, default = _read_source(path, default, src_dtype)
     by_name = read_rules(default, rules, only, except_)
@@ -129,15 +137,23 @@ def repack_file(
     else:
         packed = packed_changes(opened, by_name)
         changes = changes_of(opened, by_name) if packed is None else packed.changes
-    if in_folder := _is_folder_of_files(path, out):
-        out = out / opened.path.name
-    final = plan_destination(out, None, [change.planned for change in changes], source=opened)
-    if in_folder and packed is not None:
-        final.files.update(companion_files(opened, packed, out.parent))
-    rows = tuple([_row(change, sum([s.size for s in final.entries[change.planned.name]])) for change in changes])
+    memory, in_folder = parse_size(max_memory), False
+    make: Callable[..., RepackJob | StoreJob]
+    if isinstance(path, StoreUrl) or isinstance(out, StoreUrl) or (compress, chunk, shard) != (None, None, None):
+        stored = store_arrays(opened, changes, out, Storage.of(compress, chunk, shard))
+        sizes = {array.name: array.slab_bytes * array.number for array in stored}
+        make = partial(StoreJob, opened, stored, out, memory)
+    else:
+        in_folder = _is_folder_of_files(path, out)
+        out = out / opened.path.name if in_folder else out
+        final = plan_destination(out, None, [change.planned for change in changes], source=opened)
+        if in_folder and packed is not None:
+            final.files.update(companion_files(opened, packed, out.parent))
+        sizes = {name: sum([s.size for s in segments]) for name, segments in final.entries.items()}
+        make = partial(RepackJob, opened, changes, StagedFiles(out, final), memory)
+    rows = tuple([_row(change, sizes[change.planned.name]) for change in changes])
     report = Report(path, out, rows, sum([row.bytes_after for row in rows]))
-    staged, memory = StagedFiles(out, final), parse_size(max_memory)
-    job = RepackJob(opened, changes, staged, memory, _job_count(jobs))
+    job = make(_job_count(jobs))
     _check_growth(report, max_growth, dry_run)
     if dry_run:
         return report
@@ -147,7 +163,7 @@ def repack_file(
         from .cluster import client_of, threads_per_worker
 
         with client_of(cluster) as client:
-            job = RepackJob(opened, changes, staged, memory, threads_per_worker(client), client)
+            job = make(threads_per_worker(client), client)
             return report._replace(resumed=job.run(resume, force, verify, progress))
 
 

@@ -68,3 +68,11 @@ def test_an_atom_is_explained_by_its_name():
         rl.explain("v_mfma_f32_32x32x8_f8")
     for name in (*rl.catalog.names(), "(4,2):(1,4)", "abcd", "f32[2,3]{1,0}", "v", "t", "cp", "llvm"):
         assert as_atom(name) is None
+
+
+def test_where_one_layout_is_wanted_an_atom_names_its_operands():
+    atom = rl.atoms["v_mfma_f32_32x32x8_f16"]
+    for ask in (lambda: rl.compare(atom, atom), lambda: rl.rosetta(atom), lambda: rl.repack(np.zeros(4), atom)):
+        with pytest.raises(rl.ShapeError, match=r"is an instruction.* ask about atom\.D, atom\.A, atom\.B, atom\.C"):
+            ask()
+    assert rl.compare(atom.operand("A"), atom.B)

@@ -296,5 +296,12 @@ def _layout_of(x: Any) -> Layout | Format | Shapeless:
         return found
     if callable(found) and not isinstance(x, type):
         return x  # type: ignore[no-any-return]
+    from ..hardware.atom import Atom
+
+    if isinstance(x, Atom):
+        named = ", ".join([f"atom.{operand.name}" for operand in x.operands])
+        raise ShapeError(
+            f"{x.name} is an instruction, with a layout for each operand.", hint=f"ask about {named}", got=x
+        )
     hint = "rl.infer(array).layout is that of an array" if hasattr(x, "shape") else "rl.parse(text) makes one"
     raise ShapeError(f"expected a layout, a format, a tensor or a text, got {shown(x)}.", hint=hint, got=x)

@@ -1,4 +1,4 @@
-"""What there is to tell of a layout, a record or an atom in words and tables: the ledger, the plain words, every notation."""
+"""What there is to tell of a layout, a record or an atom: the ledger, the plain words, every notation."""
 
 from __future__ import annotations
 

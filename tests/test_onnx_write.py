@@ -282,3 +282,18 @@ def test_a_model_with_too_much_besides_weights_is_refused(tmp_path: Path) -> Non
     (tmp_path / "x.onnx").write_bytes(onnx_bytes(words))
     with pytest.raises(rl.BadFile, match="besides its weights"):
         rl.repack_file(tmp_path / "x.onnx", tmp_path / "y.onnx")
+
+
+def test_the_data_of_a_model_that_is_replaced_go_with_it(tmp_path: Path) -> None:
+    onnx.save(model(), tmp_path / "inside.onnx")
+    onnx.save(model(), tmp_path / "outside.onnx", save_as_external_data=True, location="w.bin", size_threshold=0)
+    out = tmp_path / "out.onnx"
+    rl.repack_file(tmp_path / "outside.onnx", out)
+    assert (tmp_path / "out.onnx.data").exists()
+    rl.repack_file(tmp_path / "inside.onnx", out, force=True)
+    assert not (tmp_path / "out.onnx.data").exists()
+    assert np.array_equal(numpy_helper.to_array(onnx.load(out).graph.initializer[0]), WEIGHTS["conv"])
+    (tmp_path / "new.onnx.data").write_bytes(b"somebody's")
+    with pytest.raises(rl.BadFile, match=r"new.onnx.data exists"):
+        rl.repack_file(tmp_path / "inside.onnx", tmp_path / "new.onnx")
+    assert (tmp_path / "new.onnx.data").read_bytes() == b"somebody's"

@@ -1073,3 +1073,14 @@ def test_the_first_of_many_differences_is_told_whatever_thread_finds_it(tmp_path
     for _ in range(20):
         found = rl.verify(tmp_path / "x.safetensors", tmp_path / "y.safetensors")
         assert (found.tensor, found.coordinate) == ("x2", (7, 11))
+
+
+def test_axes_of_another_rank_leave_a_tensor_as_it_is(tmp_path: Path) -> None:
+    weights = np.arange(24, dtype=np.float32).reshape(2, 3, 2, 2)
+    np.savez(tmp_path / "x.npz", conv=weights, bias=np.ones(2, np.float32))
+    with pytest.warns(UserWarning, match=r"copied unchanged: 'bias' \(rank 1, and the axes oihw are 4\)"):
+        rl.repack_file(tmp_path / "x.npz", tmp_path / "y.safetensors", axes="oihw")
+    with rl.open(tmp_path / "y.safetensors") as file:
+        assert (file["conv"].axes, file["bias"].axes) == ("oihw", None)
+        assert np.array_equal(file["conv"].numpy(), weights)
+        assert file["bias"].numpy().tolist() == [1, 1]

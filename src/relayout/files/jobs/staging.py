@@ -12,6 +12,8 @@ from ..contents import Destination, Segment
 from ..file_pool import FilePool
 
 SIDECAR = ".relayout.json"
+BELONGINGS = {"": (SIDECAR,), ".onnx": (SIDECAR, ".data")}
+"""What files of that suffix, or of any, may have beside them, under their own name and one of these suffixes."""
 
 
 class StagedFiles:
@@ -46,10 +48,14 @@ class StagedFiles:
 
     @property
     def existing(self) -> Iterator[Path]:
-        """What is there under the final names, and a record that would be taken for that of the new file."""
-        for path in dict.fromkeys([self.path, *self.renames.values(), with_suffix_added(self.path, SIDECAR)]):
+        """What is there under the final names, and what belongs to a file of that name: its record, and its data."""
+        for path in dict.fromkeys([self.path, *self.renames.values(), *self._belongings()]):
             if path.is_symlink() or path.exists():
                 yield path
+
+    def _belongings(self) -> list[Path]:
+        """Where the record and the data of a file of that name are, if it has them."""
+        return [with_suffix_added(self.path, own) for own in BELONGINGS.get(self.path.suffix, BELONGINGS[""])]
 
     def refuse_existing(self) -> None:
         """Raise the error that names what would be overwritten."""
@@ -123,12 +129,11 @@ class StagedFiles:
         If that one is there, and others belong to it, it goes first: the old is never seen with something new.
         """
         waiting = {staged: file for staged, file in self.renames.items() if staged.exists()}
-        record = with_suffix_added(self.path, SIDECAR)
-        stale = record not in self.final.files and record.exists()
+        stale = [file for file in self._belongings() if file not in self.final.files and file.exists()]
         if not self.is_folder and self.path in waiting.values() and (len(waiting) > 1 or stale):
             self.path.unlink(missing_ok=True)
-        if stale:
-            record.unlink()
+        for file in stale:
+            file.unlink()
         for staged, file in sorted(waiting.items(), key=lambda item: item[1] == self.path):
             if self.is_folder and (file.is_symlink() or file.exists()):
                 _remove(self.backup)

@@ -17,7 +17,7 @@ from relayout.elements.interface import as_interface
 from relayout.elements.types import storage_dtype
 
 VECTORS = json.loads((Path(__file__).parent / "packed_vectors" / "values.json").read_text())
-NARROW = [v for v in VECTORS if "count" not in v]
+NARROW = [v for v in VECTORS if "encoding" in v and "count" not in v]
 WIDE = [v for v in VECTORS if "count" in v]
 NAMES = ["uint4-8", "uint4+1", "int4-3", "uint8-128", "float8_e4m3fn*2", "float16*512", "float16*-8", "marlin_s0e5m3*4"]
 

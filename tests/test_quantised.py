@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -17,6 +20,10 @@ import relayout as rl
 from relayout.cli.main import relayout as group
 from relayout.files.quantised import quantised_layers
 from relayout.files.registry import open_source
+
+VECTORS = Path(__file__).parent / "packed_vectors"
+sys.path.insert(0, str(VECTORS))
+from recipe import codes
 
 Array = np.ndarray[Any, Any]
 AWQ_ORDER = (0, 2, 4, 6, 1, 3, 5, 7)
@@ -290,6 +297,90 @@ def test_verify_tells_zeros_that_one_side_lacks(tmp_path: Path) -> None:
     assert str(found) == "tensor 'm.qzeros': its zero at (1, 7) is 3, and the other checkpoint means 8."
     checkpoint(tmp_path / "turned", {"m": {**parts, "g_idx": parts["g_idx"][::-1].copy()}}, GPTQ)
     assert "'m.g_idx': it is only in" in str(rl.verify(tmp_path / "turned", tmp_path / "ct"))
+
+
+def _write(file: Path, tensors: dict[str, tuple[str, Array]]) -> None:
+    """A safetensors file of tensors whose types numpy may lack, given as their bits."""
+    header, at = {}, 0
+    for name, (dtype, x) in tensors.items():
+        header[name] = {"dtype": dtype, "shape": list(x.shape), "data_offsets": [at, at + x.nbytes]}
+        at += x.nbytes
+    text = json.dumps(header).encode()
+    data = b"".join([x.tobytes() for _, x in tensors.values()])
+    file.write_bytes(len(text).to_bytes(8, "little") + text + data)
+
+
+def _float_layer(folder: Path, vector: dict[str, Any]) -> Array:
+    """A checkpoint of one layer with the scales of a vector; its codes, n by k."""
+    n, k = vector["shape"]
+    halves = np.float16 if vector["dtype"] == "float16" else ml_dtypes.bfloat16
+    if vector["layer"] == "nvfp4":
+        made = codes((n, k), 4, 5)
+        tensors = {
+            "m.weight": ("U8", made[:, ::2] | made[:, 1::2] << 4),
+            "m.weight_scale": ("F8_E4M3", codes((n, k // 16), 8, 3, 71) + np.uint8(8)),
+            "m.weight_scale_2": ("F32", np.array([0.0123], np.float32)),
+        }
+    else:
+        made = codes((n, k), 8, 5)
+        rows = (codes((n, 1), 16, 4, 1 << 12).view(halves) + halves(1)).astype(halves)
+        tensors = {
+            "m.weight": ("F8_E4M3", made),
+            "m.weight_scale": ({"float16": "F16", "bfloat16": "BF16"}[vector["dtype"]], rows),
+        }
+    folder.mkdir()
+    _write(folder / "model.safetensors", tensors)
+    (folder / "config.json").write_text(json.dumps({"torch_dtype": vector["dtype"]}))
+    return made
+
+
+LAYERS = [v for v in json.loads((VECTORS / "values.json").read_text()) if "layer" in v]
+
+
+@pytest.mark.parametrize("vector", LAYERS, ids=lambda v: f"{v['layer']}-{v['dtype']}")
+def test_floats_of_4_and_8_bits_become_marlins_with_their_scales(tmp_path: Path, vector: dict[str, Any]) -> None:
+    weights = _float_layer(tmp_path / "in", vector)
+    to = f"marlin:{vector['layer']}"
+    rl.repack_file(tmp_path / "in", tmp_path / "out", to=to, verify=True)
+    with rl.open(tmp_path / "out" / "model.safetensors") as file:
+        scales, whole = file["m.weight_scale"], file.get("m.weight_scale_2")
+        assert hashlib.sha256(scales.raw.tobytes()).hexdigest() == vector["scales"]
+        bits = 4 if vector["layer"] == "nvfp4" else 8
+        nibbles = file["m.weight"].raw.view(np.uint8).reshape(-1)
+        nibbles = np.stack([nibbles & 15, nibbles >> 4], 1).reshape(-1) if bits == 4 else nibbles
+        layout = rl.parse(f"marlin:w{bits}a16").layout(weights.shape[::-1])
+        assert (nibbles[layout.offsets()] == weights.T).all()
+        if whole is not None:
+            assert whole.raw.tobytes().hex() == vector["global_scale"]
+            assert whole.numpy().tolist() == [np.float32(0.0123)]
+            factor = "" if vector["factor"] == 1 else f"*{vector['factor']:.0f}"
+            assert scales.interface == rl.Encoding(f"marlin_s0e5m3{factor}")
+    assert rl.verify(tmp_path / "in", tmp_path / "out")
+    told = json.loads((tmp_path / "out" / "config.json").read_text())["quantization_config"]
+    assert (told["quant_method"], told["packing"]) == ("relayout", to)
+
+
+def test_scales_that_marlin_would_lose_are_refused(tmp_path: Path) -> None:
+    vector = LAYERS[0]
+    _float_layer(tmp_path / "in", vector)
+    file = tmp_path / "in" / "model.safetensors"
+    with rl.open(file) as opened:
+        kinds = {"m.weight": "U8", "m.weight_scale": "F8_E4M3", "m.weight_scale_2": "F32"}
+        tensors = {
+            name: (kind, opened[name].stored().view(np.uint8 if kind != "F32" else np.float32).copy())
+            for name, kind in kinds.items()
+        }
+    tensors["m.weight_scale"][1][3, 2] = 4
+    _write(file, tensors)
+    with pytest.raises(rl.NotExpressible, match=r"m.weight_scale.*at \(3, 2\) has no place in uint8: marlin_s0e5m3"):
+        rl.repack_file(tmp_path / "in", tmp_path / "out", to="marlin:nvfp4")
+    (tmp_path / "in" / "config.json").write_text(json.dumps({"torch_dtype": "bfloat16"}))
+    rl.repack_file(tmp_path / "in", tmp_path / "out", to="marlin:nvfp4", verify=True)
+    (tmp_path / "in" / "config.json").unlink()
+    with pytest.raises(rl.NotExpressible, match=r"config\.json says none"):
+        rl.repack_file(tmp_path / "in", tmp_path / "again", to="marlin:nvfp4")
+    with pytest.raises(rl.NotExpressible, match="its codes are those of nvfp4, and marlin:fp8 holds those of fp8"):
+        rl.repack_file(tmp_path / "in", tmp_path / "again", to="marlin:fp8")
 
 
 def test_awq_becomes_gptq_and_comes_back(tmp_path: Path) -> None:

@@ -10,12 +10,14 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from python_packers import vllm
+from recipe import codes
 
 FILE = Path(__file__).parent / "values.json"
 JUDGE = "vLLM a014e35f"
@@ -44,6 +46,33 @@ def wide(encoding: str, dtype: torch.dtype, power: int, judge: str, convert: Any
         "exact": hashlib.sha256(exact.numpy().tobytes()).hexdigest(),
         "stored": hashlib.sha256(bytes_of(made[exact])).hexdigest(),
     }
+
+
+def layers(checkouts: Path) -> Iterator[dict[str, Any]]:
+    """The scales of whole layers, as they are prepared for the kernel: encoded and in its order."""
+    fp4, fp8, utils = [vllm(checkouts, name) for name in ("marlin_utils_fp4", "marlin_utils_fp8", "marlin_utils")]
+    n, k = 128, 256
+    for dtype in (torch.float16, torch.bfloat16):
+        name = str(dtype).removeprefix("torch.")
+        # E4M3 from 1/64 to 15: for bfloat16 there is room for a factor.
+        stored = torch.from_numpy(codes((n, k // 16), 8, 3, 71) + np.uint8(8))
+        scales = utils.marlin_permute_scales(stored.view(torch.float8_e4m3fn).T.contiguous().to(dtype), k, n, 16)
+        made, factor = fp4.nvfp4_marlin_process_scales(scales, a_dtype=dtype)
+        whole = fp4.nvfp4_marlin_process_global_scale(torch.tensor([0.0123], dtype=torch.float32), dtype) / factor
+        judge = f"{JUDGE}, prepare_fp4_layer_for_marlin"
+        told = {"scales": hashlib.sha256(bytes_of(made)).hexdigest(), "global_scale": bytes_of(whole).hex()}
+        yield {"layer": "nvfp4", "dtype": name, "shape": [n, k], "factor": factor, "judge": judge, **told}
+        rows = torch.from_numpy(codes((n, 1), 16, 4, 1 << 12)).view(dtype) + 1
+        moved = utils.marlin_permute_scales(rows.reshape(1, n), k, n, -1)
+        fused = fp8.fp8_fused_exponent_bias_into_scales(moved)
+        told = {"scales": hashlib.sha256(bytes_of(fused)).hexdigest()}
+        yield {
+            "layer": "fp8",
+            "dtype": name,
+            "shape": [n, k],
+            "judge": f"{JUDGE}, prepare_fp8_layer_for_marlin",
+            **told,
+        }
 
 
 def main(checkouts: Path) -> None:
@@ -97,6 +126,7 @@ def main(checkouts: Path) -> None:
             wide(f"{name}*512", dtype, 9, f"{JUDGE}, awq_marlin_quantize", times_512),
             wide(f"{name}*2^{power}", dtype, power, f"{JUDGE}, fp8_fused_exponent_bias_into_scales", fused),
         ]
+    found += layers(checkouts)
     FILE.write_text("[\n" + ",\n".join([json.dumps(x) for x in found]) + "\n]\n")
 
 

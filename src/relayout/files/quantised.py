@@ -36,7 +36,7 @@ class QuantisedLayer(NamedTuple):
     """A quantised matrix of a checkpoint: ``shape`` is (k, n), and one scale stands for ``group`` elements of k.
 
     ``tensors`` are the names of its tensors by what they are: ``weight``, ``scales``, ``zeros``, ``g_idx``, ``bias``,
-    and ``biases`` of MLX or ``shape`` of compressed-tensors.
+    ``biases`` of MLX, ``shape`` of compressed-tensors, ``global_scale`` of NVFP4.
     ``act_order`` says that ``g_idx`` deals rows of k to groups in an order of its own.
     """
 
@@ -71,6 +71,14 @@ def quantised_layers(source: Source) -> tuple[Source, list[QuantisedLayer]]:
         name: entry if name not in records else entry._replace(record=records[name]) for name, entry in source.items()
     }
     return Source(source.path, source.kind, entries, source.metadata), layers
+
+
+def activation_type(path: Path) -> str | None:
+    """The type that ``config.json`` beside a checkpoint says that the model computes in."""
+    file = (path if path.is_dir() else path.parent) / _CONFIGS[0]
+    told = strict_json(read_text(file), file, "it") if file.is_file() else {}
+    found = (told.get("torch_dtype") or told.get("dtype")) if isinstance(told, dict) else None
+    return found if isinstance(found, str) else None
 
 
 def quantisation_config(path: Path) -> dict[str, Any]:
@@ -233,8 +241,42 @@ def _bitsandbytes(source: Source, name: str, config: Mapping[str, Any]) -> Found
     return QuantisedLayer(name, f"bitsandbytes {kind}", 4, block, (k, n), tensors), records
 
 
+def _nvfp4(source: Source, name: str, config: Mapping[str, Any]) -> Found:
+    """``.weight`` of ModelOpt's NVFP4, pairs of codes in bytes, with a scale for every 16 and one for all."""
+    weight, scales, whole = (source.get(f"{name}.{part}") for part in ("weight", "weight_scale", "weight_scale_2"))
+    if weight is None or scales is None or whole is None or weight.record is not None or len(weight.shape) != 2:
+        return None
+    n, k = weight.shape[0], 2 * weight.shape[1]
+    kinds = weight.element.name, scales.element.name, whole.element.name
+    if kinds != ("uint8", "float8_e4m3fn", "float32") or k % 16:
+        return None
+    if scales.shape != (n, k // 16) or whole.size != 4:
+        raise bad_file(
+            source.path, f"scales {shown(scales.shape)} are not those of {n} x {k} codes.", _HINT, scales.name
+        )
+    records = {weight.name: LayoutRecord.of("compressed:fp4", (n, k), Plain("float4_e2m1fn"), axes="nk")}
+    records[scales.name] = LayoutRecord.of("row-major", scales.shape, axes="ng")
+    tensors = {"weight": weight.name, "scales": scales.name, "global_scale": whole.name, **_beside(source, name)}
+    return QuantisedLayer(name, "nvfp4", 4, 16, (k, n), tensors), records
+
+
+def _fp8(source: Source, name: str, config: Mapping[str, Any]) -> Found:
+    """``.weight`` in FP8, rows n, with a scale for every row."""
+    weight, scales = source.get(f"{name}.weight"), source.get(f"{name}.weight_scale")
+    if weight is None or scales is None or weight.element.name != "float8_e4m3fn" or len(weight.shape) != 2:
+        return None
+    n, k = weight.shape
+    if scales.shape not in ((n,), (n, 1)) or weight.record is not None or scales.element.integral:
+        return None
+    records = {weight.name: LayoutRecord.of("row-major", (n, k), axes="nk")}
+    records[scales.name] = LayoutRecord.of("row-major", (n, 1), axes="ng")
+    tensors = {"weight": weight.name, "scales": scales.name, **_beside(source, name)}
+    return QuantisedLayer(name, "fp8", 8, k, (k, n), tensors), records
+
+
 def _of_weight(source: Source, name: str, config: Mapping[str, Any]) -> Found:
-    return _mlx(source, name, config) or _bitsandbytes(source, name, config)
+    known = (_mlx, _bitsandbytes, _nvfp4, _fp8)
+    return next((found for recognise in known if (found := recognise(source, name, config)) is not None), None)
 
 
 _RECOGNISERS = {".qweight": _words_along_k_or_n, ".weight_packed": _compressed_tensors, ".weight": _of_weight}

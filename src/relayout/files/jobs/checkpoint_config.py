@@ -65,7 +65,7 @@ def _described(source: Source, packed: PackedChanges) -> dict[str, Any]:
     if packing.system == "compressed":
         return {_KEYS[0]: _compressed(source, packed, group)}
     own = {"bits": bits, "group_size": group, "desc_act": act_order, "sym": packed.symmetric}
-    return {_KEYS[0]: {"quant_method": "relayout", "packing": packing.weight, **own}}
+    return {_KEYS[0]: {"quant_method": "relayout", "packing": packing.called, **own}}
 
 
 def _compressed(source: Source, packed: PackedChanges, group: int) -> dict[str, Any]:

@@ -29,7 +29,7 @@ class Packing(NamedTuple):
     or texts. ``along`` says how words hold codes: along k, along n, in tiles of 16 x 64, or along k of rows n. A layer
     has whole blocks of ``rows`` x ``columns`` codes. Version 1 of GPTQ stores one less than the zero. ``names`` are
     those of the tensors by what they are; what has no name there has no place. Where ``groups`` are told there are none
-    of other sizes.
+    of other sizes. Layers of these ``schemes`` mean what it can hold.
     """
 
     bits: int
@@ -45,11 +45,18 @@ class Packing(NamedTuple):
     names: Mapping[str, str] = MappingProxyType(_NAMES)
     words: str = "int32"
     groups: tuple[int, ...] = ()
+    schemes: tuple[str, ...] = ("gptq", "awq", "marlin", "compressed-tensors")
+    name: str = ""
 
     @property
     def system(self) -> str:
         """Whose it is."""
         return self.weight.partition(":")[0]
+
+    @property
+    def called(self) -> str:
+        """What is asked for: a name of its own, or that of the order of its codes."""
+        return self.name or self.weight
 
     def stored_shape(self, role: str, k: int, n: int, groups: int) -> tuple[int, ...]:
         """The shape of the array that holds a tensor of a layer."""
@@ -64,7 +71,9 @@ class Packing(NamedTuple):
             }[self.along]
         if role == "zeros":
             return (n // per_word, groups) if rows_of_n else (groups, n // per_word)
-        return (n,) if role == "bias" else (n, groups) if rows_of_n else (groups, n)
+        if role in ("bias", "global_scale"):
+            return (n,) if role == "bias" else (1,)
+        return (n, groups) if rows_of_n else (groups, n)
 
 
 def _gptq(bits: int) -> Packing:
@@ -80,6 +89,15 @@ def _marlin(bits: int) -> Packing:
     return Packing(bits, name, scales, channels, zeros, "tiles", 16, 64, bias=bias)
 
 
+def _marlin_floats(scheme: str) -> Packing:
+    """Weights in FP4 or FP8, whose scales the kernel wants in an encoding of its own."""
+    bits, scales = (4, "marlin:nvfp4.scales") if scheme == "nvfp4" else (8, "marlin:w8a16.channel_scales")
+    names = {"weight": "weight", "scales": "weight_scale", "global_scale": "weight_scale_2", "bias": "bias"}
+    return _marlin(bits)._replace(
+        scales=scales, channel_scales=scales, zeros="", names=names, schemes=(scheme,), name=f"marlin:{scheme}"
+    )
+
+
 def _compressed(bits: int) -> Packing:
     name, per_word = f"compressed:pack{bits}", WORD // bits
     return Packing(bits, name, _NG, _NG, f"{name}.zeros", "rows", per_word, per_word, names=_COMPRESSED)
@@ -90,12 +108,13 @@ def _mlx(bits: int) -> Packing:
 
 
 KERNEL_PACKINGS = {
-    packing.weight: packing
+    packing.called: packing
     for packing in (
         *[_gptq(bits) for bits in (2, 4, 8)],
         Packing(4, "awq:gemm", _GN, _GN, "awq:gemm.zeros", "n", 1, 8, names=_AWQ),
         *[_marlin(bits) for bits in (4, 8)],
+        *[_marlin_floats(scheme) for scheme in ("nvfp4", "fp8")],
         *[make(bits) for make in (_compressed, _mlx) for bits in (2, 4, 8)],
     )
 }
-"""The packings of whole layers, by the name of the order of their codes."""
+"""The packings of whole layers, by what they are called."""

@@ -15,6 +15,7 @@ from ..contents import Source, StoredTensor, with_tensor
 from ..file_pool import FilePool
 from ..quantised import QuantisedLayer, quantised_layers, zeros_interface
 from .changes import Operands, TensorChange, copy_unchanged, names_by_reason, plan_change
+from .float_scales import marlin_encodings
 from .kernel_packings import KERNEL_PACKINGS, Packing
 from .rules import Rule, Rules
 
@@ -98,6 +99,15 @@ def _changes(source: Source, layer: QuantisedLayer, packing: Packing, operands: 
 def _parts(source: Source, layer: QuantisedLayer, packing: Packing, groups: int) -> Iterator[_Part]:
     tensors = layer.tensors
     yield _Part(tensors["weight"], Rule(to=packing.weight), "weight")
+    bias = source.get(tensors.get("bias", ""))
+    if bias is not None:
+        yield _Part(bias.name, Rule(to=packing.bias), "bias")
+    if layer.scheme in ("nvfp4", "fp8"):
+        encodings = marlin_encodings(source, layer)
+        yield _Part(tensors["scales"], Rule(to=packing.scales, dtype=encodings["scales"]), "scales")
+        if "global_scale" in tensors:
+            yield _Part(tensors["global_scale"], Rule(dtype=encodings["global_scale"]), "global_scale")
+        return
     scales = Rule(to=packing.scales if groups > 1 else packing.channel_scales)
     yield _Part(tensors["scales"], scales, "scales")
     if "biases" in packing.names:
@@ -109,9 +119,6 @@ def _parts(source: Source, layer: QuantisedLayer, packing: Packing, groups: int)
     elif "zeros" in tensors:
         to = zeros_interface(layer.bits, packing.zero_less_one)
         yield _Part(tensors["zeros"], Rule(to=packing.zeros, dtype=to), "zeros")
-    bias = source.get(tensors.get("bias", ""))
-    if bias is not None:
-        yield _Part(bias.name, Rule(to=packing.bias), "bias")
 
 
 def _shape_of(source: Source, layer: QuantisedLayer, name: str) -> TensorChange:
@@ -127,8 +134,10 @@ def _check_layer(source: Source, layer: QuantisedLayer, packing: Packing) -> boo
     k, n = layer.shape
     weight = layer.tensors["weight"]
     needs_zeros = "zeros" in packing.names and packing.system in ("gptq", "awq")
-    if layer.scheme not in ("gptq", "awq", "marlin", "compressed-tensors"):
-        why = f"its zeros are those of {layer.scheme}, which are no integers in the units of a code"
+    if layer.scheme not in packing.schemes:
+        why = f"its codes are those of {layer.scheme}, and {packing.called} holds those of {', '.join(packing.schemes)}"
+        if layer.scheme == "mlx":
+            why = "its zeros are those of mlx, which are no integers in the units of a code"
     elif layer.bits != packing.bits:
         why = f"its codes have {layer.bits} bits, and {packing.weight} holds {packing.bits}"
     elif k % packing.rows or n % packing.columns:

@@ -88,7 +88,7 @@ def repack_file(
     formats with names.
     ``fill`` is the stored value of padding, ``dtype`` the type or interface of the result.
 
-    Where ``to`` is the packing of a kernel (``marlin:w4a16``, ``gptq:w4``, ``awq:gemm``) and the file has quantised
+    Where ``to`` is the packing of a kernel (``marlin:w4a16``, ``gptq:w4``, ``mlx:w4``) and the file has quantised
     layers, their codes, scales, zeros and biases are repacked together; what cannot be held exactly is refused. A
     folder then gets a ``config.json`` that describes what was written, and the source's other texts, as its tokenizer.
     Where ``to`` is a record (``ggml:q4_0_8x8``), blocks of the same fields and worth become it.

@@ -21,10 +21,10 @@ from relayout.cli.main import relayout as group
 from relayout.files.quantised import quantised_layers
 from relayout.files.registry import open_source
 
-VECTORS = Path(__file__).parent / "packed_vectors"
-sys.path.insert(0, str(VECTORS))
+sys.path.insert(0, str(Path(__file__).parent / "packed_vectors"))
 from recipe import codes
 
+VECTORS = Path(__file__).parent / "packed_vectors" / "values.json"
 Array = np.ndarray[Any, Any]
 AWQ_ORDER = (0, 2, 4, 6, 1, 3, 5, 7)
 
@@ -334,7 +334,7 @@ def _float_layer(folder: Path, vector: dict[str, Any]) -> Array:
     return made
 
 
-LAYERS = [v for v in json.loads((VECTORS / "values.json").read_text()) if "layer" in v]
+LAYERS = [v for v in json.loads(VECTORS.read_text()) if "layer" in v]
 
 
 @pytest.mark.parametrize("vector", LAYERS, ids=lambda v: f"{v['layer']}-{v['dtype']}")

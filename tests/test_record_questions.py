@@ -116,10 +116,30 @@ def test_a_record_is_the_same_in_other_words() -> None:
 
 
 @pytest.mark.parametrize(
+    "name", ["gptq:w3", "gptq:planar5", "ggml:Q5_0", "ggml:q4_0_4x8", "mx:hopper", "allspark:w8a16"]
+)
+def test_axes_of_records_meet_by_name(name: str) -> None:
+    record = rl.catalog.record(name)
+    turned = record.aligned(record.axes[::-1])
+    assert turned.axes == record.axes[::-1]
+    assert rl.parse(str(turned)) == turned
+    shape = tuple([2 * n * m for n, m in zip(record.block, (1, 2), strict=True)])
+    fields = record.unpack(np.random.default_rng(5).bytes(record.size_of(shape)), shape)
+    data = record.pack(fields, shape)
+    assert turned.pack({k: v.T for k, v in fields.items()}, shape[::-1]).tobytes() == data.tobytes()
+    assert rl.compare(record, turned)
+    assert rl.compare(turned, record)
+    assert turned.aligned(record.axes).block == record.block
+    with pytest.raises(rl.ShapeError, match="not the axes"):
+        record.aligned("xy")
+
+
+@pytest.mark.parametrize(
     ("a", "b", "words"),
     [
         ("ggml:Q4_0", "ggml:Q4_1", "only the second has m; qs is uint4-8 and uint4; the value is"),
-        ("ggml:Q4_0", "gptq:w3", "their axes are nk and kn"),
+        ("ggml:Q4_0", "gptq:w3", "only the first has d, qs; only the second has q; the value is"),
+        ("gptq:w3", "compressed:pack3.zeros", "their axes are kn and ng"),
         ("ggml:Q4_0", "ggml:q4_0_4x4", r"for the shape 4 x 32: bit 0 of d \(1, 0\) is at 18.0 and 2.0"),
         ("ggml:q4_K_8x4", "ggml:q4_K_8x8", r"^for the shape 8 x 256: bit 0 of qs \(0, 4\) is at 160.0 and 132.0"),
         (

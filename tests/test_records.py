@@ -30,9 +30,12 @@ GGML = [name.partition(":")[2] for name in KNOWN if name.startswith("ggml:") and
 
 
 def blocks(record: Record, count: int, seed: int) -> np.ndarray[Any, Any]:
-    """Random records whose half-precision fields are ordinary numbers."""
+    """Random records whose half-precision fields are ordinary numbers; bits that no field has are 0."""
     numbers = np.random.default_rng(seed)
-    data = numbers.integers(0, 256, (count, record.nbytes), dtype=np.uint8)
+    used = np.zeros(8 * record.nbytes, np.uint8)
+    for field in record.fields:
+        used[field.bit_places()] = 1
+    data = numbers.integers(0, 256, (count, record.nbytes), dtype=np.uint8) & np.packbits(used, bitorder="little")
     for field in record.fields:
         if field.element == "float16":
             for at in (field.planes[0].layout.offsets().reshape(-1) // 8).tolist():

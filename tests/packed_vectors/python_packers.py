@@ -290,6 +290,13 @@ def compressed_tensors(root: Path) -> list[Case]:
             flipped = tuple([shape[::-1] for shape in shapes])
             cases.append(Case(f"compressed:pack{bits}", bits, shapes, judge, along(packer, 1, bits)))
             cases.append(Case(f"compressed:pack{bits}.zeros", bits, flipped, judge, along(packer, 0, bits)))
+        for bits in (3, 5, 6, 7):
+            # Codes go on in the next word since 0.18, or leave the rest of a word empty.
+            per, by_word = (32, "") if packer is new else (32 // bits, "_by_word")
+            whole = ((3, 2 * per), (7, 3 * per), (2, 5 * per))
+            flipped = tuple([shape[::-1] for shape in whole])
+            cases.append(Case(f"compressed:pack{bits}{by_word}", bits, whole, judge, along(packer, 1, bits)))
+            cases.append(Case(f"compressed:pack{bits}{by_word}.zeros", bits, flipped, judge, along(packer, 0, bits)))
     return cases
 
 
@@ -311,7 +318,7 @@ def mlx(root: Path) -> list[Case]:
         return made
 
     file = f"MLX {mx.__version__}, mx.dequantize"
-    return [Case(f"mlx:w{bits}", bits, ((3, 64), (40, 96)), file, read(bits)) for bits in (2, 4, 8)]
+    return [Case(f"mlx:w{bits}", bits, ((3, 64), (40, 96)), file, read(bits)) for bits in (2, 3, 4, 5, 6, 8)]
 
 
 def fp4(root: Path) -> list[Case]:

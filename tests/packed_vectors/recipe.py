@@ -60,16 +60,17 @@ def in_memory(values: Array, bits: int) -> bytes:
     flat = np.ascontiguousarray(values).reshape(-1)
     if bits >= 8:
         return flat.astype(f"<u{bits // 8}").tobytes()
-    parts = flat.reshape(-1, 8 // bits).astype(np.uint8)
-    return np.bitwise_or.reduce(parts << (np.arange(8 // bits, dtype=np.uint8) * bits), axis=1).tobytes()
+    parts = np.unpackbits(flat.astype(np.uint8).reshape(-1, 1), axis=1, bitorder="little")[:, :bits]
+    return np.packbits(parts.reshape(-1), bitorder="little").tobytes()
 
 
 def from_memory(data: bytes, bits: int) -> Array:
     """The codes of bytes in memory order: ``in_memory`` the other way round."""
     if bits >= 8:
         return np.frombuffer(data, f"<u{bits // 8}")
-    parts = np.frombuffer(data, np.uint8)[:, None] >> (np.arange(8 // bits, dtype=np.uint8) * bits)
-    return (parts & ((1 << bits) - 1)).reshape(-1)
+    stream = np.unpackbits(np.frombuffer(data, np.uint8), bitorder="little")
+    parts = stream[: stream.size // bits * bits].reshape(-1, bits)
+    return np.packbits(parts, axis=1, bitorder="little").reshape(-1)
 
 
 def vector(entry: str, bits: int, shape: tuple[int, ...], seed: int, below: int, judge: str, packed: bytes) -> Vector:

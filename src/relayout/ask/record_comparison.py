@@ -12,6 +12,7 @@ from math import lcm
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import LimitExceeded, ShapeError, shown
+from ..format.format import Format
 from ..format.record import Record, RecordField
 from ..integers.nested import product
 from ..layout.layout import Layout
@@ -70,15 +71,21 @@ class RecordComparison(NamedTuple):
 
 
 def compare_records(a: Record, b: Record, shape: Any = None, limit: int = ENUMERATION_LIMIT) -> RecordComparison:
-    """Whether two records are the same: for tensors of ``shape``, or for every shape that both can have."""
+    """Whether two records are the same: for tensors of ``shape``, or for every shape that both can have.
+
+    Axes meet by name: shape and coordinates are in the order of the first record's.
+    """
+    if set(a.axes) == set(b.axes):
+        b = b.aligned(a.axes)
     meaning = "; ".join(_other_meanings(a, b, shape)) or None
     if a.axes != b.axes:
         return RecordComparison(a, b, meaning)
     common = [field.name for field in a.fields if any(field.name == other.name for other in b.fields)]
     common = [name for name in common if _stands_for(a, a[name]) == _stands_for(b, b[name])]
-    if shape is None and not _alike(a, b) and any(x.order is not None and not x.order._unaligned for x in (a, b)):
+    if shape is None and not _alike(a, b) and not all(_is_polynomial(x.order) for x in (a, b)):
         raise LimitExceeded(
-            "an order that aligns is no polynomial: nothing proves that it is another one for every shape.",
+            "an order that aligns, or has digits above a rest, is no polynomial: nothing proves that it is another one "
+            "for every shape.",
             hint="pass shape=(...)",
             a=a,
         )
@@ -100,6 +107,10 @@ def _deciding_shapes(a: Record, b: Record) -> list[tuple[int, ...]]:
     common = [lcm(m, n) for m, n in zip(_group(a), _group(b))]
     grids = sorted(cartesian((1, 2, 3), repeat=a.rank), key=lambda grid: (product(grid), grid))
     return [tuple([n * g for n, g in zip(common, grid)]) for grid in (grids[:1] if _alike(a, b) else grids)]
+
+
+def _is_polynomial(order: Format | None) -> bool:
+    return order is None or (order._unaligned and not any(f.rests for f in order.factors))
 
 
 def _alike(a: Record, b: Record) -> bool:

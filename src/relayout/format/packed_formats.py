@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-# The grammar is that of `named_formats`. An element is one code of 2, 4 or 8 bits, or one scale. Elements are counted
+# The grammar is that of `named_formats`. An element is one code of 1 to 8 bits, or one scale. Elements are counted
 # in the order of memory: the lowest bits of a byte first, words little-endian. Axes: k input features, n output
 # features, g groups along k, m rows of either operand. What is stored as a value (minus 8, XOR 0x88, zero minus 1) is
 # no layout and is told in the notes.
@@ -115,9 +115,15 @@ modelopt NVIDIA ModelOpt a2fbac7ba, torch/export/quant_utils.py, pack_int4_in_ui
 
 compressed compressed-tensors 0.20, pack_to_int32
   pack2             nk     2  0 1 / 1,16
+  pack3             nk     3  0 1 / 1,32
+    > Since 0.18 codes go on in the next word, and k is a multiple of 32; before, the record pack3_by_word.
   pack4             nk     4  0 1 / 1,8
+  pack5             nk     5  0 1 / 1,32
+  pack6             nk     6  0 1 / 1,16
+    > k is a multiple of 16; before 0.18, the record pack6_by_word. 5 and 7 bits as 3.
+  pack7             nk     7  0 1 / 1,32
   pack8             nk     8  0 1 / 1,4
-    > A code is the signed integer plus half the range. Other widths changed with the version: these did not.
+    > A code is the signed integer plus half the range.
   fp4               nk     4  0 1
     > NVFP4 and MXFP4 weights, the first of two codes in the low half of the byte.
   pack2.zeros       ng     2  0 1 / 0,16
@@ -161,7 +167,10 @@ tinygemm PyTorch 2.11, _convert_weight_to_int4pack on CUDA, by the number of inn
 
 mlx Apple MLX 0.32, mx.quantize and mx.dequantize
   w2                nk     2  0 1
+  w3                nk     3  0 1
   w4                nk     4  0 1
+  w5                nk     5  0 1
+  w6                nk     6  0 1
   w8                nk     8  0 1
 
 aiter AMD AITER e4048607, aiter/ops/shuffle.py and ops/triton/utils/shuffle.py

@@ -150,6 +150,33 @@ class Record(Immutable):
         known = ", ".join([f.name for f in self.fields])
         raise ShapeError(f"there is no field {shown(name)}.", hint=f"the record has {known}", name=name)
 
+    def aligned(self, axes: str) -> Record:
+        """This record for tensors whose dimensions come in the order of ``axes``: every bit keeps its place.
+
+        >>> print(Record.parse("record nk 1,8 bytes 1: q uint1 @0 (1,8):(0,1)").aligned("kn"))
+        record kn 8,1 bytes 1 order 1 0 2: q uint1 @0 (8,1):(1,0)
+        """
+        if not isinstance(axes, str) or sorted(axes) != sorted(self.axes):
+            raise ShapeError(
+                f"the axes {shown(axes)} are not the axes {self.axes!r} of the record.",
+                hint="give the same letters in your order",
+                axes=axes,
+            )
+        if axes == self.axes:
+            return self
+        turn = [self.axes.index(axis) for axis in axes]
+        place = [*[axes.index(axis) for axis in self.axes], self.rank]
+        fields = [
+            f._replace(
+                planes=tuple([p._replace(layout=p.layout.permute(*turn), start=_pick(p.start, turn)) for p in f.planes])
+            )
+            for f in self.fields
+        ]
+        order = self.order or Format(self.rank + 1, [(d, 0) for d in range(self.rank + 1)])
+        factors = [(place[f.dim], *written[1:]) for f, written in zip(order.factors, order.pairs)]
+        turned = Format(order.rank, factors, align=order.align)
+        return Record(axes, _pick(self.block, turn), self.nbytes, fields, order=turned, value=self.value)
+
     # ---- with a shape ------------------------------------------------------------------------------------
 
     def grid(self, shape: Any) -> tuple[int, ...]:
@@ -272,6 +299,10 @@ class Record(Immutable):
 
     def __repr__(self) -> str:
         return f"Record.parse({str(self)!r})"
+
+
+def _pick(entries: tuple[int, ...], which: Sequence[int]) -> tuple[int, ...]:
+    return tuple([entries[k] for k in which])
 
 
 def element_width(name: str) -> int:

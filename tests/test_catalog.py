@@ -265,7 +265,7 @@ PLAIN_CODES = {
     for name, entry in catalog.ENTRIES.items()
     if isinstance(form := entry.forms.get(None), Format)
     and form.rank == 2
-    and form.element_bits in (2, 4, 8)
+    and form.element_bits in range(1, 9)
     and is_plain(form)
 }
 """Packed weights in a plain order, which every array has: they are named only where the width is said."""

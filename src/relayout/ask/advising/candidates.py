@@ -39,7 +39,7 @@ class Padding(NamedTuple):
     pads: tuple[int, ...]
 
 
-PADDING_LIMIT = 2048
+PADDING_LIMIT = 256
 """How many combinations of paddings of several dimensions are tried."""
 
 

@@ -23,6 +23,13 @@ class Classes(NamedTuple):
     counts: Integers
 
 
+class Alike(NamedTuple):
+    """Instructions that cost the same in every padded tile: the first of each kind, and how many there are."""
+
+    rows: Integers
+    counts: Integers
+
+
 class Vectors(NamedTuple):
     """The widest vectors of some accesses: for each element the number of its vector and its place in there, or OFF."""
 
@@ -59,10 +66,31 @@ class Demand:
             return None
         return np.where(taken, starts // 8, OFF)
 
-    def wavefronts(self, offsets: Integers) -> int | None:
-        """The wavefronts of all instructions, or None where the offsets are not those of vectors."""
+    def wavefronts(self, offsets: Integers, alike: Alike | None = None) -> int | None:
+        """The wavefronts of all instructions, or None where the offsets are not those of vectors.
+
+        Of instructions that are ``alike``, for offsets that are a sum over the coordinates, only the first is counted.
+        """
         table = self.addresses(offsets)
-        return None if table is None else int(count_wavefronts(table, self.access, self.arch).sum())
+        if table is None:
+            return None
+        rows, counts = alike or Alike(np.arange(len(table)), np.ones(len(table), np.int64))
+        return int((count_wavefronts(table[rows], self.access, self.arch) * counts).sum())
+
+    def alike(self, shape: Sequence[int]) -> Alike:
+        """The instructions up to a step through the tile: it adds one number to all addresses of an instruction.
+
+        That turns the banks, if the number is one of whole words; so narrower accesses are all told apart.
+        """
+        starts = self.elements[..., 0]
+        on = starts != OFF
+        if self.access.bytes < self.arch.bank_bytes:
+            return Alike(np.arange(len(starts)), np.ones(len(starts), np.int64))
+        coordinates = np.stack(np.unravel_index(np.where(on, starts, 0), tuple(shape)), axis=-1)
+        first = np.take_along_axis(coordinates, on.argmax(axis=1)[:, None, None], axis=1)
+        steps = np.where(on[:, :, None], coordinates - first, np.iinfo(np.int64).max)
+        _, rows, counts = np.unique(steps.reshape(len(starts), -1), axis=0, return_index=True, return_counts=True)
+        return Alike(rows, counts)
 
     def classes(self, offsets: Integers) -> Classes:
         """The instructions up to XOR: those of a class cost the same where a function linear over bits moves all."""

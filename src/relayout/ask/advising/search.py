@@ -20,7 +20,7 @@ from .candidates import (
     swizzles,
     to_powers,
 )
-from .demand import Classes, Demand, widest_vectors
+from .demand import Alike, Classes, Demand, widest_vectors
 from .xor_search import MatrixSearch, swizzle_chain
 
 
@@ -41,6 +41,7 @@ class Choice(NamedTuple):
 class Tile(NamedTuple):
     """A tile that swizzles and matrices move, with the classes of the instructions of each access."""
 
+    order: tuple[int, ...]
     candidate: Candidate
     classes: list[Classes]
 
@@ -68,6 +69,7 @@ class Search:
     """Whether paddings of several dimensions were combined."""
     exhausted: bool = True
     """Whether every XOR matrix was looked at or ruled out."""
+    _alike: list[Alike] = field(default_factory=list)
 
     @property
     def vector(self) -> int:
@@ -86,6 +88,7 @@ class Search:
 
     def run(self) -> Search:
         vectors = widest_vectors(self.demands, prod(self.shape))
+        self._alike = [demand.alike(self.shape) for demand in self.demands]
         self.least = sum(demand.weight * demand.least(vectors) for demand in self.demands)
         chosen = orders(self.shape)
         self.total["none"] = len(chosen)
@@ -93,7 +96,7 @@ class Search:
             self._try(bare(self.shape, order))
         tiles = self._tiles([(order, aligned(self.shape, order, self.vector)) for order in chosen])
         self._try_swizzles(tiles)
-        self._try_paddings(chosen)
+        self._try_paddings([tile.order for tile in tiles])
         if not self._is_best("none", "swizzle"):
             self._try_matrices(tiles)
         if not self._is_best(*KINDS):
@@ -108,17 +111,17 @@ class Search:
         return any(self.best[kind].cost == self.least for kind in kinds if kind in self.best)
 
     def _tiles(self, chosen: Sequence[tuple[tuple[int, ...], tuple[int, ...]]]) -> list[Tile]:
-        """The tiles, given by orders and paddings, that fit the budget and keep every vector whole."""
+        """The tiles, given by orders and paddings, that fit the budget and keep every vector whole; smallest first."""
         found = []
         for order, pads in chosen:
             tile = padded(self.shape, order, pads)
             if self._affords(tile.elements) and all(d.addresses(tile.offsets) is not None for d in self.demands):
-                found.append(Tile(tile, [demand.classes(tile.offsets) for demand in self.demands]))
-        return found
+                found.append(Tile(order, tile, [demand.classes(tile.offsets) for demand in self.demands]))
+        return sorted(found, key=lambda tile: tile.candidate.elements)
 
     def _try_swizzles(self, tiles: Sequence[Tile]) -> None:
         low, high = self.vector.bit_length() - 1, self.turn.bit_length() - 1
-        chosen = [(*tile, swizzle) for tile in tiles for swizzle in swizzles(tile.candidate, low, high)]
+        chosen = [(*tile[1:], swizzle) for tile in tiles for swizzle in swizzles(tile.candidate, low, high)]
         self.total["swizzle"] = self.total.get("swizzle", 0) + len(chosen)
         for tile, classes, swizzle in chosen:
             self.tried["swizzle"] = self.tried.get("swizzle", 0) + 1
@@ -128,13 +131,13 @@ class Search:
                 return
 
     def _try_paddings(self, chosen: Sequence[tuple[int, ...]]) -> None:
-        self.every_padding = are_combined(self.shape, self.vector, self.turn)
         found = [
             (padding, order)
             for order in chosen
             for padding in paddings(self.shape, order, self.vector, self.turn)
             if self._affords(padding.room)
         ]
+        self.every_padding = are_combined(self.shape, self.vector, self.turn)
         self.total["padding"] = len(found)
         for padding, order in sorted(found, key=lambda one: one[0].room):
             choice = self._try(padded(self.shape, order, padding.pads))
@@ -147,7 +150,7 @@ class Search:
         widest = max(demand.access.bytes for demand in self.demands)
         low = max(0, (widest // arch.bank_bytes).bit_length() - 1)
         scale = (8 * arch.bank_bytes).bit_length() - self.bits.bit_length()
-        for tile, classes in tiles:
+        for _, tile, classes in tiles:
             wanted = []
             for demand, rows in zip(self.demands, classes):
                 wanted += [(words, demand.weight * count) for words, count in demand.patterns(rows)]
@@ -160,7 +163,9 @@ class Search:
             if search.columns is not None:
                 chain = swizzle_chain(search.columns, high, scale)
                 counts = [demand.class_wavefronts(rows, chain) for demand, rows in zip(self.demands, classes)]
-                self._keep(swizzled(tile, chain), counts)
+                found = self._keep(swizzled(tile, chain), counts)
+                # One that needs no more room than the tile may be left behind it.
+                self.exhausted &= found is not None and found.candidate.elements == tile.elements
             if search.best == self.least:
                 return
 
@@ -170,7 +175,7 @@ class Search:
     def _try(self, candidate: Candidate) -> Choice | None:
         """What the candidate costs, kept if it is the best of its kind; None if it breaks a vector or the budget."""
         self.tried[candidate.kind] = self.tried.get(candidate.kind, 0) + 1
-        counts = [demand.wavefronts(candidate.offsets) for demand in self.demands]
+        counts = [demand.wavefronts(candidate.offsets, alike) for demand, alike in zip(self.demands, self._alike)]
         known = [count for count in counts if count is not None]
         return self._keep(candidate, known) if len(known) == len(counts) else None
 

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 import relayout as rl
-from relayout.hardware import Atom, Operand, tma_box
+from relayout.hardware import Atom, Operand, nvidia_sparse, tma_box
 
-BITS = {"f64": 64, "tf32": 32, "f32": 32, "s32": 32, "f16": 16, "bf16": 16, "s4": 4, "u4": 4, "b1": 1}
+BITS = {"f64": 64, "tf32": 32, "f32": 32, "s32": 32, "f16": 16, "bf16": 16, "s4": 4, "u4": 4, "u2": 2, "b1": 1}
 LOWEST = {"u8": 0, "u4": 0, "b1": 0}
 HIGHEST = {"b1": 1}
 PTX = ".version 8.7\n.target sm_90a\n.address_size 64\n"
@@ -171,7 +171,7 @@ def mma_sync() -> int:
     """Every ``mma.sync`` that the device has, four quad pairs at a time where eight threads run one."""
     dice, done = np.random.default_rng(1), 0
     for name, atom in rl.atoms.items():
-        if not name.startswith("mma.") or "an H200" not in atom.judges:
+        if not name.startswith("mma.m") or "an H200" not in atom.judges:
             continue
         a, b, c = (atom.operand(which) for which in "ABC")
         count = 32 // atom.threads
@@ -188,6 +188,61 @@ def mma_sync() -> int:
             mine = found[[lanes(t) + 4 * group for t in range(atom.threads)]]
             assert np.array_equal(matrix_of(d, mine), expected(atom, *given[group])), name
         done += 1
+    return done
+
+
+# ---- mma.sp ----------------------------------------------------------------------------------------------
+
+
+def sparse_kernel(atom: Atom, selector: int) -> str:
+    """The parameters: A, B, C, D and E; the selector says which lanes of four give E."""
+    spelled = atom.name.removeprefix("mma.sp.").split(".")
+    name = ".".join(["mma.sp::ordered_metadata.sync.aligned", spelled[0], "row.col", *spelled[1:]])
+    groups = {
+        one.name: listed(one.element, one.layout.extents[1], start)
+        for one, start in zip(atom.operands, (10, 110, 210, 310, 390))
+    }
+    body = [line for i, which in enumerate("ABC") for line in move("ld", i, *groups[which])]
+    body += move("ld", 4, *groups["E"])
+    body.append(f"{name} {', '.join([braces(groups[w][0]) for w in 'DABC'])}, {groups['E'][0][0]}, {selector};")
+    return kernel(5, body + move("st", 3, *groups["D"]))
+
+
+def spread(dice: np.random.Generator, atom: Atom, kept: Any) -> tuple[Any, Any]:
+    """Where the kept elements are in a dense A, at random but in order: that A, and E."""
+    m, _, k = atom.shape
+    dense = np.zeros((m, k), kept.dtype)
+    width = bits_of(atom.operand("A").element)
+    chosen = np.zeros(atom.operand("E").tile, int)
+    if width == 32:
+        for row, part in np.ndindex(m, k // 2):
+            place = dice.integers(2)
+            dense[row, 2 * part + place] = kept[row, part]
+            chosen[row, part] = (4, 14)[place]
+        return dense, chosen
+    size = 2 if width == 4 else 1
+    for row, part in np.ndindex(m, k // (4 * size)):
+        places = sorted(dice.permutation(4)[:2])
+        chosen[row, 2 * part : 2 * part + 2] = places
+        for i, place in enumerate(places):
+            start, origin = size * (4 * part + place), size * (2 * part + i)
+            dense[row, start : start + size] = kept[row, origin : origin + size]
+    return dense, chosen
+
+
+def mma_sparse() -> int:
+    """Every ``mma.sp`` that the device has, with E from each of the lanes that may give it."""
+    dice, done = np.random.default_rng(6), 0
+    for atom in nvidia_sparse.atoms():
+        a, b, c, e, d = (atom.operand(which) for which in "ABCED")
+        for selector in range(atom.threads * e.layout.extents[1] // int(np.prod(e.tile))):
+            given = [numbers(dice, one) for one in (a, b, c)]
+            dense, chosen = spread(dice, atom, given[0])
+            words = [registers(one, matrix) for one, matrix in zip((a, b, c, e), (*given, chosen))]
+            out = np.zeros((32, d.layout.extents[1] * bits_of(d.element) // 32), np.uint32)
+            found = run(sparse_kernel(atom, selector), 32, *words[:3], out, words[3])[3]
+            assert np.array_equal(matrix_of(d, found), dense @ given[1].T + given[2]), (atom.name, selector)
+            done += 1
     return done
 
 

@@ -277,6 +277,7 @@ def small_sets() -> int:
 
 for instructions in (
     gpu_atoms.mma_sync,
+    gpu_atoms.mma_sparse,
     gpu_atoms.wgmma_registers,
     gpu_atoms.wgmma_tiles,
     gpu_atoms.matrix_copies,

@@ -17,7 +17,9 @@ TABLES = ("amd_mfma", "intel_dpas", "intel_amx")
 """The tables that have a function ``other_names()``: pairs of a spelling and the name of the registry."""
 
 _PTX = ("mma", "wgmma", "ldmatrix", "stmatrix", "movmatrix", "tcgen05")
-_SPELLED = re.compile(r"\.(?:sync|aligned|mma_async|row\.col|shared(?:::cta)?|satfinite|m8n8(?!k)|b16|b32)(?=\.|$)")
+_SPELLED = re.compile(
+    r"(?:::ordered_metadata|\.(?:sync|aligned|mma_async|row\.col|shared(?:::cta)?|satfinite|m8n8(?!k)|b16|b32))(?=\.|$)"
+)
 """What PTX writes between the parts that tell atoms apart."""
 _KIND_FIRST = re.compile(r"^mma\.(kind::.*?)\.(m\d+n\d+k\d+)\.")
 

@@ -515,3 +515,47 @@ def test_a_budget_without_room_to_align() -> None:
     assert advice.layout.stride[0] % 2 == 0
     with pytest.raises(rl.NotExpressible, match="within 384 bytes"):
         rl.advise((32, 3), "float32", accesses, budget=32 * 3 * 4)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_what_is_counted_in_classes_is_what_banks_counts(seed: int) -> None:
+    """Any shape, element and machine: the best of every family costs what ``rl.banks`` counts, lane by lane."""
+    rng = random.Random(seed)
+    machines = {
+        "sm90": ["ld.shared.b16", "ld.shared.b32", "ld.shared.b64", "ld.shared.b128", "ldmatrix.x2", "cp.async.16"],
+        "gfx942": ["ds_read_b32", "ds_read_b64", "ds_read_b128", "ds_write_b64", "ds_write_b128"],
+        "gfx950": ["ds_read_b32", "ds_read_b64", "ds_read_b128"],
+        "gfx1100": ["ds_read_b32", "ds_read_b64", "ds_read_b128"],
+    }
+    asked = 0
+    while asked < 4:
+        arch = rng.choice(list(machines))
+        shape = tuple([rng.choice([1, 2, 3, 8, 12, 16, 17, 32]) for _ in range(rng.randint(1, 3))])
+        element = rng.choice(["int4", "int8", "float16", "float32", "float64"])
+        words = [rng.choice(["rows", "columns"]) for _ in range(rng.randint(1, 3))]
+        accesses = [(rng.choice(machines[arch]), word, rng.randint(1, 3)) for word in words]
+        try:
+            advice = rl.advise(shape, element, accesses, arch=arch)
+        except rl.ShapeError:
+            continue
+        asked += 1
+        for other in advice.alternatives:
+            reports = [rl.banks(other.layout, word, element, name, arch) for name, word, _ in accesses]
+            assert tuple(int(report.wavefronts) for report in reports) == other.rows
+            assert [report.ideal for report in reports] == [row.ideal for row in advice.rows]
+            offsets = other.layout.offsets()
+            assert len(np.unique(offsets)) == offsets.size
+            assert (offsets.max() + 1) * advice.element.bits <= 8 * other.bytes
+
+
+def test_threads_of_tritons_layouts() -> None:
+    """A ``LinearLayout`` from (register, lane) to the tile: what Triton prints for a blocked layout."""
+    columns = rl.LinearLayout(
+        {"register": [(0, 1), (0, 2), (0, 4)], "lane": [(1, 0), (2, 0), (4, 0), (8, 0), (16, 0)]},
+        {"row": 32, "column": 8},
+    )
+    rows = along_rows(32, 8, 1)
+    advice = rl.advise((32, 8), "float32", [("st.shared.b32", rows), ("ld.shared.b128", columns)])
+    assert brute(advice.layout, rows, 32, "st.shared.b32") == advice.rows[0].wavefronts
+    assert brute(advice.layout, Layout((32, 8), (1, 32)), 32, "ld.shared.b128") == advice.rows[1].wavefronts
+    assert advice.wavefronts == advice.ideal

@@ -57,14 +57,18 @@ def _atom(arch: str, shape: str, types: tuple[str, str, str]) -> Atom:
 def indices(k: int, bits: int) -> tuple[Layout, str, int]:
     """E: its layout, its element and how many there are in a row.
 
-    A register has 8 times four bits: those of 4 parts of a row, then of the row 8 below. The lanes of a quad have
-    further parts, or the same where there are fewer; the instruction says which of those it reads.
+    A register has 8 times four bits. Of wide elements they are for 4 parts of a row, then for the row 8 below, and the
+    next lanes have further parts; of bytes and less for 8 parts of a row, with the row 8 below in the next lane. Where
+    some lanes of a quad have no part of their own, the instruction says which ones it reads.
     """
     parts = k // {32: 2, 4: 8}.get(bits, 4)
     together = 1 if bits == 32 else 2
-    step, spread = 16 * together, parts // 4
-    quad = [(size, stride) for size, stride in ((spread, 4 * step), (4 // spread, 0)) if size > 1]
-    threads = [*quad, (8, 1)]
-    values = [(together, 16), (4, step), (2, 8)]
-    layout = thread_value((tuple(size for size, _ in threads), tuple(stride for _, stride in threads)), values)
-    return layout, "u4" if bits == 32 else "u2", parts * together
+    step = 16 * together
+    if bits >= 16:
+        spread = parts // 4
+        quad, values = [(spread, 4 * step), (4 // spread, 0)], [(4, step), (2, 8)]
+    else:
+        quad, values = [(2, 8), (2, 8 * step if parts == 16 else 0)], [(8, step)]
+    threads = [*[digit for digit in quad if digit[0] > 1], (8, 1)]
+    sizes, strides = zip(*threads)
+    return thread_value((sizes, strides), [(together, 16), *values]), "u4" if bits == 32 else "u2", parts * together

@@ -27,6 +27,7 @@ TABLES = (
     "amd_mfma",
     "amd_wmma",
     "amd_sparse",
+    "amd_copies",
     "intel_dpas",
     "intel_amx",
 )
@@ -36,8 +37,8 @@ ENTRY_POINTS = "relayout.atoms"
 """The group of entry points."""
 
 _INSTRUCTION = re.compile(
-    r"\s*(?:(?:mma|wgmma|ldmatrix|stmatrix|movmatrix|tcgen05|cp|dpas|rocdl|llvm)\.|v_(?:mfma|smfmac|wmma|swmmac)|__builtin_amdgcn_"
-    r"|XE_\d|_?_tile_|t(?:dp|mm)\w+\s*$|T(?:DP|MM)\w+\s*$)"
+    r"\s*(?:(?:mma|wgmma|ldmatrix|stmatrix|movmatrix|tcgen05|cp|dpas|rocdl|llvm)\.|v_(?:mfma|smfmac|wmma|swmmac)"
+    r"|ds_(?:read|load)_\w*tr|__builtin_amdgcn_|XE_\d|_?_tile_|t(?:dp|mm)\w+\s*$|T(?:DP|MM)\w+\s*$)"
 )
 """How the names of instructions begin, in every spelling."""
 

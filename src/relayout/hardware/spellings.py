@@ -13,7 +13,7 @@ from importlib import import_module
 
 from .amd_mfma import FORMATS
 
-TABLES = ("amd_mfma", "intel_dpas", "intel_amx")
+TABLES = ("amd_mfma", "amd_copies", "intel_dpas", "intel_amx")
 """The tables that have a function ``other_names()``: pairs of a spelling and the name of the registry."""
 
 _PTX = ("mma", "wgmma", "ldmatrix", "stmatrix", "movmatrix", "tcgen05")

@@ -183,8 +183,8 @@ ENTRIES = [
     Entry(
         "sectors",
         "Sectors of global memory",
-        "What an access to global memory moves: a row is a line of 128 bytes, cut into four sectors. A warp reads a column "
-        "of a matrix; hatched is what moves and nobody wants. [The rules](banks.md#sectors).",
+        "What an access to global memory moves: a row is a line of 128 bytes, cut into four sectors. A warp reads a"
+        " column of a matrix; hatched is what moves and nobody wants. [The rules](banks.md#sectors).",
         'rl.draw(rl.sectors("(16,40):(40,1)", [(t, 3) for t in range(16)], "float32"))',
     ),
     Entry(

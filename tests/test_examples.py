@@ -120,7 +120,8 @@ import relayout as rl
 from relayout.web.handle import handle
 column = [(lane, 0) for lane in range(8)]
 print(rl.banks("(8,8):(8,1)", column, "float32", "ds_read_b32", "npu1"))
-print(rl.banks("(8,9):(9,1)", [(lane, 2 * (lane // 2)) for lane in range(8)], "float32", "ds_read_b32", "NPU1").access.known)
+pairs = [(lane, 2 * (lane // 2)) for lane in range(8)]
+print(rl.banks("(8,9):(9,1)", pairs, "float32", "ds_read_b32", "NPU1").access.known)
 print("npu1" in rl.hardware.architecture_names(), "npu1" in handle({"ask": "start"})["archs"])
 """
     told = run(site, tmp_path, "-c", code).splitlines()

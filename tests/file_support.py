@@ -11,6 +11,7 @@ import numpy as np
 
 from relayout.elements.types import element
 from relayout.files.contents import PlannedTensor
+from relayout.files.dcp_writing import plan_dcp
 from relayout.files.record import LayoutRecord
 from relayout.files.registry import plan_destination
 from relayout.testing.container_samples import write_destination
@@ -63,6 +64,14 @@ def field(number: int, value: int | bytes) -> bytes:
 
 def onnx_bytes(*tensors: bytes) -> bytes:
     return field(1, 8) + field(7, b"".join([field(5, t) for t in tensors]))
+
+
+def dcp_folder(folder: Path) -> Path:
+    """A small checkpoint as torch saves one, of x and y."""
+    x, y = np.arange(12, dtype=np.float32).reshape(3, 4), np.arange(5, dtype=np.uint8)
+    planned = [PlannedTensor(name, element(data.dtype), data.shape) for name, data in (("x", x), ("y", y))]
+    write_destination(plan_dcp(folder, planned), {"x": x.tobytes(), "y": y.tobytes()})
+    return folder
 
 
 def valid_files(folder: Path) -> dict[str, Path]:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import relayout as rl
-from file_support import store, valid_files
+from file_support import dcp_folder, store, valid_files
 from relayout.files import registry
 from relayout.files.container import Container
 from relayout.files.containers.safetensors import Safetensors
@@ -27,7 +27,8 @@ NUMBERS = count()
 
 @pytest.mark.parametrize("name", names())
 def test_every_container_conforms(tmp_path: Path, name: str) -> None:
-    conformance(name, samples=[] if container_named(name).writable else [valid_files(tmp_path)[name]])
+    samples = [] if container_named(name).writable else [valid_files(tmp_path) | {"dcp": dcp_folder(tmp_path / "dcp")}]
+    conformance(name, samples=[files[name] for files in samples])
 
 
 # ---- containers that break one law each ------------------------------------------------------------------

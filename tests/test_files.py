@@ -147,7 +147,7 @@ def test_an_archive_is_sound_small_and_large(tmp_path: Path, monkeypatch: pytest
             assert same(rl.open(path)[key], x)
             assert open_source(path)[key].segments[0].start % 64 == 0
         # From here on every archive counts as too large for 32 bits.
-        monkeypatch.setattr("relayout.files.containers.npz._MANY", 1)
+        monkeypatch.setattr("relayout.files.containers.npz.MANY", 1)
 
 
 def test_a_renamed_file_keeps_its_record(tmp_path: Path) -> None:

@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 import relayout as rl
 from clock import LOOPS_PER_SECOND, loops_of
 from file_support import field, gguf_bytes, onnx_bytes, store, text, valid_files
-from relayout.files.containers.npz import _LOCAL
 from relayout.files.record import LayoutRecord
+from relayout.files.zip_archives import _LOCAL
 
 HUGE = 1 << 62
 

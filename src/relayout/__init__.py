@@ -119,6 +119,7 @@ if TYPE_CHECKING:
     from .engine.plan import Plan, plan
     from .engine.repack import repack
     from .files.jobs.repack_file import repack_file
+    from .files.jobs.reshard import reshard
     from .files.jobs.verify import verify
     from .files.registry import open
     from .hardware.atoms import atoms
@@ -149,6 +150,7 @@ _LAZY = {
     "plan": ".engine.plan",
     "repack": ".engine.repack",
     "repack_file": ".files.jobs.repack_file",
+    "reshard": ".files.jobs.reshard",
     "verify": ".files.jobs.verify",
     "open": ".files.registry",
     "atoms": ".hardware.atoms",
@@ -209,6 +211,7 @@ __all__ = [
     "render",
     "repack",
     "repack_file",
+    "reshard",
     "resolve",
     "rosetta",
     "sectors",

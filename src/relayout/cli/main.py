@@ -46,6 +46,7 @@ COMMANDS = {
     "Move data": {
         "inspect": ("move", "The tensors of a file, and their layouts."),
         "repack": ("move", "The tensors of a file into another layout."),
+        "reshard": ("reshard", "A checkpoint for another number of ranks."),
         "verify": ("move", "Do two files hold the same elements?"),
     },
     "Start": {

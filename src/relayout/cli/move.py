@@ -183,9 +183,9 @@ def repack(source: str, destination: str, fill: str | None, yes: bool, **options
     result = {**report._asdict(), "rows": [row._asdict() for row in report.rows], "dry_run": options["dry_run"]}
     if options["dry_run"]:
         titles = ("tensor", "from", "to", "before", "after", "padding")
-        return Answer(result, [TextTable(titles, rows), _summary(report)])
+        return Answer(result, [TextTable(titles, rows), summary(report)])
     resumed = f", {format_size(report.resumed)} of it before" if report.resumed else ""
-    return Answer(result, [f"{destination}: {_summary(report)}{resumed}"])
+    return Answer(result, [f"{destination}: {summary(report)}{resumed}"])
 
 
 @click.command(cls=FileCommand)
@@ -217,7 +217,8 @@ def _outcome(row: Row) -> str:
     return row.after if not row.kept else "unchanged" if row.why is None else f"unchanged: {row.why}"
 
 
-def _summary(report: Report) -> str:
+def summary(report: Report) -> str:
+    """How many tensors and bytes there are, and how many tensors stayed as they were."""
     changed = sum([not row.kept for row in report.rows])
     kept = len(report.rows) - changed
     copied = f" ({kept} copied unchanged)" if kept else ""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .contents import Destination, PlannedTensor, Source
     from .mapped import TensorFile
 
-BUILT_IN = ("gguf", "npy", "npz", "onnx", "raw", "safetensors", "shards", "zarr")
+BUILT_IN = ("dcp", "gguf", "npy", "npz", "onnx", "raw", "safetensors", "shards", "zarr")
 """The containers of this package: each is the module of that name in the folder ``containers``."""
 
 GROUP = "relayout.containers"

@@ -187,6 +187,49 @@ class Sharding(Immutable):
                 )
         return _strided(whole, runs)
 
+    def stacked_layout(self, local: Layout | None = None) -> Layout:
+        """Where every element lies when the parts follow each other, each a local array, row-major or as ``local``.
+
+        Parts are in the order of their digits, each once however many devices hold it: a tensor that lies in the files
+        of many ranks is one array with this layout. Sizes that the digits do not divide have none.
+
+        >>> print(Sharding({"tp": 2}, [None, "tp"], shape=(3, 4)).stacked_layout())
+        ((3, (2, 2)):(2, (1, 6)))
+        """
+        shape = self._sized()
+        if not self.is_even:
+            raise NotExpressible(
+                f"the parts of {self} are not of one size.", hint="pad the shape, or take the parts one by one", x=self
+            )
+        array = Layout.row_major(self.padded_local_shape()) if local is None else local
+        if array.extents != self.padded_local_shape() or array.windowed or array.offset or array.swizzle is not None:
+            raise NotExpressible(
+                f"{array} is not the layout of whole local arrays of {self.padded_local_shape()}.",
+                hint="a part must be whole blocks, without padding",
+                local=local,
+            )
+        step = array.storage_size
+        modes: list[Any] = []
+        for d, deals in reversed(list(enumerate(self.dims))):
+            whole = Layout(_entry(array.shape, d), _entry(array.stride, d))
+            kept = product(tuple([deal.size for deal in deals if deal.size]))
+            weight, mode = 1, []
+            for deal in reversed(deals):
+                size = deal.size or shape[d] // kept
+                if deal.axis is not None:
+                    mode.append((size, step))
+                    step *= size
+                else:
+                    part = composition(whole, Layout(size, weight))
+                    mode.append((part.shape, part.stride))
+                    weight *= size
+            modes.insert(0, mode)
+        shapes, strides = [
+            tuple([mode[0][k] if len(mode) == 1 else tuple([entry[k] for entry in mode]) for mode in modes])
+            for k in (0, 1)
+        ]
+        return Layout(shapes, strides)
+
     # ---- two shardings -----------------------------------------------------------------------------------
 
     def equivalent(self, other: Sharding) -> bool:

@@ -8,6 +8,7 @@ from itertools import pairwise
 from os import PathLike
 from pathlib import Path
 from random import Random
+from shutil import copytree
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
@@ -142,8 +143,12 @@ def _valid_files(case: Case) -> Iterator[tuple[Path, list[Path]]]:
     """Files that may be read and spoilt: copies of the samples, and one that the container plans."""
     for sample in case.samples:
         copy = case.path().with_name(sample.name)
-        copy.write_bytes(sample.read_bytes())
-        yield copy, [copy]
+        if sample.is_dir():
+            copytree(sample, copy)
+            yield copy, [file for file in copy.rglob("*") if file.is_file()]
+        else:
+            copy.write_bytes(sample.read_bytes())
+            yield copy, [copy]
     if case.container.writable:
         path = case.path()
         samples = plain_file(case.container.single)

@@ -111,7 +111,7 @@ class RepackJob:
         around = any(path.resolve() in (folder, *folder.parents) for folder in folders)
         if around or (source.is_dir() and source.resolve() in path.resolve().parents):
             raise BadFile(f"{path} and the source are one in the other.", hint="write to another folder", file=path)
-        if path.is_dir() and not (self.staging.is_folder and is_container_folder(path)):
+        if path.is_dir() and not (self.staging.is_folder and (is_container_folder(path) or self.staging.owns_folder)):
             raise BadFile(f"{path} is a folder, and no Zarr.", hint="choose another name", file=path)
 
     def _is_finished(self) -> bool:

@@ -153,7 +153,7 @@ def repack_file(
         make = partial(RepackJob, opened, changes, StagedFiles(out, final), memory)
     rows = tuple([_row(change, sizes[change.planned.name]) for change in changes])
     report = Report(path, out, rows, sum([row.bytes_after for row in rows]))
-    job = make(_job_count(jobs))
+    job = make(job_count(jobs))
     _check_growth(report, max_growth, dry_run)
     if dry_run:
         return report
@@ -227,7 +227,8 @@ def _row(change: TensorChange, size: int) -> Row:
     return Row(name, change.before, change.after, before, size, change.padding, change.copied, change.why)
 
 
-def _job_count(jobs: int | None) -> int:
+def job_count(jobs: int | None) -> int:
+    """How many threads there are: those asked for, or by default as many as keep a disk busy."""
     from .thread_pool import default_jobs
 
     if jobs is None:

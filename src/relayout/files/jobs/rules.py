@@ -108,11 +108,12 @@ class Rules(NamedTuple):
 
 def read_rules(default: Rule, rules: Any, only: Globs, except_: Globs) -> Rules:
     """The rules of a TOML file, of its path, or of a list of dictionaries or rules."""
-    given = _from_file(Path(rules)) if isinstance(rules, str | Path) else rules or ()
+    given = toml_tables(Path(rules)) if isinstance(rules, str | Path) else rules or ()
     return Rules(default, tuple([_rule(each) for each in given]), _globs(only), _globs(except_))
 
 
-def _from_file(path: Path) -> Sequence[Any]:
+def toml_tables(path: Path) -> Sequence[Any]:
+    """The ``[[rule]]`` tables of a TOML file, which has nothing else."""
     import tomllib
 
     try:

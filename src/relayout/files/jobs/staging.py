@@ -57,6 +57,11 @@ class StagedFiles:
         """Where the record and the data of a file of that name are, if it has them."""
         return [with_suffix_added(self.path, own) for own in BELONGINGS.get(self.path.suffix, BELONGINGS[""])]
 
+    @property
+    def owns_folder(self) -> bool:
+        """Whether the folder that is there has nothing but files of those names."""
+        return all(file in self.final.files for file in self.path.rglob("*") if not file.is_dir())
+
     def refuse_existing(self) -> None:
         """Raise the error that names what would be overwritten."""
         for path in self.existing:

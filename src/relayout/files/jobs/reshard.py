@@ -1,0 +1,319 @@
+"""``reshard``: a checkpoint of so many tensor-parallel ranks as one of another number, in bounded memory, resumable.
+
+The parts that ranks have of a tensor, one after another, are one array whose layout is the sharding's. So a change
+from one number of ranks to another is a repack, and runs as one.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ...elements.interface import Plain
+from ...engine.plan import make_plan
+from ...errors import LayoutError, NotExpressible, ShapeError, shown
+from ...integers.nested import product
+from ...sharding.sharding import Sharding
+from ..contents import Destination, PlannedTensor, Segment, Source, StoredTensor, bad_file, nbytes
+from ..file_pool import FilePool
+from ..rank_files import RankDestination, RankFiles, plan_rank_files, read_rank_files
+from ..reading import read_text, strict_json
+from ..sizes import parse_size
+from .changes import TensorChange
+from .job import RepackJob
+from .repack_file import Report, Row, job_count
+from .shard_rules import ShardRule, family_rules, find_rule, read_shard_rules
+from .staging import StagedFiles
+
+if TYPE_CHECKING:
+    from ...engine.ways import Progress
+
+MAX_RANKS = 1 << 10
+"""No checkpoint has more ranks."""
+
+DCP = "dcp"
+"""The word for a folder as torch.distributed.checkpoint saves it."""
+
+_COMPARED = 1 << 20
+
+_TP = re.compile(r"\s*tp\s*=\s*(\d{1,6})\s*")
+
+
+class DealtTensor(NamedTuple):
+    """A tensor of the whole model, its rule, and the fused parts that are dealt each by itself, by their rows."""
+
+    name: str
+    stored: StoredTensor
+    shape: tuple[int, ...]
+    rule: ShardRule
+    rows: tuple[int, ...]
+
+    def shape_of(self, part: int) -> tuple[int, ...]:
+        """The shape of one fused part."""
+        return (self.rows[part], *self.shape[1:]) if self.rule.parts else self.shape
+
+
+def reshard(
+    source: str | os.PathLike[str],
+    destination: str | os.PathLike[str],
+    *,
+    from_: int | str | None = None,
+    to: int | str = 1,
+    rules: Any = None,
+    jobs: int | None = None,
+    max_memory: int | str = "1GiB",
+    resume: bool = False,
+    verify: bool = False,
+    force: bool = False,
+    dry_run: bool = False,
+    progress: Progress | None = None,
+) -> Report:
+    """Write the checkpoint ``source`` of ``from_`` tensor-parallel ranks to ``destination`` as one of ``to`` ranks.
+
+    One rank is a checkpoint as everybody has it: a file or a folder of safetensors, or a folder of torch's distributed
+    checkpoints, whatever ranks those were saved by; with ``to="dcp"`` one of those is written. Several ranks are a
+    folder with the files of each. ``from_`` is as many as there are where it is not said. ``rules``, a TOML file or a
+    list of dictionaries, say how tensors are dealt; without them the files do, where we wrote them, or the family that
+    ``config.json`` names. A tensor that no rule fits, a split that cuts a head or a fused part, a rank that is missing,
+    and copies that are not the same are refused before anything is written. The rest is as for ``repack_file``.
+    """
+    path, out = Path(source), Path(destination)
+    read = read_rank_files(path, None if from_ is None else _ranks(from_))
+    count = 1 if to == DCP else _ranks(to)
+    tensors = _dealt_tensors(read, _rules(read, rules, count), len(read.ranks))
+    ranks = [[_planned(x, count) for x in tensors] for _ in range(count)]
+    dealt = {x.name: _words(x.rule) for x in tensors}
+    made = plan_rank_files(out, ranks, dealt, read.metadata, to == DCP)
+    entries: dict[str, tuple[Segment, ...]] = {}
+    changes: list[TensorChange] = []
+    for x in tensors:
+        _check_cuts(x, count)
+        for change, segments in _changes(x, read, made, count):
+            changes.append(change)
+            entries[change.entry.name] = segments
+    final = Destination(made.destination.files, entries, made.destination.checksums)
+    opened = Source(path, "ranks", {change.entry.name: change.entry for change in changes}, read.metadata)
+    report = Report(path, out, tuple([_row(x, len(read.ranks), count) for x in tensors]), _total(final))
+    job = RepackJob(opened, changes, StagedFiles(out, final), parse_size(max_memory), job_count(jobs))
+    _check_copies(read, tensors)
+    if dry_run:
+        return report
+    return report._replace(resumed=job.run(resume, force, verify, progress))
+
+
+def _ranks(x: int | str) -> int:
+    """How many ranks ``tp=8`` or 8 says."""
+    found = _TP.fullmatch(x) if isinstance(x, str) else None
+    count = int(found.group(1)) if found else x
+    if isinstance(count, str | bool) or not 1 <= count <= MAX_RANKS:
+        raise ShapeError(
+            f"{shown(x)} is no number of tensor-parallel ranks.",
+            hint=f"tp=1 to tp={MAX_RANKS}, or dcp for what is written",
+            got=x,
+        )
+    return count
+
+
+def _rules(read: RankFiles, rules: Any, ranks: int) -> tuple[ShardRule, ...]:
+    """The rules that were given, those that the files tell, or those of the family; none are needed without ranks."""
+    if rules is not None:
+        return read_shard_rules(rules)
+    if len(read.ranks) == ranks == 1:
+        return (ShardRule("*", "replicate"),)
+    if read.dealt is not None:
+        return read_shard_rules([{"name": re.sub(r"([*?[])", r"[\1]", name), **x} for name, x in read.dealt.items()])
+    folder = read.path if read.path.is_dir() else read.path.parent
+    config = folder / "config.json"
+    if not config.exists():
+        raise bad_file(
+            read.path, "nothing says how its tensors are dealt: no rules, and no config.json.", "give rules with --map"
+        )
+    told = strict_json(read_text(config), config, "it")
+    if not isinstance(told, dict):
+        raise bad_file(config, "it is no JSON object.", "give rules with --map")
+    return family_rules(told, config)
+
+
+def _dealt_tensors(read: RankFiles, rules: Sequence[ShardRule], ranks: int) -> list[DealtTensor]:
+    found = []
+    unknown = [name for name in read.ranks[0] if find_rule(rules, name) is None]
+    if unknown:
+        more = f" and {len(unknown) - 1} more" if len(unknown) > 1 else ""
+        raise bad_file(
+            read.path, f"no rule fits it{more}: it is not known how it is dealt.", "add a rule with --map", unknown[0]
+        )
+    idle = [rule.name for rule in rules if not any(find_rule([rule], name) for name in read.ranks[0])]
+    if len(idle) == len(rules):
+        raise ShapeError("no rule fits any tensor.", hint=f"its tensors are {shown(tuple(read.ranks[0]))}", rules=idle)
+    for name, stored in read.ranks[0].items():
+        rule = find_rule(rules, name)
+        if rule is None:
+            continue
+        if stored.record is not None and not stored.layout_from_container:
+            raise bad_file(
+                read.path,
+                f"it is recorded as {stored.record.layout}, and a split would cut its blocks.",
+                "repack it to row-major first: relayout repack",
+                name,
+            )
+        shape = stored.layout.extents
+        whole = _whole_shape(name, rule, shape, ranks)
+        found.append(DealtTensor(name, stored, whole, rule, _part_rows(name, rule, whole)))
+    return found
+
+
+def _whole_shape(name: str, rule: ShardRule, local: tuple[int, ...], ranks: int) -> tuple[int, ...]:
+    """The shape of the whole tensor, of which every rank has a part of this one."""
+    if ranks == 1:
+        return local
+    try:
+        dims = rule.sharding(ranks, tuple([0] * len(local))).dims
+    except LayoutError as error:
+        raise _named(error, name) from None
+    return tuple([n * product(tuple([x.size for x in deals if x.axis is not None])) for n, deals in zip(local, dims)])
+
+
+def _part_rows(name: str, rule: ShardRule, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """How many rows each fused part has."""
+    total = sum(rule.parts)
+    if not rule.parts:
+        return ()
+    if not shape or shape[0] % total:
+        raise ShapeError(
+            f"tensor {name!r}: {shape[0] if shape else 0} rows are not divided by the parts {rule.parts}.",
+            hint="give the parts of this model",
+            tensor=name,
+        )
+    return tuple([shape[0] // total * n for n in rule.parts])
+
+
+def _check_cuts(x: DealtTensor, ranks: int) -> None:
+    """Refuse a split that leaves a remainder, or that cuts what has to stay together."""
+    for part in range(len(x.rows) or 1):
+        shape = x.shape_of(part)
+        which = f" (part {part + 1} of {len(x.rows)})" if x.rows else ""
+        try:
+            sharding = x.rule.sharding(ranks, shape)
+        except LayoutError as error:
+            raise _named(error, f"{x.name}{which}") from None
+        for d, deals in enumerate(sharding.dims):
+            dealt = product(tuple([deal.size for deal in deals if deal.axis is not None]))
+            fixed = product(tuple([deal.size for deal in deals if deal.size]))
+            run = shape[d] // fixed
+            if dealt > 1 and run % x.rule.unit:
+                raise NotExpressible(
+                    f"tensor {x.name!r}{which}: {ranks} ranks cut dimension {d} at {run}, inside the piece "
+                    f"{run // x.rule.unit * x.rule.unit}:{(run // x.rule.unit + 1) * x.rule.unit} that stays together.",
+                    hint=f"choose fewer ranks: there are {shape[d] // x.rule.unit} pieces of {x.rule.unit}",
+                    tensor=x.name,
+                    counterexample=run,
+                )
+
+
+def _changes(
+    x: DealtTensor, read: RankFiles, made: RankDestination, ranks: int
+) -> list[tuple[TensorChange, tuple[Segment, ...]]]:
+    """What is read and written of a tensor: for each fused part one repack, for each copy one more."""
+    found = []
+    parts = len(x.rows) or 1
+    for part in range(parts):
+        shape = x.shape_of(part)
+        before, after = [x.rule.sharding(n, shape) for n in (len(read.ranks), ranks)]
+        source = [entry[x.name].segments for entry in read.ranks[: _holders(before)]]
+        target = [place[x.name] for place in made.parts]
+        if x.rows:
+            source, target = [_rows(x, side, part, n) for side, n in ((source, len(read.ranks)), (target, ranks))]
+        element = x.stored.element
+        layout = x.stored.layout if x.stored.layout_from_container else None
+        plan = make_plan(before.stacked_layout(layout), after.stacked_layout(), Plain(element), Plain(element), None, 1)
+        copies = ranks // _holders(after)
+        for copy in range(copies):
+            several = [f"part {part + 1}"] * (parts > 1) + [f"copy {copy + 1}"] * (copies > 1)
+            label = f"{x.name} ({', '.join(several)})" if several else x.name
+            joined = tuple([s for segments in source for s in segments])
+            stored = StoredTensor(label, element, shape, joined)
+            planned = PlannedTensor(label, element, shape)
+            written = target[copy * _holders(after) : (copy + 1) * _holders(after)]
+            found.append((TensorChange(stored, planned, plan), tuple([s for segments in written for s in segments])))
+    return found
+
+
+def _holders(sharding: Sharding) -> int:
+    """How many ranks have different parts."""
+    return sharding.mesh.size // sharding.replicas
+
+
+def _rows(x: DealtTensor, places: Sequence[tuple[Segment, ...]], part: int, ranks: int) -> list[tuple[Segment, ...]]:
+    """The bytes of one fused part in what each rank has: its rows follow those of the parts before."""
+    row = nbytes(x.stored.element, x.shape[1:])
+    local = [x.rule.sharding(ranks, x.shape_of(k)).padded_local_shape()[0] for k in range(len(x.rows))]
+    first, size = sum(local[:part]) * row, local[part] * row
+    return [_cut(segments, first, size) for segments in places]
+
+
+def _cut(segments: tuple[Segment, ...], low: int, size: int) -> tuple[Segment, ...]:
+    found, at = [], 0
+    for file, start, length in segments:
+        first, last = max(low, at), min(low + size, at + length)
+        if first < last:
+            found.append(Segment(file, start + first - at, last - first))
+        at += length
+    return tuple(found)
+
+
+def _check_copies(read: RankFiles, tensors: Sequence[DealtTensor]) -> None:
+    """Refuse a checkpoint whose ranks have different copies of what they all hold."""
+    import numpy as np
+
+    if len(read.ranks) == 1:
+        return
+    with FilePool() as files:
+        for x in tensors:
+            if x.rule.sharding(len(read.ranks), x.shape_of(0)).replicas == 1:
+                continue
+            for low in range(0, x.stored.size, _COMPARED):
+                size = min(_COMPARED, x.stored.size - low)
+                first, other = np.empty(size, np.uint8), np.empty(size, np.uint8)
+                files.read(x.stored.segments, [low], first)
+                for rank, entries in enumerate(read.ranks[1:], 1):
+                    files.read(entries[x.name].segments, [low], other)
+                    if (first != other).any():
+                        at = low + int(np.argmax(first != other))
+                        what = f"every rank holds all of it, and those of rank 0 and {rank} differ at byte {at}."
+                        raise bad_file(read.path, what, "find out which is right, or deal it by a rule", x.name)
+
+
+def _planned(x: DealtTensor, ranks: int) -> PlannedTensor:
+    """What one of so many ranks has of a tensor."""
+    shapes = []
+    for part in range(len(x.rows) or 1):
+        try:
+            shapes.append(x.rule.sharding(ranks, x.shape_of(part)).padded_local_shape())
+        except LayoutError as error:
+            raise _named(error, x.name) from None
+    rows = sum([shape[0] for shape in shapes]) if x.rows else 0
+    return PlannedTensor(x.name, x.stored.element, (rows, *x.shape[1:]) if x.rows else shapes[0])
+
+
+def _words(rule: ShardRule) -> Mapping[str, Any]:
+    """A rule as the files tell it."""
+    return {"deal": rule.deal, "parts": list(rule.parts), "unit": rule.unit}
+
+
+def _row(x: DealtTensor, before: int, after: int) -> Row:
+    size = nbytes(x.stored.element, x.shape)
+    words = [f"{x.stored.element.name} {list(_planned(x, n).shape)}" for n in (before, after)]
+    copies = [n // _holders(x.rule.sharding(n, x.shape_of(0))) for n in (before, after)]
+    return Row(x.name, words[0], words[1], size * copies[0], size * copies[1], 0.0, words[0] == words[1])
+
+
+def _total(final: Destination) -> int:
+    return sum([s.size for segments in final.entries.values() for s in segments])
+
+
+def _named(error: LayoutError, name: str) -> LayoutError:
+    hint = "choose a number of ranks that divides it, or another rule"
+    return type(error)(f"tensor {name!r}: {error.message}", hint=hint, **{**error.operands, "tensor": name})

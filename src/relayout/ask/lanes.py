@@ -121,6 +121,10 @@ def thread_indices(threads: Any, memory: TileMemory, vector: int = 1, lanes: int
 
     Threads by a word are ``lanes`` that take ``vector`` elements at a time.
     """
+    if not memory.size:
+        raise ShapeError(
+            f"a tile of {memory.extents} has no element.", hint="give every dimension a size", threads=threads
+        )
     if isinstance(threads, str) and threads in WALKS:
         _check_count(memory.size)
         return walk(threads, memory.extents, max(vector, 1), lanes)
@@ -149,6 +153,8 @@ def _of_layout(threads: Any) -> NDArray[np.int64]:
             f"{layout} is no layout of threads and values.", hint="two modes, (thread, value)", threads=threads
         )
     _check_count(layout.size)
+    if not layout.size:
+        raise ShapeError(f"{layout} has no thread, or no value.", hint="give each thread a value", threads=threads)
     table = layout.offsets()
     if (table < 0).any():
         thread = int(np.argwhere(table.reshape(len(table), -1) < 0)[0][0])

@@ -33,7 +33,7 @@ def banks_scene(asked: Banks, limit: int) -> Scene:
     if most == 1:
         return Scene(panes, [LegendEntry((0,), "the only word of its bank", "ramp")], notes)
     steps = tuple(dict.fromkeys(_step(rank, most) for rank in range(most)))
-    return Scene(panes, [LegendEntry(steps, f"1st to {most}. word of its bank", "ramp")], notes)
+    return Scene(panes, [LegendEntry(steps, f"word 1 to {most} of its bank", "ramp")], notes)
 
 
 def _pane(asked: Banks, phase: Phase, most: int, limit: int) -> tuple[Pane, int]:

@@ -84,3 +84,17 @@ def test_what_has_no_such_order_is_refused():
         fragment_format(HALF, "weights")
     with pytest.raises(rl.UnknownName):
         fragment_format("mma")
+
+
+@pytest.mark.parametrize(
+    ("name", "bits"),
+    [("v_mfma_f32_16x16x32_bf16", 16), ("v_mfma_i32_16x16x64_i8", 8), ("v_mfma_f32_16x16x128_f8f6f4.fp4.fp4", 4)],
+)
+def test_aiters_shuffle_is_the_order_of_gfx950s_registers(name, bits):
+    """16 rows of 16 bytes: at shapes that are whole instructions, where neither has padding."""
+    found, aiter = fragment_format(name, rests=(0, 1)), rl.catalog.get("aiter:16x16", bits)
+    k = rl.atoms[name].shape[2]
+    for shape in ((16, k), (48, k), (16, 3 * k), (80, 2 * k)):
+        assert rl.compare(found, aiter, shape=shape)
+    narrower = fragment_format("v_mfma_f32_16x16x16_bf16", rests=(0, 1))
+    assert not rl.compare(narrower, rl.catalog.get("aiter:16x16", 16), shape=(16, 32))

@@ -111,6 +111,7 @@ def _broadcast(first: str, last: str, c: str, element: str, shape: str) -> Itera
         ("64x4", (64, 4, k), {"A": many, "B": few, "C": Layout((64, 4), (1, 64))}, "B, which is given as its A"),
     ):
         note = f"sixteen instructions, cbsz:4 and abid:0 to 15, each with the next {near} of k; they share {given}"
+        note += f"; {block.note}" if block.note else ""
         operands = product_operands(sizes, layouts, (c, element, element, c))
         judges = (CALCULATOR, TRITON)
         yield Atom(f"{block.name}.{form}", sizes, 64, operands, first, SOURCE, judges, note=note)

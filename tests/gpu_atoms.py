@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import relayout as rl
-from relayout.hardware import Atom, Operand, nvidia_sparse, tma_box
+from relayout.hardware import Atom, Operand, tma_box
 
 BITS = {"f64": 64, "tf32": 32, "f32": 32, "s32": 32, "f16": 16, "bf16": 16, "s4": 4, "u4": 4, "u2": 2, "b1": 1}
 LOWEST = {"u8": 0, "u4": 0, "b1": 0}
@@ -233,7 +233,9 @@ def spread(dice: np.random.Generator, atom: Atom, kept: Any) -> tuple[Any, Any]:
 def mma_sparse() -> int:
     """Every ``mma.sp`` that the device has, with E from each of the lanes that may give it."""
     dice, done = np.random.default_rng(6), 0
-    for atom in nvidia_sparse.atoms():
+    for name, atom in rl.atoms.items():
+        if not name.startswith("mma.sp."):
+            continue
         a, b, c, e, d = (atom.operand(which) for which in "ABCED")
         for selector in range(atom.threads * e.layout.extents[1] // int(np.prod(e.tile))):
             given = [numbers(dice, one) for one in (a, b, c)]
@@ -241,7 +243,7 @@ def mma_sparse() -> int:
             words = [registers(one, matrix) for one, matrix in zip((a, b, c, e), (*given, chosen))]
             out = np.zeros((32, d.layout.extents[1] * bits_of(d.element) // 32), np.uint32)
             found = run(sparse_kernel(atom, selector), 32, *words[:3], out, words[3])[3]
-            assert np.array_equal(matrix_of(d, found), dense @ given[1].T + given[2]), (atom.name, selector)
+            assert np.array_equal(matrix_of(d, found), dense @ given[1].T + given[2]), (name, selector)
             done += 1
     return done
 

@@ -93,6 +93,35 @@ def test_mma_of_a_quad_pair_is_as_ptx_says():
                     assert operand.coordinate(t, i) == (row, n), (atom.name, which)
 
 
+def test_sparse_mma_has_its_indices_where_a_device_reads_them():
+    """An H200 says for each four bits of a register which row and which part along k they are about.
+
+    Measured by turning one at a time; A, B and C are as in a dense product with half of k for A.
+    """
+    found = judged_by("an H200", "mma.sp.")
+    assert len(found) == 28
+    for atom in found:
+        m, n, k = atom.shape
+        a, b, e = (atom.operand(which) for which in "ABE")
+        width = elements_per_register(atom, a.element)
+        for lane, i in product(range(32), range(m * k // 64)):
+            assert a.coordinate(lane, i) == ptx_fragment(m, lane, i, width), atom.name
+        for lane, i in product(range(32), range(n * k // 32)):
+            assert b.coordinate(lane, i) == ptx_fragment(n, lane, i, width), atom.name
+        for lane, i in product(range(32), range(m * n // 32)):
+            assert atom.operand("C").coordinate(lane, i) == ptx_accumulator(lane, i), atom.name
+        parts = k // {1: 2, 8: 8}.get(width, 4)
+        together = e.tile[1] // parts
+        assert e.layout.extents[1] * {"u2": 2, "u4": 4}[e.element] == 32
+        for lane, i in product(range(32), range(8 * together)):
+            four, within = divmod(i, together)
+            if width <= 2:
+                row, part = lane // 4 + 8 * (four // 4), four % 4 + 4 * (lane % 4 % (parts // 4))
+            else:
+                row, part = lane // 4 + 8 * (lane % 2), four + (8 * (lane % 4 // 2) if parts == 16 else 0)
+            assert e.coordinate(lane, i) == (row, together * part + within), atom.name
+
+
 def test_every_wgmma_is_as_ptx_says():
     found = judged_by("PTX's formulas", "wgmma.")
     assert len(found) == (2 + 1 + 1 + 8) * 32 + 5 * 18
@@ -347,6 +376,10 @@ def test_boxes():
         (
             "mma.sync.aligned.kind::f8f6f4.m16n8k32.row.col.f32.e2m1.e3m2.f32",
             "mma.m16n8k32.kind::f8f6f4.f32.e2m1.e3m2.f32",
+        ),
+        (
+            "mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32",
+            "mma.sp.m16n8k32.f32.f16.f16.f32",
         ),
         ("wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16", "wgmma.m64n8k16.f32.bf16.bf16"),
         ("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16", "ldmatrix.x4.trans"),

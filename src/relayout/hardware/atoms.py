@@ -20,6 +20,7 @@ from .spellings import registry_name
 
 TABLES = (
     "nvidia_mma",
+    "nvidia_sparse",
     "nvidia_wgmma",
     "nvidia_copies",
     "nvidia_tensor_memory",

@@ -1,5 +1,6 @@
 """Writes docs/gallery.md and its pictures from the code that the page shows: ``python docs/make_gallery.py``."""
 
+import re
 from pathlib import Path
 from typing import NamedTuple
 
@@ -274,7 +275,8 @@ def page() -> str:
     parts = [HEAD]
     for entry in ENTRIES:
         title = f"\n## {entry.title}\n" if entry.title else ""
-        picture = f"![{entry.words}](gallery/{entry.name}.svg)"
+        without_links = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", entry.words)
+        picture = f"![{without_links}](gallery/{entry.name}.svg)"
         parts.append(f"{title}\n{entry.words}\n\n```python\n{entry.code}\n```\n\n{picture}\n")
     return "".join(parts)
 

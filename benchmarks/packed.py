@@ -2,6 +2,7 @@
 
     python benchmarks/packed.py [--random 24] [--seed 1] [--common] [--peers] [--threads 1] [--json FILE] [--device]
     python benchmarks/packed.py --pair '4;0 1 / 0,8;marlin:w4a16' [--pair ...]
+    python benchmarks/packed.py --common --peers --vendors CHECKOUTS [--ggml LIBRARY]
 
 Pairs are drawn: two formats of one width among the catalog's two-dimensional ones of 2, 4 and 8 bits and GGML_ORDERS,
 and a shape of layers that models have, of 24 to 100 MiB. ``--common`` runs the pairs that people need most in their
@@ -11,7 +12,8 @@ Every pair is checked twice before the clock: all elements of a small shape by n
 one. "memcpy" copies as many bytes as the repack reads and writes; contenders take turns, a ratio compares the turns of
 one repetition, and the median is shown. "flat" is the fastest flat copy, by stores around the cache. "numpy" and
 "torch", with ``--peers``, do what the Python packers of the vendors do: codes become bytes, bytes are permuted, and
-shifts pack them.
+shifts pack them. "vendor" is such a packer itself, run from a folder with the vendors' repositories, each under its own
+name; and with ``--ggml``, the path of a library that is ready, llama.cpp's repack of whole blocks in C++.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ from statistics import mean, median
 from typing import Any, NamedTuple
 
 import numpy as np
+import packed_vendors
 from repack import fastest, ratio, timed
 from repack_cases import MIB, Array, Call, aligned
 
@@ -62,11 +65,13 @@ COMMON = (
     ("GPTQ to AWQ v2", 4, "gptq:w4", "awq:v2", "kn"),
     ("GPTQ w8 to Marlin", 8, "gptq:w8", "marlin:w8a16", "kn"),
     ("scales to 128x4", 8, "0 1", "mx:gfx1250.scales", "mk"),
+    ("GPTQ to compressed", 4, "gptq:w4", "compressed:pack4", "kn"),
 )
 SIZES = (2048, 3072, 4096, 5120, 8192, 11008, 13824, 14336, 16384, 28672)
 SYSTEMS = ("gptq", "awq", "marlin", "compressed", "trtllm", "flashinfer", "mlx", "aiter", "mx")
-COLUMNS = ("pair", "bits", "shape", "MiB", "GB/s", "of memcpy", "of flat", "x numpy", "x torch")
-WIDTHS = (44, 4, 12, 5, 5, 9, 7, 7, 7)
+COLUMNS = ("pair", "bits", "shape", "MiB", "GB/s", "of memcpy", "of flat", "x numpy", "x torch", "x vendor", "vendor")
+WIDTHS = (44, 4, 12, 5, 5, 9, 7, 7, 7, 8, 18)
+RATIOS = ("of memcpy", "of flat", "x numpy", "x torch", "x vendor")
 
 
 class Pair(NamedTuple):
@@ -179,7 +184,9 @@ def check(pair: Pair, plan: rl.Plan, x: Array, y: Array) -> None:
             raise SystemExit(f"{pair.name}: wrong at {at}")
 
 
-def measured(pair: Pair, threads: int, seconds: float, peers: bool) -> dict[str, Any]:
+def measured(
+    pair: Pair, threads: int, seconds: float, peers: bool, vendor: packed_vendors.Vendor | None = None
+) -> dict[str, Any]:
     """One row of the table."""
     plan = pair.plan(pair.shape, threads)
     x, y = [aligned(-(-side.storage_size * pair.bits // 8)) for side in (plan.source, plan.target)]
@@ -203,6 +210,11 @@ def measured(pair: Pair, threads: int, seconds: float, peers: bool) -> dict[str,
             if not np.array_equal(spare, y):
                 raise SystemExit(f"{pair.name}: {name} gives other bytes")
             calls[name] = call
+    if vendor is not None:
+        pack = vendor.prepare(pair.shape, x)
+        if not np.array_equal(pack(), y):
+            raise SystemExit(f"{pair.name}: {vendor.name} gives other bytes")
+        calls["vendor"] = pack
     times = timed(calls, seconds, threads)
     ours, flat = times["relayout"], fastest([times[name] for name in ("memcpy", "stream") if name in times])
     return {
@@ -215,7 +227,35 @@ def measured(pair: Pair, threads: int, seconds: float, peers: bool) -> dict[str,
         "of flat": ratio(flat, ours),
         "x numpy": ratio(times["numpy"], ours) if "numpy" in times else None,
         "x torch": ratio(times["torch"], ours) if "torch" in times else None,
+        "x vendor": ratio(times["vendor"], ours) if "vendor" in times else None,
+        "vendor": vendor.name if vendor is not None else None,
         "way": plan.way.name,
+    }
+
+
+def measured_blocks(vendor: packed_vendors.Vendor, shape: tuple[int, int], seconds: float) -> dict[str, Any]:
+    """One row of whole blocks, their scales included, beside llama.cpp's own repack."""
+    names = "ggml:Q4_0", "ggml:q4_0_8x8"
+    x = aligned(rl.catalog.record(names[0]).size_of(shape))
+    x[:] = np.random.default_rng(0).integers(0, 256, x.size, np.uint8)
+    spare, pack = aligned(x.size), vendor.prepare(shape, x)
+
+    def ours() -> Array:
+        return rl.repack(x, names[1], src=names[0], shape=shape)
+
+    if not np.array_equal(ours(), pack()):
+        raise SystemExit(f"{vendor.name} gives other blocks")
+    times = timed({"relayout": ours, "memcpy": partial(np.copyto, spare, x), "vendor": pack}, seconds, 1)
+    return {
+        **dict.fromkeys(COLUMNS),
+        "pair": "Q4_0 to 8x8, whole blocks",
+        "bits": 4,
+        "shape": "x".join(map(str, shape)),
+        "MiB": x.size / MIB,
+        "GB/s": 2 * x.size / median(times["relayout"]) / 1e9,
+        "of memcpy": ratio(times["memcpy"], times["relayout"]),
+        "x vendor": ratio(times["vendor"], times["relayout"]),
+        "vendor": vendor.name,
     }
 
 
@@ -251,7 +291,7 @@ def line(values: list[Any]) -> str:
 
 
 def summary(rows: list[dict[str, Any]]) -> Iterator[str]:
-    for name in ("of memcpy", "of flat", "x numpy", "x torch"):
+    for name in RATIOS:
         values = sorted([(row[name], row["pair"]) for row in rows if row[name] is not None])
         if values:
             worst = ", ".join([f"{pair} {value:.2f}" for value, pair in values[:3]])
@@ -297,6 +337,8 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=1.0, help="about the time of one row")
     parser.add_argument("--device", action="store_true", help="on a CUDA device, at eight times the size")
     parser.add_argument("--peers", action="store_true", help="numpy and torch too, some seconds for each call")
+    parser.add_argument("--vendors", type=Path, help="a folder with the vendors' repositories, whose packers run too")
+    parser.add_argument("--ggml", type=Path, help="a library with llama.cpp's repack, for whole blocks")
     parser.add_argument("--json", type=Path, help="write all numbers to this file")
     options = parser.parse_args()
     rnd = random.Random(options.seed)
@@ -316,11 +358,15 @@ def main() -> None:
     isas = native.isas() if native is not None else ["none"]
     print(f"{processor()}, {isas[-1]}, {options.threads} thread(s), seed {options.seed}")
     print(line([*COLUMNS]), line(["-" * width for width in WIDTHS]), sep="\n")
+    vendors = packed_vendors.in_python(options.vendors, options.threads) if options.vendors else {}
     found = []
     for pair in pairs:
-        row = measured(pair, options.threads, options.seconds, options.peers)
+        row = measured(pair, options.threads, options.seconds, options.peers, vendors.get(pair.name))
         print(line([row[name] for name in COLUMNS]), flush=True)
         found.append(row)
+    if options.ggml:
+        found.append(measured_blocks(packed_vendors.of_ggml(options.ggml), (8192, 8192), options.seconds))
+        print(line([found[-1][name] for name in COLUMNS]), flush=True)
     print(f"{len(found)} pairs; the geometric mean, and the worst:", *summary(found), sep="\n")
     if options.json:
         options.json.write_text(json.dumps({"processor": processor(), "isa": isas[-1], "rows": found}, indent=2) + "\n")

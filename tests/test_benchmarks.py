@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+import pytest
+
+import relayout as rl
 
 ROOT = Path(__file__).parent.parent
 
@@ -74,3 +80,28 @@ def test_packed_pairs_are_drawn_by_a_seed(tmp_path: Path) -> None:
     assert len({row["pair"] for row in drawn}) > 1
     assert all(row["of memcpy"] > 0 for row in (*drawn, *common))
     assert all(row["x numpy"] > 0 for row in common)
+
+
+STUB = """
+import torch
+
+def unpack_reorder_pack(words, zeros, bits):
+    codes = (words[:, :, None] >> torch.arange(0, 32, 4)) & 15
+    codes = codes[:, :, [0, 4, 1, 5, 2, 6, 3, 7]].reshape(len(words) // 8, 8, -1).to(torch.int64)
+    packed = (codes << torch.arange(0, 32, 4)[None, :, None]).sum(1)
+    return packed.to(torch.int32), zeros
+"""
+
+
+def test_vendors_are_those_of_the_checkouts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("torch")
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    vendors = importlib.import_module("packed_vendors")
+    assert vendors.in_python(tmp_path, 1) == {}
+    (tmp_path / "AutoAWQ" / "awq" / "utils").mkdir(parents=True)
+    (tmp_path / "AutoAWQ" / "awq" / "utils" / "packing_utils.py").write_text(STUB)
+    (pair, vendor), *others = vendors.in_python(tmp_path, 1).items()
+    assert (pair, vendor.name, others) == ("AWQ to GPTQ", "AutoAWQ", [])
+    x = np.random.default_rng(1).integers(0, 256, 64 * 32 // 2, np.uint8)
+    ours = rl.plan("awq:gemm", "gptq:w4", "uint4", shape=(64, 32))(x)
+    assert np.array_equal(vendor.prepare((64, 32), x)(), ours)

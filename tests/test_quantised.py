@@ -194,7 +194,7 @@ def test_what_mlx_cannot_say_is_refused_with_the_reason(tmp_path: Path) -> None:
         assert not (tmp_path / f"out{k}").exists()
 
 
-def test_symmetric_compressed_tensors_have_no_zeros_to_store(tmp_path: Path) -> None:
+def test_symmetric_compressed_tensors_have_no_zeros_and_others_do(tmp_path: Path) -> None:
     given = symmetric(27, 64, 64, 32)
     tensors = {
         "m.weight_packed": words(given["codes"].T, 4, 1),
@@ -203,8 +203,16 @@ def test_symmetric_compressed_tensors_have_no_zeros_to_store(tmp_path: Path) -> 
     }
     (tmp_path / "in").mkdir()
     save_file(tensors, tmp_path / "in" / "model.safetensors")
-    with pytest.raises(rl.NotExpressible, match="it has no zeros, since all are 8, and gptq stores them"):
-        rl.repack_file(tmp_path / "in", tmp_path / "x", to="gptq:w4")
+    for to, zeros in (("gptq:w4", gptq(given)["qzeros"]), ("awq:gemm", awq(given)["qzeros"])):
+        folder, back = tmp_path / to[:3], tmp_path / f"{to[:3]} back"
+        rl.repack_file(tmp_path / "in", folder, to=to, verify=True)
+        assert (load_file(folder / "model.safetensors")["m.qzeros"] == zeros).all()
+        assert json.loads((folder / "config.json").read_text())["quantization_config"].get("sym", True)
+        rl.repack_file(folder, back, to="compressed:pack4", verify=True)
+        assert _same(load_file(back / "model.safetensors"), tensors)
+        told = json.loads((back / "config.json").read_text())["quantization_config"]["config_groups"]["group_0"]
+        assert told["weights"]["symmetric"] is True
+        assert rl.verify(tmp_path / "in", folder)
     rl.repack_file(tmp_path / "in", tmp_path / "out", to="marlin:w4a16", verify=True)
     marlin = load_file(tmp_path / "out" / "model.safetensors")
     checkpoint(tmp_path / "gptq", {"m": gptq(given)}, GPTQ)
@@ -272,6 +280,9 @@ def test_verify_compares_layers_as_what_they_are(tmp_path: Path, to: str) -> Non
     assert found.tensor == "m.scales"
     assert found.values[0] == given["scales"][found.coordinate]
     assert found.values[0] != found.values[1]
+    if to == "compressed:pack4":
+        assert f"m.{zeros}" not in load_file(tmp_path / "out" / "model.safetensors")
+        return
     part = "biases" if to == "mlx:w4" else zeros
     found = rl.verify(tmp_path / "in", _damaged(tmp_path / "out", f"m.{part}", 4, tmp_path / "z"))
     assert found.tensor == ("m.biases" if to == "mlx:w4" else "m.qzeros")
@@ -319,7 +330,7 @@ def _float_layer(folder: Path, vector: dict[str, Any]) -> Array:
         tensors = {
             "m.weight": ("U8", made[:, ::2] | made[:, 1::2] << 4),
             "m.weight_scale": ("F8_E4M3", codes((n, k // 16), 8, 3, 71) + np.uint8(8)),
-            "m.weight_scale_2": ("F32", np.array([0.0123], np.float32)),
+            "m.weight_scale_2": ("F32", np.array(0.0123, np.float32)),
         }
     else:
         made = codes((n, k), 8, 5)
@@ -352,7 +363,8 @@ def test_floats_of_4_and_8_bits_become_marlins_with_their_scales(tmp_path: Path,
         assert (nibbles[layout.offsets()] == weights.T).all()
         if whole is not None:
             assert whole.raw.tobytes().hex() == vector["global_scale"]
-            assert whole.numpy().tolist() == [np.float32(0.0123)]
+            assert whole.shape == ()
+            assert whole.numpy() == np.float32(0.0123)
             factor = "" if vector["factor"] == 1 else f"*{vector['factor']:.0f}"
             assert scales.interface == rl.Encoding(f"marlin_s0e5m3{factor}")
     assert rl.verify(tmp_path / "in", tmp_path / "out")

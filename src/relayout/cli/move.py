@@ -54,8 +54,8 @@ class FileCommand(Command):
 def inspect(file: str, dtype: str | None, shape: tuple[int, ...] | None, src: str | None) -> Answer:
     """The tensors of FILE: names, types, shapes, bytes, and the layouts that are recorded.
 
-    The quantised layers of a checkpoint (GPTQ, AWQ, compressed-tensors, bitsandbytes, MLX) and the blocks of GGUF are
-    shown by their logical shapes and the order of their codes; config.json beside the file tells bits and groups.
+    The quantised layers of a checkpoint (GPTQ, AWQ, compressed-tensors, bitsandbytes, MLX, NVFP4, FP8) and the blocks
+    of GGUF are shown by their logical shapes and the order of their codes; config.json beside the file tells the rest.
     """
     with name_options_in_hints(), no_garbage_collection():
         source, layers = _recognise(open_source(file, dtype=dtype, shape=shape, layout=src))

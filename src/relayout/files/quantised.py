@@ -157,14 +157,15 @@ def _from_records(
     source: Source, name: str, weight: StoredTensor, scales: StoredTensor, config: Mapping[str, Any]
 ) -> Found:
     """A layer whose tensors already say what they hold."""
-    if weight.record is None or weight.record.axes != "kn" or ":" not in weight.record.layout:
+    order = "" if weight.record is None else weight.record.name or weight.record.layout
+    sizes, of_scales = [dict(zip(x.axes or "", x.layout.extents)) for x in (weight, scales)]
+    if sorted(sizes) != ["k", "n"] or sorted(of_scales) != ["g", "n"] or ":" not in order:
         return None
-    k, n = weight.layout.extents
-    groups = scales.layout.extents[0]
+    k, n, groups = sizes["k"], sizes["n"], of_scales["g"]
     tensors = {"weight": weight.name, "scales": scales.name, **_beside(source, name)}
     if f"{name}.qzeros" in source:
         tensors["zeros"] = f"{name}.qzeros"
-    scheme = weight.record.layout.partition(":")[0]
+    scheme = order.partition(":")[0]
     act_order = bool(config.get("desc_act")) and "g_idx" in tensors
     return QuantisedLayer(name, scheme, weight.interface.element.bits, -(-k // groups), (k, n), tensors, act_order), {}
 

@@ -73,7 +73,7 @@ def _compressed(source: Source, packed: PackedChanges, group: int) -> dict[str, 
     weights = {
         "num_bits": packed.packing.bits,
         "type": "int",
-        "symmetric": "zeros" not in packed.layers[0].tensors,
+        "symmetric": packed.symmetric,
         "strategy": "channel" if group < 0 else "group",
         "group_size": None if group < 0 else group,
         "dynamic": False,
@@ -98,8 +98,6 @@ def _obstacle(packed: PackedChanges) -> str | None:
         return f"{packed.rest[0].name} and {len(packed.rest) - 1} other layers stay as they are"
     if group > 0 and any(layer.group != min(group, layer.shape[0]) for layer in packed.layers):
         return "its layers have groups of several sizes"
-    if len({"zeros" in layer.tensors for layer in packed.layers}) > 1:
-        return "some layers have zeros, and others have none"
     return None
 
 

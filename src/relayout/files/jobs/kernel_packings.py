@@ -71,9 +71,7 @@ class Packing(NamedTuple):
             }[self.along]
         if role == "zeros":
             return (n // per_word, groups) if rows_of_n else (groups, n // per_word)
-        if role in ("bias", "global_scale"):
-            return (n,) if role == "bias" else (1,)
-        return (n, groups) if rows_of_n else (groups, n)
+        return (n,) if role == "bias" else (n, groups) if rows_of_n else (groups, n)
 
 
 def _gptq(bits: int) -> Packing:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...elements.encoding import Encoding
 from ...elements.interface import Interface
+from ...elements.subbyte import pack
 from ...elements.types import ELEMENTS
 from ...errors import NotExpressible, OutOfBounds
 from ...tensors.tensor import Tensor
 from ..contents import Source, StoredTensor, with_tensor
 from ..file_pool import FilePool
 from ..quantised import QuantisedLayer, quantised_layers, zeros_interface
+from ..record import LayoutRecord
 from .changes import Operands, TensorChange, copy_unchanged, names_by_reason, plan_change
 from .float_scales import marlin_encodings
 from .kernel_packings import KERNEL_PACKINGS, Packing
@@ -58,12 +61,12 @@ def packed_changes(source: Source, rules: Rules) -> PackedChanges | None:
         return None
     made: dict[str, list[TensorChange]] = {}
     left_out: list[str] = []
-    symmetric = True
+    in_the_middle = [_check_layer(recognised, layer, packing) for layer in chosen]
+    symmetric = all(in_the_middle)
     operands = Operands()
     for layer in chosen:
-        symmetric = _check_layer(recognised, layer, packing) and symmetric
         made |= {name: [] for name in layer.tensors.values()}
-        made[layer.tensors["weight"]] = list(_changes(recognised, layer, packing, operands))
+        made[layer.tensors["weight"]] = list(_changes(recognised, layer, packing, symmetric, operands))
         if "g_idx" in layer.tensors and "g_idx" not in packing.names:
             left_out.append(layer.tensors["g_idx"])
     why = f"{packing.system} has no place for it, and it says no more than the size of a group"
@@ -75,28 +78,37 @@ def packed_changes(source: Source, rules: Rules) -> PackedChanges | None:
     return PackedChanges(changes, packing, chosen, symmetric, rest)
 
 
-def _changes(source: Source, layer: QuantisedLayer, packing: Packing, operands: Operands) -> Iterator[TensorChange]:
+def _changes(
+    source: Source, layer: QuantisedLayer, packing: Packing, symmetric: bool, operands: Operands
+) -> Iterator[TensorChange]:
     """What becomes of the tensors of a layer."""
     k, n = layer.shape
     groups = -(-k // layer.group)
-    for part in _parts(source, layer, packing, groups):
+    # compressed-tensors says by a word that all zeros are in the middle; GPTQ and AWQ store them, Marlin takes either.
+    without_zeros = packing.system == "compressed" and symmetric
+    for part in _parts(source, layer, packing, groups, without_zeros):
         try:
             change = plan_change(source[part.source], part.rule, operands)
         except NotExpressible as error:
             raise with_tensor(error, part.source) from None
-        shape = packing.stored_shape(part.role, k, n, groups)
-        planned = change.planned._replace(name=f"{layer.name}.{packing.names[part.role]}", shape=shape)
+        planned = change.planned._replace(name=f"{layer.name}.{packing.names[part.role]}")
+        if part.role != "global_scale":
+            planned = planned._replace(shape=packing.stored_shape(part.role, k, n, groups))
         if part.role in ("weight", "zeros"):
             planned = planned._replace(element=ELEMENTS[packing.words])
         yield change._replace(planned=planned)
     if "g_idx" in layer.tensors and "g_idx" in packing.names:
         change = copy_unchanged(source[layer.tensors["g_idx"]])
         yield change._replace(planned=change.planned._replace(name=f"{layer.name}.{packing.names['g_idx']}"))
+    if "zeros" not in layer.tensors and packing.system in ("gptq", "awq", "compressed") and not without_zeros:
+        yield _zeros_in_the_middle(layer, packing, groups)
     if "shape" in packing.names:
         yield _shape_of(source, layer, f"{layer.name}.{packing.names['shape']}")
 
 
-def _parts(source: Source, layer: QuantisedLayer, packing: Packing, groups: int) -> Iterator[_Part]:
+def _parts(
+    source: Source, layer: QuantisedLayer, packing: Packing, groups: int, without_zeros: bool
+) -> Iterator[_Part]:
     tensors = layer.tensors
     yield _Part(tensors["weight"], Rule(to=packing.weight), "weight")
     bias = source.get(tensors.get("bias", ""))
@@ -116,9 +128,33 @@ def _parts(source: Source, layer: QuantisedLayer, packing: Packing, groups: int)
         yield _Part(
             tensors["scales"], scales._replace(dtype=Encoding(f"{kind}*-{middle_of_codes(layer.bits)}")), "biases"
         )
-    elif "zeros" in tensors:
+    elif "zeros" in tensors and not without_zeros:
         to = zeros_interface(layer.bits, packing.zero_less_one)
         yield _Part(tensors["zeros"], Rule(to=packing.zeros, dtype=to), "zeros")
+
+
+def _zeros_in_the_middle(layer: QuantisedLayer, packing: Packing, groups: int) -> TensorChange:
+    """The zeros of a layer that has none of its own, since all are in the middle."""
+    k, n = layer.shape
+    name = f"{layer.name}.{packing.names['zeros']}"
+    shape, meaning = packing.stored_shape("zeros", k, n, groups), zeros_interface(layer.bits, packing.zero_less_one)
+    axes = "ng" if packing.along == "rows" else "gn"
+    sizes = (n, groups) if axes == "ng" else (groups, n)
+    record = LayoutRecord.of(packing.zeros, sizes, meaning, axes=axes)
+    code = meaning.encode(middle_of_codes(layer.bits))
+    byte = int(pack([code] * 8, meaning.element)[0]) if layer.bits < 8 else int(code)
+    entry = StoredTensor(name, ELEMENTS[packing.words], shape, (), record, _repeated(byte, 4 * shape[0] * shape[1]))
+    return copy_unchanged(entry)
+
+
+@lru_cache(maxsize=4)
+def _filled(byte: int, size: int) -> bytes:
+    return bytes([byte]) * size
+
+
+def _repeated(byte: int, size: int) -> bytes:
+    """At least so many bytes of one value; layers of about one size share them."""
+    return _filled(byte, 1 << (size - 1).bit_length())
 
 
 def _shape_of(source: Source, layer: QuantisedLayer, name: str) -> TensorChange:
@@ -133,7 +169,6 @@ def _check_layer(source: Source, layer: QuantisedLayer, packing: Packing) -> boo
     """Refuse a layer that the packing cannot hold; says whether all its zeros are in the middle of the codes."""
     k, n = layer.shape
     weight = layer.tensors["weight"]
-    needs_zeros = "zeros" in packing.names and packing.system in ("gptq", "awq")
     if layer.scheme not in packing.schemes:
         why = f"its codes are those of {layer.scheme}, and {packing.called} holds those of {', '.join(packing.schemes)}"
         if layer.scheme == "mlx":
@@ -144,8 +179,6 @@ def _check_layer(source: Source, layer: QuantisedLayer, packing: Packing) -> boo
         why = f"{k} x {n} codes are no whole tiles of {packing.rows} x {packing.columns}"
     elif packing.groups and layer.group not in packing.groups:
         why = f"its groups are of {layer.group}, and those of {packing.system} of {', '.join(map(str, packing.groups))}"
-    elif needs_zeros and "zeros" not in layer.tensors:
-        why = f"it has no zeros, since all are {middle_of_codes(layer.bits)}, and {packing.system} stores them"
     elif "g_idx" in layer.tensors and "g_idx" not in packing.names and not is_in_order(source, layer):
         why = f"its rows are in groups by {layer.tensors['g_idx']}, and {packing.system} has them in order"
     else:

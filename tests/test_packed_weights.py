@@ -149,6 +149,10 @@ SAME = [
     "ggml:q4_0_8x8.quants ggml:iq4_nl_8x8.quants ggml:mxfp4_8x8.quants kai:qsi4cxp8x8.quants kai:qsi4c32p8x8.quants",
     "aiter:16x16.scales mx:cdna4.scales",
     "quanto:w2 bitnet:transformers",
+    "ggml:NVFP4.quants mlas:w4_fp32_16 mlas:w4_fp32_neon",
+    """ggml:Q4_0.quants ggml:Q4_1.quants ggml:Q5_0.quants ggml:Q5_1.quants ggml:IQ4_NL.quants ggml:IQ4_XS.quants
+    ggml:MXFP4.quants mlas:w4_fp32_32 mlas:w4_int8_neon""",
+    "ggml:Q4_K.quants ggml:Q5_K.quants mlas:w4_fp32_64",
     """cudnn:REORDERING_F8_128x4 cublaslt:VEC32_UE8M0 cublaslt:VEC16_UE4M3 mx:gfx1250.scales mx:blackwell.scales""",
 ]
 

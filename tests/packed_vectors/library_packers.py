@@ -4,9 +4,11 @@ The folder ``libraries`` beside the checkouts holds them. KleidiAI's library exp
 plain function for each of the vendor's, which only sets up its arguments: ``librepack.so`` (``q4_0_4`` for
 repack_q4_0_to_q4_0_4_bl, and so on), ``libamx.so`` (``amx_q4_0`` for convert_B_packed_format of that type),
 ``libhexagon.so`` (``hex_q4_0`` for repack_q4_0_tiled), ``libexllama.so`` (``shuffle`` for shuffle_4bit_8 of every
-word), ``liballspark.so`` (``rearrange`` for AllSpark's kernel, thread by thread) and ``libbitnet.so`` (``i2_s``,
-``i2_s_1x4`` and ``i2_s_neon`` for BitNet's quantize_i2_s with ACT_PARALLEL, without it, and for NEON). ``machete.txt``
-has what Machete's own layout function gives: a line of the kernel, n, k and the offset of each element, k fastest.
+word), ``liballspark.so`` (``rearrange`` for AllSpark's kernel, thread by thread), ``libbitnet.so`` (``i2_s``,
+``i2_s_1x4`` and ``i2_s_neon`` for BitNet's quantize_i2_s with ACT_PARALLEL, without it, and for NEON), ``libmlas.so``
+(``mlas_fp32``, ``mlas_int8``, ``mlas_w8``, ``mlas_neon`` and ``mlas_neon_w8`` for MLAS's packers of those kernels) and
+``libtinygemm.so`` (``tinygemm_rocm`` for PyTorch's kernel, thread by thread). ``machete.txt`` has what Machete's own
+layout function gives: a line of the kernel, n, k and the offset of each element, k fastest.
 """
 
 from __future__ import annotations
@@ -324,4 +326,58 @@ def bitnet_i2_s(root: Path) -> list[Case]:
     ]
 
 
-FAMILIES = (ggml_repacks, ggml_tiles, kleidiai, exllama, machete, records, bitnet_i2_s)
+def mlas(root: Path) -> list[Case]:
+    """ONNX Runtime's weights, blocks of codes along k in pairs, as its CPU kernels want them; the codes alone."""
+    library = ctypes.CDLL(str(root / "libraries/libmlas.so"))
+
+    def pack(name: str, bits: int, *sizes: int) -> Pack:
+        def made(c: Array) -> bytes:
+            n, k = c.shape
+            given = np.frombuffer(in_memory(c, bits), np.uint8).copy()
+            out = np.zeros_like(given)
+            getattr(library, name)(SIZE(n), SIZE(k), *[SIZE(size) for size in sizes], pointer(given), pointer(out))
+            return bytes(out.tobytes())
+
+        return made
+
+    file = "ONNX Runtime 89b01b406ca, MLAS "
+    shapes = ((4, 128), (12, 384))
+    cases = []
+    for block, name in [(16, "fp32_16"), (32, "fp32_32"), (64, "fp32_64"), (128, "fp32_64")]:
+        judge = f"{file}SQ4BitGemmPackQuantBData, blocks of {block}"
+        cases.append(Case(f"mlas:w4_{name}", 4, shapes, judge, pack("mlas_fp32", 4, block)))
+    for block in (32, 64, 128):
+        for sub, name in [(64, "avx2"), (128, "avx512")]:
+            judge = f"{file}PackQuantB, blocks of {block}"
+            cases.append(Case(f"mlas:w4_int8_{name}", 4, shapes, judge, pack("mlas_int8", 4, block, sub)))
+            judge = f"{file}Q8PackQuantB, blocks of {block}"
+            cases.append(Case(f"mlas:w8_int8_{name}", 8, shapes, judge, pack("mlas_w8", 8, block, sub)))
+    for block, int8, name in [(16, 0, "fp32_neon"), (64, 0, "fp32_neon"), (32, 1, "int8_neon"), (128, 1, "int8_neon")]:
+        judge = f"{file}SQ4BitGemmPackQuantBData of NEON, blocks of {block}"
+        cases.append(Case(f"mlas:w4_{name}", 4, shapes, judge, pack("mlas_neon", 4, block, int8)))
+    judge = f"{file}Q8PackQuantB of NEON"
+    cases.append(Case("mlas:w8_int8_neon", 8, ((8, 64), (24, 96)), judge, pack("mlas_neon_w8", 8, 32)))
+    return cases
+
+
+def tinygemm_rocm(root: Path) -> list[Case]:
+    """PyTorch's kernel as it is compiled for ROCm, thread by thread; its input has the first code in the high half."""
+    library = ctypes.CDLL(str(root / "libraries/libtinygemm.so"))
+
+    def pack(name: str, tiles: int) -> Pack:
+        def made(c: Array) -> bytes:
+            n, k = c.shape
+            given = np.ascontiguousarray(c[:, ::2] << 4 | c[:, 1::2])
+            out = np.zeros(n * k // 2, np.uint8)
+            getattr(library, name)(n, k, tiles, pointer(given), pointer(out))
+            return bytes(out.tobytes())
+
+        return made
+
+    judge = "PyTorch, matrix_to_m16n8k16_Bint4_layout with USE_ROCM"
+    return [
+        Case(f"tinygemm:rocm_k{t}", 4, ((16, 16 * t), (48, 48 * t)), judge, pack("tinygemm_rocm", t)) for t in (2, 4, 8)
+    ]
+
+
+FAMILIES = (ggml_repacks, ggml_tiles, kleidiai, exllama, machete, records, bitnet_i2_s, mlas, tinygemm_rocm)

@@ -165,6 +165,29 @@ tinygemm PyTorch 2.11, _convert_weight_to_int4pack on CUDA, by the number of inn
   k8                nk     4  0 1 / 0,8 1,4@2 1,4@32 1,2@1 1,4@8
     > ROCm's order differs, in a tensor of the same shape.
 
+tinygemm PyTorch, aten/src/ATen/native/cuda/int4mm.cu as it is compiled for ROCm, by the number of inner tiles along k
+  rocm_k2           nk     4  0 1 / 1,4@4 0,16 1,2@1 1,2@16 1,2@2
+  rocm_k4           nk     4  0 1 / 1,4@4 0,16 1,2@32 1,2@1 1,2@16 1,2@2
+  rocm_k8           nk     4  0 1 / 1,4@4 0,16 1,4@32 1,2@1 1,2@16 1,2@2
+    > n is a multiple of 16.
+
+mlas ONNX Runtime 89b01b406ca, core/mlas/lib: the codes of MatMulNBits, packed before it runs, by what it computes in
+  w4_fp32_16        nk     4  0 1 / 1,8@1 1,2@8
+    > On x86, for blocks of 16 codes; fp32_32 for blocks of 32, fp32_64 for longer ones.
+  w4_fp32_32        nk     4  0 1 / 1,16@1 1,2@16
+  w4_fp32_64        nk     4  0 1 / 1,32@1 1,2@32
+  w4_fp32_neon      nk     4  0 1 / 1,8@1 1,2@8
+  w4_int8_neon      nk     4  0 1 / 1,16@1 1,2@16
+    > For blocks of 32 codes and more; of 16, the order of fp32_neon.
+  w4_int8_avx2      nk     4  0 1 / 0,4 1,32@1 1,2@32
+    > For blocks of 32 codes and more, n a multiple of 4 and k of 64: what is left over has orders of its own.
+  w4_int8_avx512    nk     4  0 1 / 0,4 1,64@1 1,2@64
+    > As int8_avx2, and k a multiple of 128. Scales and block sums lie behind.
+  w8_int8_neon      nk     8  0 1 / 0,8 1,4
+    > n is a multiple of 8.
+  w8_int8_avx2      nk     8  0 1 / 0,4 1,64
+  w8_int8_avx512    nk     8  0 1 / 0,4 1,128
+
 mlx Apple MLX 0.32, mx.quantize and mx.dequantize
   w2                nk     2  0 1
   w3                nk     3  0 1

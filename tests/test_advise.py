@@ -474,6 +474,8 @@ BAD: list[tuple[type[rl.LayoutError], str, dict[str, Any]]] = [
     (rl.ShapeError, "needs the accesses", {"accesses": "ldmatrix.x4"}),
     (rl.ShapeError, "with its threads", {"accesses": ["ldmatrix.x4"]}),
     (rl.ShapeError, "weight 0", {"accesses": [("ld.shared.b32", "rows", 0)]}),
+    (rl.ShapeError, "weight 1000001", {"accesses": [("ld.shared.b32", "rows", 1000001)]}),
+    (rl.UnknownName, "'colums'", {"accesses": [("ld.shared.b32", "colums")]}),
     (rl.ShapeError, "no integer|integer", {"accesses": [("ld.shared.b32", "rows", 1.5)]}),
     (rl.LayoutError, "ldmatrix.x3", {"accesses": [("ldmatrix.x3", "rows")]}),
     (rl.LayoutError, "sm91", {"arch": "sm91"}),

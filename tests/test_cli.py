@@ -382,6 +382,8 @@ def test_advise_takes_several_accesses() -> None:
     assert [row["weight"] for row in weighted["accesses"]] == [1, 3]
     assert "below the 4096 bytes" in refused(*words, "--budget", "4000", code=3)
     assert "--dtype" in refused("advise", "8x8", "--access", "ld.shared.b32", "rows", code=2)
+    assert "--access" in refused("advise", "8x8", "--dtype", "float32", code=2)
+    assert "rows, columns" in refused(*words[:-1], "row", code=3)
     left = ("advise", "64x64", "--dtype", "float16", "--access", "cp.async.16", "rows")
     assert result(*left, "--access", "ld.shared.b16", "columns", code=1)["proof"] == "bound"
 

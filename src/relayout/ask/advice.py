@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 SIZE_LIMIT = 1 << 20
 """The elements of the largest buffer that is searched; no shared memory holds more."""
 
+WEIGHT_LIMIT = 1_000_000
+"""The largest weight of an access."""
+
 RANK_LIMIT = 4
 """The dimensions of more than one element that are put in every order."""
 
@@ -199,9 +202,11 @@ def _checked_accesses(accesses: Any) -> list[tuple[Any, Any, int]]:
             )
         instruction, threads, *rest = access
         weight = as_int(rest[0], "a weight") if rest else 1
-        if weight < 1:
+        if not 1 <= weight <= WEIGHT_LIMIT:
             raise ShapeError(
-                f"{shown(instruction)} has the weight {weight}.", hint="leave out an access that never runs", got=weight
+                f"{shown(instruction)} has the weight {shown(weight)}, not one from 1 to {WEIGHT_LIMIT}.",
+                hint="leave out an access that never runs; of others only how weights compare counts",
+                got=weight,
             )
         found.append((instruction, threads, weight))
     return found

@@ -22,7 +22,7 @@ from ..errors import LimitExceeded, OutOfBounds, Overlap, ShapeError, shown
 from ..hardware.architecture import Access
 from ..integers.nested import product
 from ..layout.layout import Layout
-from .walks import WALKS, walk
+from .walks import check_walk, walk
 
 OFF = -1
 """The index, and the address, of what takes no part."""
@@ -125,7 +125,8 @@ def thread_indices(threads: Any, memory: TileMemory, vector: int = 1, lanes: int
         raise ShapeError(
             f"a tile of {memory.extents} has no element.", hint="give every dimension a size", threads=threads
         )
-    if isinstance(threads, str) and threads in WALKS:
+    if isinstance(threads, str) and threads.isidentifier():
+        check_walk(threads)
         _check_count(memory.size)
         return walk(threads, memory.extents, max(vector, 1), lanes)
     if isinstance(threads, LinearLayout):

@@ -7,12 +7,22 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ShapeError
+from ..errors import ShapeError, UnknownName
 from ..hardware.counting import OFF
 from ..integers.nested import product
 
 WALKS = ("rows", "columns")
 """``rows``: the next lane takes the next vector of the row. ``columns``: it takes the same vector of the next row."""
+
+
+def check_walk(word: str) -> None:
+    """Refuse a word that is no way to walk."""
+    if word not in WALKS:
+        raise UnknownName(
+            f"no threads are called {word!r}.",
+            hint=f"words are {', '.join(WALKS)}; other threads are a layout from (thread, value): (32,4):(4,1)",
+            name=word,
+        )
 
 
 def walk(word: str, shape: Sequence[int], vector: int, lanes: int) -> NDArray[np.int64]:

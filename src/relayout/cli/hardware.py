@@ -159,6 +159,8 @@ def advise(
     """
     if dtype is None:
         raise click.UsageError("the tile needs a type of elements: --dtype float16.", click.get_current_context())
+    if not accesses:
+        raise click.UsageError("say what reads and writes it: --access ACCESS THREADS.", click.get_current_context())
     advice = advised(shape, dtype, [_weighted(*access) for access in accesses], arch=arch, budget=budget)
     return Answer(advice.facts(), [str(advice)], no=advice.wavefronts > advice.ideal)
 

@@ -106,7 +106,7 @@ def swizzles(base: Candidate, low: int, high: int) -> Iterator[Swizzle]:
     top = (base.elements - 1).bit_length()
     found = []
     for bits, first in product(range(1, high - low + 1), range(low, high)):
-        if first + bits <= high:
+        if first + bits <= min(high, top):
             found += [Swizzle(bits, first, shift) for shift in range(bits, top - first - bits + 1)]
             found += [Swizzle(bits, first - back, -back) for back in range(bits, first - low + 1)]
     return iter(sorted(found, key=lambda s: (s.bits, s.shift < 0, abs(s.shift), -s.base)))

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from math import prod
 from typing import TYPE_CHECKING
 
+from ..banks import plural
+
 if TYPE_CHECKING:
     from ..advice import Advice
     from .search import Choice, Search
@@ -15,7 +17,7 @@ def reasons(search: Search, choice: Choice) -> tuple[str, tuple[str, ...]]:
     """How it is known that nothing is better (bound, exhaustive, undecided), and the same in sentences."""
     tile = -(-prod(search.shape) * search.bits // 8)
     reached = choice.cost == search.least
-    lines = [f"No layout takes fewer than {search.least} wavefronts: {_bound(search)}."]
+    lines = [f"No layout takes fewer than {plural(search.least, 'wavefront')}: {_bound(search)}."]
     if reached and choice.bytes == tile:
         lines.append(f"None takes fewer than the {tile} bytes of the tile.")
     elif search.exhausted:
@@ -64,8 +66,8 @@ def told(advice: Advice) -> str:
     lines = [
         f"{advice.words}",
         f"  {advice.layout}",
-        f"{shape} {advice.element.name} on {advice.arch.name}: {advice.wavefronts} wavefronts ({bound}), "
-        f"{advice.bytes} bytes",
+        f"{shape} {advice.element.name} on {advice.arch.name}: {plural(advice.wavefronts, 'wavefront')} ({bound}), "
+        f"{plural(advice.bytes, 'byte')}",
         "",
         *_table(
             ("access", "wavefronts", "ideal", "bare", ""),

@@ -105,6 +105,14 @@ PATTERNS = {
     "ascend:FRACTAL_Z": "(n a=16) (c v={}) h w -> c h w n a v",
     "ascend:FRACTAL_Z_3D": "(n a=16) (c v={}) d h w -> d c h w n a v",
     "ascend:FRACTAL_NZ": "(m a=16) (n b={}) -> n m a b",
+    "vllm:LBHNC": "l b h n c -> l b h n c",
+    "vllm:LBNHC": "l b h n c -> l b n h c",
+    "vllm:LHBNC": "l b h n c -> l h b n c",
+    "vllm:BLHNC": "l b h n c -> b l h n c",
+    "vllm:BLNHC": "l b h n c -> b l n h c",
+    "vllm:BHLNC": "l b h n c -> b h l n c",
+    "vllm:key_cache": "b h n (d x={}) -> b h d n x",
+    "vllm:value_cache": "b h n d -> b h d n",
     "tenstorrent:ROW_MAJOR": "h w -> h w",
     "bnns:ImageCHW": "c h w -> c h w",
     "bnns:ConvolutionWeightsOIHW": "o i h w -> o i h w",
@@ -116,7 +124,7 @@ PATTERNS = {
     "bnns:4DLastMajor": "i j k l -> l k j i",
 }
 C0 = {4: 64, 8: 32, 16: 16}
-SIZES = {"tensorrt:kDLA_LINEAR": {8: 64, 16: 32}} | {
+SIZES = {"tensorrt:kDLA_LINEAR": {8: 64, 16: 32}, "vllm:key_cache": {8: 16, 16: 8, 32: 4}} | {
     f"ascend:{name}": C0 for name in ("NC1HWC0", "NDC1HWC0", "FRACTAL_Z", "FRACTAL_Z_3D", "FRACTAL_NZ")
 }
 
@@ -512,6 +520,8 @@ def test_cutlass_prints_this_layout_of_scale_factors(shape: tuple[int, int], vec
         ("nvfp4:scales", "cublaslt:VEC16_UE4M3"),
         ("hipblaslt:HIPBLASLT_ORDER_COL16_4R8", "hipblaslt:COL16_4R8"),
         ("ascend:ACL_FORMAT_NC1HWC0_C04", "ascend:NC1HWC0_C04"),
+        ("vllm:HND", "vllm:LBHNC"),
+        ("vllm:NHD", "vllm:LBNHC"),
         ("tenstorrent:TILE_LAYOUT", "tenstorrent:TILE"),
         ("bnns:BNNSDataLayoutImageCHW", "bnns:ImageCHW"),
     ],

@@ -195,6 +195,21 @@ ascend Huawei CANN 8, data layout formats; MindSpore, trans.cc (C0 by type)
   FRACTAL_NZ        mn     4|8|16 1 0 / 0,16 1,32B fill 0
     > Dimensions in front of the last two are row-major.
 
+vllm vLLM a014e35f, v1/kv_cache_layout.py (enum KVCacheLayout) and v1/attention/ops/paged_attn.py
+  LBHNC             lbhnc  -  0 1 2 3 4
+    > A KV cache: layers, blocks, heads, tokens of a block, content (keys and values of a head).
+  LBNHC             lbhnc  -  0 1 3 2 4
+  LHBNC             lbhnc  -  0 2 1 3 4
+  BLHNC             lbhnc  -  1 0 2 3 4
+  BLNHC             lbhnc  -  1 0 3 2 4
+  BHLNC             lbhnc  -  1 2 0 3 4
+  key_cache         bhnd   8|16|32 0 1 3 2 / 3,16B
+    > The keys of paged attention: 16 bytes of a head together, then the tokens of a block.
+  value_cache       bhnd   -  0 1 3 2
+    > The values of paged attention: the tokens of a block are the fastest.
+  HND               = LBHNC
+  NHD               = LBNHC
+
 tenstorrent Tenstorrent TT-Metalium documentation, advanced topics, tiles
   TILE              hw     -  0 1 / 0,2 1,2 0,16 1,16 fill 0
     > A 32x32 tile of four 16x16 faces. Dimensions in front of the last two are row-major.

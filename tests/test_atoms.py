@@ -465,7 +465,7 @@ def test_atoms_of_another_package(monkeypatch):
             return self.table
 
     def given(table):
-        registry._known.cache_clear()
+        registry._all_atoms.cache_clear()
         monkeypatch.setattr(registry, "_entry_points", lambda: [Point(table)])
 
     try:
@@ -479,4 +479,4 @@ def test_atoms_of_another_package(monkeypatch):
         with pytest.raises(rl.ShapeError, match="cannot be loaded"):
             _ = rl.atoms["mine"]
     finally:
-        registry._known.cache_clear()
+        registry._all_atoms.cache_clear()

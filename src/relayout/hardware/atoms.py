@@ -56,17 +56,17 @@ class Atoms(Mapping[str, Atom]):
 
     def __getitem__(self, name: str) -> Atom:
         if isinstance(name, str):
-            for known in (_own, _known):
+            for known in (_own, _all_atoms):
                 found = known().get(name) or known().get(registry_name(name))
                 if found is not None:
                     return found
         raise UnknownName(f"there is no atom named {shown(name)}.", hint=_near(name), name=name)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(_known())
+        return iter(_all_atoms())
 
     def __len__(self) -> int:
-        return len(_known())
+        return len(_all_atoms())
 
     def __repr__(self) -> str:
         return f"<{len(self)} atoms>"
@@ -89,7 +89,7 @@ def as_atom(x: Any) -> Atom | None:
 
 
 def _near(name: Any) -> str:
-    known, text = list(_known()), registry_name(str(name))
+    known, text = list(_all_atoms()), registry_name(str(name))
     longer = [other for other in known if text and other.startswith(text)]
     near = longer[:5] or get_close_matches(text, known, n=5, cutoff=0.5)
     return f"near it are {', '.join(near)}" if near else f"search it: rl.atoms.search('mma'); there are {len(known)}"
@@ -102,7 +102,7 @@ def _own() -> dict[str, Atom]:
 
 
 @cache
-def _known() -> dict[str, Atom]:
+def _all_atoms() -> dict[str, Atom]:
     """Ours, and those of other packages, which are looked for when something else than ours is wanted."""
     found = dict(_own())
     for point in _entry_points():

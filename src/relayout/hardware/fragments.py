@@ -37,7 +37,7 @@ def fragment_format(
     if found.where == "shared memory" or len(found.tile) != 2:
         hint = "take an operand that threads hold in registers"
         raise NotExpressible(f"{operand} of {one.name} is not dealt to threads.", hint=hint, atom=one.name)
-    values = found.layout[1] if unpack is None else _unpacked(found, unpack)
+    values = found.layout[1] if unpack is None else _values_by_word(found, unpack)
     leaves = [*_leaves(values), *_leaves(found.layout[0])]
     digits = [digit for size, stride in leaves if stride for digit in _digits(found, size, stride)]
     factors = [(dim, 0) for dim in rests] + digits[::-1]
@@ -48,7 +48,7 @@ def _leaves(mode: Layout) -> list[tuple[int, int]]:
     return [leaf for leaf in zip(flatten(mode.shape), flatten(mode.stride)) if leaf[0] > 1]
 
 
-def _unpacked(operand: Operand, unpack: Layout) -> Layout:
+def _values_by_word(operand: Operand, unpack: Layout) -> Layout:
     """The values in the order of the words that hold them."""
     count = operand.layout.extents[1]
     if not unpack.size or count % unpack.size or unpack.cosize != unpack.size or not unpack.is_injective():

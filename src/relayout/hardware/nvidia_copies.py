@@ -23,15 +23,15 @@ def atoms() -> Iterator[Atom]:
     for count in (1, 2, 4):
         lanes = in_order(count)
         yield _load(f"ldmatrix.x{count}", 8, count, lanes, "sm75", (PTX, HERE))
-        yield _load(f"ldmatrix.x{count}.trans", 8, count, transposed(count), "sm75", (PTX, HERE))
+        yield _load(f"ldmatrix.x{count}.trans", 8, count, columns(count), "sm75", (PTX, HERE))
         yield _store(f"stmatrix.x{count}", count, lanes, "sm90", (PTX, HERE))
-        yield _store(f"stmatrix.x{count}.trans", count, transposed(count), "sm90", (PTX, HERE))
+        yield _store(f"stmatrix.x{count}.trans", count, columns(count), "sm90", (PTX, HERE))
     for count in (1, 2):
         name = f"ldmatrix.m16n16.x{count}.trans.b8"
         yield _load(name, 16, count, bytes_of_sixteen(count), "sm100", (TRITON, CUTLASS))
     for count in (1, 2, 4):
         yield _store(f"stmatrix.m16n8.x{count}.trans.b8", count, bytes_of_eight(count), "sm100", (TRITON, CUTLASS))
-    moved = (Operand("src", in_order(1), (128, 8), "b1"), Operand("dst", transposed(1), (128, 8), "b1"))
+    moved = (Operand("src", in_order(1), (128, 8), "b1"), Operand("dst", columns(1), (128, 8), "b1"))
     yield Atom("movmatrix.trans", (8, 8), 32, moved, "sm75", SOURCE, (PTX, HERE))
 
 
@@ -63,7 +63,7 @@ def in_order(count: int) -> Layout:
     return thread_value((32, 32), [(32, 1), (count, 1024)])
 
 
-def transposed(count: int) -> Layout:
+def columns(count: int) -> Layout:
     """Registers of a transposed matrix of 16-bit elements: each half of a register is from another row."""
     return thread_value(((4, 8), (256, 16)), [(16, 1), (2, 128), (count, 1024)])
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
+from typing import NamedTuple
 
 from ..layout.layout import Layout
 from .atom import Atom, Operand, thread_value
@@ -35,14 +36,28 @@ PATHS = {
 HALF_LANES = Layout((16, 4), (1, 32))
 """Layout F uses the first 16 lanes of each warp's 32."""
 
-# What one ``ld`` or ``st`` moves per repetition: lanes, columns, how the threads take them and the values of a thread
-# (sizes, and strides in lanes and columns), and the most repetitions.
+Digit = tuple[int, int, int]
+"""A size, and how many lanes and columns a step of it goes."""
+
+
+class Move(NamedTuple):
+    """What one ``ld`` or ``st`` moves per repetition, and how many repetitions there are at most."""
+
+    lanes: int
+    columns: int
+    threads: tuple[Digit, ...]
+    values: tuple[Digit, ...]
+    most: int
+
+
 MOVES = {
-    "32x32b": (32, 1, ((32,), ((1, 0),)), [], 128),
-    "16x64b": (16, 2, ((2, 2, 8), ((8, 0), (0, 1), (1, 0))), [], 128),
-    "16x128b": (16, 4, ((4, 8), ((0, 1), (1, 0))), [(2, (8, 0))], 64),
-    "16x256b": (16, 8, ((4, 8), ((0, 2), (1, 0))), [(2, (0, 1)), (2, (8, 0))], 32),
+    "32x32b": Move(32, 1, ((32, 1, 0),), (), 128),
+    "16x64b": Move(16, 2, ((2, 8, 0), (2, 0, 1), (8, 1, 0)), (), 128),
+    "16x128b": Move(16, 4, ((4, 0, 1), (8, 1, 0)), ((2, 8, 0),), 64),
+    "16x256b": Move(16, 8, ((4, 0, 2), (8, 1, 0)), ((2, 0, 1), (2, 8, 0)), 32),
 }
+HALVES = "16x32bx2"
+"""The first half of the threads takes columns of 16 lanes, and the second half as many further ones."""
 
 
 def atoms() -> Iterator[Atom]:
@@ -51,12 +66,11 @@ def atoms() -> Iterator[Atom]:
         for kind in KINDS:
             for n in widths:
                 yield _product(path, group, kind, (m, n, KINDS[kind][0]))
-    for shape in (*MOVES, "16x32bx2"):
-        repeats = 1
-        while repeats <= (MOVES[shape][4] if shape in MOVES else 128):
+    for shape in (*MOVES, HALVES):
+        most = MOVES[shape].most if shape in MOVES else 128
+        for repeats in [1 << power for power in range(most.bit_length())]:
             yield _copy("ld", shape, repeats)
             yield _copy("st", shape, repeats)
-            repeats *= 2
 
 
 def _product(path: str, group: str, kind: str, shape: tuple[int, int, int]) -> Atom:
@@ -66,8 +80,8 @@ def _product(path: str, group: str, kind: str, shape: tuple[int, int, int]) -> A
     tiles = ALONG_K + (() if kind == "tf32" else ALONG_ROWS)
     operands = (
         Operand("D", layout, (m, n), element, "tensor memory"),
-        Operand("A", _shared(threads, m, k), (m, k), kind, "shared memory", tiles),
-        Operand("B", _shared(threads, n, k), (n, k), kind, "shared memory", tiles),
+        Operand("A", _whole_operand(threads, m, k), (m, k), kind, "shared memory", tiles),
+        Operand("B", _whole_operand(threads, n, k), (n, k), kind, "shared memory", tiles),
         Operand("C", layout, (m, n), element, "tensor memory"),
     )
     judges = (CUTLASS, TRITON) if path in "ABDF" else (CUTLASS,)
@@ -93,35 +107,34 @@ def data_path(path: str, n: int) -> Layout:
 
 
 @cache
-def _shared(threads: int, rows: int, k: int) -> Layout:
+def _whole_operand(threads: int, rows: int, k: int) -> Layout:
     return Layout((threads, (rows, k)), (0, (1, rows)))
 
 
 def _copy(way: str, shape: str, repeats: int) -> Atom:
-    registers = moved(shape, repeats)
-    lanes = 32 if shape == "32x32b" else 16
-    bits = 32 * registers.size // 32 // lanes
+    registers = registers_of(shape, repeats)
+    lanes = 16 if shape == HALVES else MOVES[shape].lanes
+    bits = registers.size // lanes
     tile = (bits, lanes)
     memory = Operand("src", Layout((32, bits * lanes), (0, 1)), tile, "b1", "tensor memory")
     threads = Operand("dst", registers, tile, "b1")
     pair = (memory, threads) if way == "ld" else (threads._replace(name="src"), memory._replace(name="dst"))
     name = f"tcgen05.{way}.{shape}.x{repeats}"
-    return Atom(name, (lanes, bits // 32), 32, pair, "sm100", SOURCE, (CUTLASS, "Triton's lowering"), note=_note(shape))
-
-
-def _note(shape: str) -> str:
-    return "The second half of the threads reads where the first half ends." if shape == "16x32bx2" else ""
+    return Atom(name, (lanes, bits // 32), 32, pair, "sm100", SOURCE, (CUTLASS, "Triton's lowering"))
 
 
 @cache
-def moved(shape: str, repeats: int) -> Layout:
+def registers_of(shape: str, repeats: int) -> Layout:
     """The registers of a warp: (thread, bit) to the bit of the lanes that they came from."""
-    if shape == "16x32bx2":
+    if shape == HALVES:
         return Layout(((16, 2), 32 * repeats), ((64 * repeats, 32 * repeats), 1))
-    _, columns, (sizes, steps), values, _ = MOVES[shape]
-    lane = 32 * columns * repeats
-    strides = tuple([down * lane + 32 * along for down, along in steps])
-    more = [(size, down * lane + 32 * along) for size, (down, along) in values]
-    digits = [(32, 1), *more, (repeats, 32 * columns)]
-    merged = [(64, 1), *digits[2:]] if digits[1] == (2, 32) else digits
-    return thread_value((sizes, strides) if len(sizes) > 1 else (sizes[0], strides[0]), merged)
+    move = MOVES[shape]
+    lane = 32 * move.columns * repeats
+    threads, values = [
+        [(n, down * lane + 32 * along) for n, down, along in part] for part in (move.threads, move.values)
+    ]
+    digits = [(32, 1), *values, (repeats, 32 * move.columns)]
+    if digits[1] == (2, 32):  # two columns side by side are 64 bits
+        digits[:2] = [(64, 1)]
+    sizes, strides = zip(*threads)
+    return thread_value((sizes, strides) if len(sizes) > 1 else threads[0], digits)

@@ -49,7 +49,7 @@ def _atom(shape: tuple[int, int, int], types: tuple[str, str, str], after: str) 
     operands = (
         Operand("D", accumulator(n), (m, n), d),
         Operand("A", fragment(k), (m, k), a, "registers or shared memory", tiles),
-        Operand("B", shared(n, k), (n, k), b, "shared memory", tiles),
+        Operand("B", shared_operand(n, k), (n, k), b, "shared memory", tiles),
         Operand("C", accumulator(n), (m, n), d),
     )
     judged_by_triton = n & (n - 1) == 0 and a != "b1"
@@ -71,6 +71,6 @@ def accumulator(n: int) -> Layout:
 
 
 @cache
-def shared(rows: int, k: int) -> Layout:
+def shared_operand(rows: int, k: int) -> Layout:
     """An operand in shared memory, which all threads name together."""
     return Layout((128, (rows, k)), (0, (1, rows)))

@@ -42,7 +42,7 @@ def tile_mma(atom: Atom | str, atoms_layout: Any = (1, 1, 1), permutation: Any =
     inverse = right_inverse(lanes) if whole else None
     operands = []
     for operand in one.operands:
-        layout = _tiled(one, operand, counts, orders)
+        layout = _tile_layout(one, operand, counts, orders)
         by_thread = layout[0] if inverse is None else composition(layout[0], inverse)
         tile = tuple([_size(one, operand, orders, side) for side in (0, 1)])
         operands.append(operand._replace(layout=make_layout(by_thread, layout[1]), tile=tile))
@@ -125,7 +125,7 @@ def _size(atom: Atom, operand: Operand, orders: tuple[Layout, ...], side: int) -
     return orders[dimension].size * operand.tile[side] // atom.shape[dimension]
 
 
-def _tiled(atom: Atom, operand: Operand, counts: tuple[int, ...], orders: tuple[Layout, ...]) -> Layout:
+def _tile_layout(atom: Atom, operand: Operand, counts: tuple[int, ...], orders: tuple[Layout, ...]) -> Layout:
     """The operand's layout over (thread, (m, n, k of atoms)) and (value, (rests)), before threads are put in order."""
     step, sides = 1, []
     for side, dimension in enumerate(DIMENSIONS[operand.name]):
@@ -134,7 +134,7 @@ def _tiled(atom: Atom, operand: Operand, counts: tuple[int, ...], orders: tuple[
             order = _order_of_parts(operand, order, atom.shape[dimension] // size)
         rest = order.size // (size * counts[dimension])
         cut = composition(order, Layout((size, counts[dimension], rest)))
-        sides.append([Layout(mode.shape, _scaled(mode.stride, step)) for mode in cut])
+        sides.append([Layout(mode.shape, _times(mode.stride, step)) for mode in cut])
         step *= order.size
     (first, first_atoms, first_rest), (second, second_atoms, second_rest) = sides
     inside = composition(make_layout(first, second), operand.layout)
@@ -155,5 +155,5 @@ def _order_of_parts(operand: Operand, order: Layout, together: int) -> Layout:
     return Layout(order.size // together)
 
 
-def _scaled(stride: Any, step: int) -> Any:
-    return tuple([_scaled(part, step) for part in stride]) if isinstance(stride, tuple) else stride * step
+def _times(stride: Any, step: int) -> Any:
+    return tuple([_times(part, step) for part in stride]) if isinstance(stride, tuple) else stride * step

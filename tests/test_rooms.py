@@ -61,6 +61,7 @@ SUGAR = {
     Up("format.format", "Format.to", "dialects.render"),
     Up("sharding.sharding", "Sharding.to", "dialects.render"),
     Up("algebra.linear", "LinearLayout.parse", "dialects.ttg"),
+    Up("hardware.conversions", "_operands", "dialects.ttg"),
     # A record takes its own data apart.
     Up("format.record", "Record.unpack", "engine.records"),
     Up("format.record", "Record.pack", "engine.records"),

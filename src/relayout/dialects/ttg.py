@@ -326,6 +326,12 @@ def read_linear(text: str, shape: Any = None) -> LinearLayout:
     return spelling(text.strip().removeprefix("ttg:")).linear(shape)
 
 
+def read_typed(text: str, shape: Any = None) -> tuple[LinearLayout, Element | None]:
+    """The linear layout of a text, with the element type that it carries."""
+    linear = read_linear(text, shape)
+    return linear, spelling(text.strip().removeprefix("ttg:")).element
+
+
 def render(x: Layout | Format, dtype: Any = None) -> str:
     layout = require_layout(x, "ttg")
     encoding = shared_encoding(layout, None if dtype is None else element_of(dtype).bits)

@@ -8,6 +8,8 @@ if TYPE_CHECKING:
     from .architecture import Architecture as Architecture
     from .atom import Atom as Atom
     from .atom import Operand as Operand
+    from .conversions import ConversionCost as ConversionCost
+    from .conversions import conversion as conversion
     from .counting import wavefronts as wavefronts
     from .fragments import fragment_format as fragment_format
     from .nvidia_tma import tma_box as tma_box
@@ -18,9 +20,11 @@ _LAZY = {
     "Access": ".architecture",
     "Architecture": ".architecture",
     "Atom": ".atom",
+    "ConversionCost": ".conversions",
     "Operand": ".atom",
     "architecture_named": ".registry",
     "architecture_names": ".registry",
+    "conversion": ".conversions",
     "fragment_format": ".fragments",
     "tma_box": ".nvidia_tma",
     "wavefronts": ".counting",
@@ -44,6 +48,7 @@ __all__ = [
     "Access",
     "Architecture",
     "Atom",
+    "ConversionCost",
     "Operand",
     "architecture_named",
     "architecture_names",

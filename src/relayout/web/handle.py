@@ -16,7 +16,7 @@ from .facts import facts
 from .presets import PRESETS
 from .python import python_lines
 from .records import record_offer
-from .state import FieldError, State, example_shape, state_of
+from .state import FieldError, State, example_shape, look_at_threads, state_of
 from .view import BINARY, UNARY, picture_of, view
 
 _WORDS = {
@@ -98,7 +98,7 @@ def _copy(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _state(request: dict[str, Any]) -> State:
-    return state_of(request.get("state", {}))
+    return look_at_threads(state_of(request.get("state", {})))
 
 
 _QUESTIONS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {

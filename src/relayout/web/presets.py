@@ -19,6 +19,10 @@ PRESETS: dict[str, dict[str, str]] = {
         "tile": "16,16",
     },
     "AMD's MFMA": {"a": "v_mfma_f32_16x16x16_f16"},
+    "Triton's MMA": {
+        "a": "tensor<32x8xf32, #ttg.nvidia_mma<{versionMajor = 2, versionMinor = 0, warpsPerCTA = [2, 1], "
+        "instrShape = [16, 8]}>>",
+    },
     "Bank conflicts": {
         "a": "Sw<2,3,3> o 0 o (64,64):(64,1)",
         "b": "((16,2),8):((1,512),64)",

@@ -36,7 +36,7 @@ def python_lines(state: State) -> str:
         return "\n".join([*lines, *bank_lines(state, tile, asked_banks(state, subjects[0].layout))]) + "\n"
     words = []
     if state.shape or not isinstance(subjects[0].found, Layout):
-        words.append(f"shape={subjects[0].layout.extents}")
+        words.append(f"shape={subjects[0].shape or subjects[0].layout.extents}")
     words += [f"{name}={getattr(state, name)!r}" for name in ("axes", "dtype") if getattr(state, name)]
     if state.do == "compare":
         lines += [f"verdict = rl.compare({', '.join([*texts, *words])})", "print(verdict)"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from ..dialects.resolve import Resolved, resolve
@@ -133,6 +133,20 @@ def operand_in(state: State, field: str) -> Resolved:
         return resolve(text, element=state.dtype or None)
 
 
+def look_at_threads(state: State) -> State:
+    """The state in which a text that deals elements to threads is looked at as their tile; any other as it is."""
+    if state.do not in ("", "look") or not state.a.strip():
+        return state
+    try:
+        operand = operand_in(state, "a")
+    except LayoutError:
+        return state
+    tile = state.sizes or operand.shape
+    if not operand.threads or tile is None or len(tile) > 2:
+        return state
+    return replace(state, do="threads", tile=",".join(map(str, tile)))
+
+
 def bits_of(state: State) -> int | None:
     """The width of an element, where a type was filled in."""
     return element(state.dtype).bits if state.dtype else None
@@ -156,7 +170,7 @@ def shape_for(state: State, *operands: Resolved) -> tuple[tuple[int, ...] | None
         return sizes, False
     for x in operands:
         if x.layout is not None:
-            return x.layout.extents, False
+            return x.shape, False
     for x in operands:
         if isinstance(x.format, Format):
             return example_shape(x.format), True

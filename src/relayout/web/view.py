@@ -64,6 +64,8 @@ class PageSubject(NamedTuple):
     layout: Layout
     names: str = ""
     example: bool = False
+    shape: tuple[int, ...] = ()
+    """That of the tensor; the layout of threads and values has other extents."""
 
 
 class Picture(NamedTuple):
@@ -133,9 +135,10 @@ def _subjects(state: State, *names: str) -> list[PageSubject]:
             if shape is None:
                 raise ShapeError("this text says nothing about the shape.", hint="pass shape=(...)")
             layout = x.at(shape).placed
+            sizes = x.at(shape).shape or ()
         with blame_field("axes"):
             axes = checked_axes(x.axes or state.axes or None, layout.rank)
-        subjects.append(PageSubject(name.upper(), getattr(state, name), x.subject, layout, axes or "", example))
+        subjects.append(PageSubject(name.upper(), getattr(state, name), x.subject, layout, axes or "", example, sizes))
     return subjects
 
 
@@ -145,7 +148,7 @@ def _draw_subjects(state: State, subjects: list[PageSubject]) -> Drawing:
     extents = subjects[0].layout.extents
     return draw(
         *[subject.text for subject in subjects],
-        shape=extents,
+        shape=subjects[0].shape or extents,
         axes=names,
         dtype=state.dtype or None,
         **look_words(state, extents),

@@ -36,7 +36,7 @@ NHWC = (2, 160, 160, 96)
 def cluster() -> Iterator[Any]:
     """Two workers, each a process of its own that a nanny starts again."""
     with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, dashboard_address=None, memory_limit=0, silence_logs=50
+        n_workers=2, threads_per_worker=1, dashboard_address=":0", memory_limit=0, silence_logs=50
     ) as found:
         yield found
 

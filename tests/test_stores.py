@@ -307,7 +307,7 @@ def test_workers_on_a_bucket(s3: Unsteady, source: Path) -> None:
     killed: list[int] = []
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=None, memory_limit=0, silence_logs=50
+            n_workers=2, threads_per_worker=1, dashboard_address=":0", memory_limit=0, silence_logs=50
         ) as cluster,
         distributed.Client(cluster) as client,
     ):

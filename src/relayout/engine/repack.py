@@ -15,6 +15,7 @@ from ..layout.layout import Layout
 from ..tensors.tensor import Tensor
 from .cpu.flat import as_tensor, check_memory, fill_range, flat_memory, for_library_of
 from .cpu.program import buffer_dtype
+from .dask_arrays import is_dask_array, repack_dask
 from .gpu.device import on_device
 from .plan import Plan
 from .recipe import RAW, Recipe, packed_element, recipe_of
@@ -44,7 +45,8 @@ def repack(
     the data, and a format with names is aligned to them. ``element`` is the type or interface of the result. Fresh
     memory holds ``fill`` beside the data, by default that of the format, else 0; of ``out``, flat memory, only elements
     are written, unless ``fill`` is given. A tensor of the layout ``dst`` may be ``out`` as well: it gets the values, as
-    it stores them. ``threads`` and ``progress`` are those of a plan. An array on a CUDA device is repacked there.
+    it stores them. ``threads`` and ``progress`` are those of a plan. An array on a CUDA device is repacked there, and
+    one of Dask lazily, to an array of the stored shape whose chunks are whole blocks.
 
     A tensor gives a tensor. An array gives one of its library: of the stored shape for a format, one axis per factor;
     with the strides of a plain layout; else flat. Where ``src`` is made for elements narrower than a byte, an array is
@@ -58,6 +60,11 @@ def repack(
         return repack_records(x, record, dst, shape, element, out)
     given = x
     if x.__class__ is not np.ndarray and not isinstance(x, Tensor | RAW if src is not None else Tensor):
+        if is_dask_array(x):
+            if out is not None or progress is not None or threads is not None:
+                hint = "leave them out: Dask decides when and where its chunks are made"
+                raise ShapeError("an array of Dask is repacked lazily, without out, threads or progress.", hint=hint)
+            return repack_dask(x, dst, src=src, shape=shape, axes=axes, fill=fill, element=element)
         if on_device(x):
             from .gpu.launch import repack_on_device
 

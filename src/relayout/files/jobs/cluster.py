@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
+from logging import ERROR
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from uuid import uuid4
@@ -248,7 +249,9 @@ def client_of(cluster: Any) -> Iterator[Client]:
             raise ShapeError(f"local:{number} names no number of processes.", hint="local:4 starts four", got=cluster)
         workers = int(number or os.cpu_count() or 1)
         with (
-            LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None, memory_limit=0) as started,
+            LocalCluster(
+                n_workers=workers, threads_per_worker=1, dashboard_address=":0", memory_limit=0, silence_logs=ERROR
+            ) as started,
             Client(started) as client,
         ):
             yield _with_workers(client)

@@ -46,7 +46,7 @@ class ChunkedFormat(NamedTuple):
 
     def chunks_for(self, chunks: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]:
         """The chunks nearest to these that hold whole blocks; the last of a dimension may be cut."""
-        found = []
+        found: list[tuple[int, ...]] = []
         for d, sizes in enumerate(chunks):
             total, block, ends = sum(sizes), self.blocks[d], []
             if self.rests[d] is None:
@@ -77,7 +77,8 @@ def repack_dask(
     warning that names both.
     """
     if src is not None:
-        x = _logical(x, src, shape, element)
+        told = resolve(src, element=x.dtype)
+        x, axes = _logical(x, told.format, shape), told.axes if axes is None else axes
     elif shape is not None:
         raise ShapeError("shape tells of a stored array, and there is no src.", hint="give src, or leave shape out")
     found = resolve(dst, element=x.dtype if element is None else element)
@@ -139,14 +140,12 @@ def _repack_chunk(chunk: Any, fmt: Format, fill: Any, element: Any) -> Any:
     return repack(chunk, fmt, fill=fill, element=element, threads=1)
 
 
-def _logical(x: Any, src: Any, shape: Any, element: Any) -> Any:
+def _logical(x: Any, fmt: Any, shape: Any) -> Any:
     """The logical array that a stored one holds."""
     import dask.array as da
     import numpy as np
 
-    found = resolve(src, element=x.dtype)
-    fmt = found.format if isinstance(found.format, Format) else None
-    if fmt is None or shape is None:
+    if not isinstance(fmt, Format) or shape is None:
         raise ShapeError("a stored array needs its format, src, and the logical shape.", hint="give src= and shape=")
     logical = tuple(shape)
     chunked = ChunkedFormat.of(fmt)

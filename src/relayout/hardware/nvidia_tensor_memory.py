@@ -33,6 +33,9 @@ PATHS = {
 }
 """Layout D is also that of ``.ws`` with m = 128; C is that of sparse operands."""
 
+BY_TRITON = {"D": (64, 128), "F": (64, 128, 256)}
+"""The n for which Triton's layouts were recorded."""
+
 HALF_LANES = Layout((16, 4), (1, 32))
 """Layout F uses the first 16 lanes of each warp's 32."""
 
@@ -84,7 +87,7 @@ def _product(path: str, group: str, kind: str, shape: tuple[int, int, int]) -> A
         Operand("B", _whole_operand(threads, n, k), (n, k), kind, "shared memory", tiles),
         Operand("C", layout, (m, n), element, "tensor memory"),
     )
-    judges = (CUTLASS, TRITON) if path in "ABDF" else (CUTLASS,)
+    judges = (CUTLASS, TRITON) if n in BY_TRITON.get(path, ()) else (CUTLASS,)
     lanes = HALF_LANES if path == "F" else None
     name = f"tcgen05.mma.{group}.kind::{kind}.m{m}n{n}k{k}"
     return Atom(name, shape, threads, operands, "sm100", SOURCE, judges, lanes, note=f"PTX's layout {path}.")

@@ -186,9 +186,9 @@ def test_the_words_say_where_every_bit_is(name: str) -> None:
     lines = rl.explain(name).splitlines()
     [known] = [line for line in lines if line.startswith("Known as ")]
     assert name in known.removeprefix("Known as ").removesuffix(".").split(", ")
-    bits = 8 * record.nbytes / (record.block[0] * record.block[1])
+    bits = 8 * record.nbytes / np.prod(record.block)
     assert lines[0] == (
-        f"Records of {record.nbytes} bytes, each a block of {record.block[0]} x {record.block[1]} elements "
+        f"Records of {record.nbytes} bytes, each a block of {' x '.join(map(str, record.block))} elements "
         f"({' x '.join(record.axes)}): {bits:g} bits for each element."
     )
     for field in record.fields:
@@ -199,7 +199,7 @@ def test_the_words_say_where_every_bit_is(name: str) -> None:
         for line in told:
             which = [(0, field.bits - 1)] if not apart else PLANE.findall(line)
             low, high, box = int(which[0][0]), int(which[0][1] or which[0][0]), [int(n) for n in which[0][2:] if n]
-            sizes, origin = (box[:2], box[2:]) if box else (field.shape, [0, 0])
+            sizes, origin = (box[:2], box[2:]) if box else (field.shape, [0] * record.rank)
             mine = places[tuple([slice(o, o + n) for o, n in zip(origin, sizes, strict=True)])][..., low : high + 1]
             first, last = re.findall(r"in bytes? (\d+)(?: to (\d+))?", line)[0]
             assert (mine.min() // 8, mine.max() // 8) == (int(first), int(last or first))
@@ -208,7 +208,7 @@ def test_the_words_say_where_every_bit_is(name: str) -> None:
                 for count, axis, weight, back, many, unit in DIGIT.findall(line):
                     step = int(many or 1) * (8 if unit == "byte" else 1) * (-1 if back else 1)
                     moved += c[record.axes.index(axis)] // int(weight or 1) % int(count) * step
-                assert mine[c].tolist() == [mine[0, 0, 0] + moved + k for k in range(mine.shape[-1])]
+                assert mine[c].tolist() == [mine.reshape(-1)[0] + moved + k for k in range(mine.shape[-1])]
 
 
 def test_words_of_a_shape_and_of_what_is_left() -> None:

@@ -63,11 +63,12 @@ def test_blocks_decode_as_gguf_does_bit_for_bit(name: str) -> None:
 @pytest.mark.parametrize("name", KNOWN)
 def test_fields_come_apart_and_together_bit_for_bit(name: str) -> None:
     record = rl.catalog.record(name)
-    shape = (2, 3 * record.block[0], 8 * record.block[1])
+    counts = (3, 8, 1)[: record.rank]
+    shape = (2, *[n * b for n, b in zip(counts, record.block, strict=True)])
     data = blocks(record, 48, seed=3)
     fields = record.unpack(data, shape)
     for field in record.fields:
-        assert fields[field.name].shape == (2, 3 * field.shape[0], 8 * field.shape[1])
+        assert fields[field.name].shape == (2, *[n * m for n, m in zip(counts, field.shape, strict=True)])
     assert record.pack(fields, shape).tobytes() == data.tobytes()
 
 

@@ -19,10 +19,15 @@ def hqq(root: Path) -> list[Case]:
         one = getattr(packers, f"pack_{bits}bit_u8")
         return lambda c: memory(one(tensor(c, torch.uint8).reshape((-1, group) if group else c.shape)))
 
+    def three(c: Array) -> bytes:
+        return memory(packers.pack_3bit_32(tensor(c)))
+
     judge = "hqq e0b1d00, BitPack.pack_{}bit_u8"
     cases = [Case(f"hqq:w{b}", b, ((8, 5), (24, 40)), judge.format(b), pack(b)) for b in (1, 2, 4, 8)]
     # HQQ's own shape is that of groups; the bytes are those of the whole matrix.
     cases += [Case(f"hqq:w{b}", b, ((16, 96),), f"{judge.format(b)} of groups", pack(b, 32)) for b in (1, 2, 4)]
+    word = "hqq e0b1d00, BitPack.pack_3bit_32"
+    cases.append(Case("hqq:w3", 3, ((10, 3, 5), (10, 4, 24)), word, lambda c: three(c.reshape(-1, c.shape[2]))))
     return cases
 
 

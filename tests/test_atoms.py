@@ -375,8 +375,11 @@ def test_boxes():
     ):
         with pytest.raises(rl.ShapeError, match="cannot be copied"):
             tma_box(box, element, swizzle)
-    with pytest.raises(rl.UnknownName, match="32B, 64B, 128B"):
-        tma_box((64, 8), "float16", "256B")
+    for swizzle in ("256B", 5):
+        with pytest.raises(rl.UnknownName, match="32B, 64B, 128B"):
+            tma_box((64, 8), "float16", swizzle)
+    with pytest.raises(rl.ShapeError):
+        tma_box(None, "float16")
 
 
 # ---- the registry ----------------------------------------------------------------------------------------
@@ -427,6 +430,8 @@ def test_the_registry_is_a_mapping():
     assert all(atom.name == name for name, atom in rl.atoms.items())
     assert rl.atoms.search("mma.m8n8k4.f64*") == ["mma.m8n8k4.f64.f64.f64.f64"]
     assert rl.atoms.search("TF32")
+    with pytest.raises(rl.ShapeError, match="a pattern is a text"):
+        rl.atoms.search(5)
 
 
 def test_every_atom_is_whole_and_judged():

@@ -82,8 +82,14 @@ def test_what_has_no_such_order_is_refused():
         fragment_format("wgmma.m64n8k16.f32.f16.f16")
     with pytest.raises(rl.UnknownName, match="it has D, A, B, C"):
         fragment_format(HALF, "weights")
-    with pytest.raises(rl.UnknownName):
-        fragment_format("mma")
+    for atom in ("mma", 5):
+        with pytest.raises(rl.UnknownName):
+            fragment_format(atom)
+    with pytest.raises(rl.ShapeError):
+        fragment_format(HALF, unpack=5)
+    for rests in ((0, 0), 5, (0,)):
+        with pytest.raises(rl.ShapeError, match="tiles follow each other"):
+            fragment_format(HALF, rests=rests)
 
 
 @pytest.mark.parametrize(

@@ -159,6 +159,10 @@ def test_threads_with_holes_have_lanes():
     ("arguments", "error", "words"),
     [
         (("mma.m16n8k16", (1, 1, 1)), rl.UnknownName, "near it are"),
+        ((5,), rl.UnknownName, "no atom named 5"),
+        ((NAME, rl.Layout((2, 2), (1, 2), swizzle=(1, 0, 1))), rl.ShapeError, "does not deal atoms"),
+        ((NAME, "(2,2)"), rl.ShapeError, "must be an integer"),
+        ((NAME, (1, 1), (rl.Layout((3, 16), (16, 1)), None, None)), rl.NotExpressible, "no layout is"),
         ((NAME, (1, 1, 1, 1)), rl.ShapeError, "does not deal atoms"),
         ((NAME, (0, 1, 1)), rl.ShapeError, "does not deal atoms"),
         ((NAME, rl.Layout((2, 2), (1, 1))), rl.ShapeError, "does not deal atoms"),

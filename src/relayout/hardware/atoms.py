@@ -73,6 +73,8 @@ class Atoms(Mapping[str, Atom]):
 
     def search(self, pattern: str) -> list[str]:
         """Every name that fits a pattern as ``mma.*.f64``, or that holds the text, in the order of the tables."""
+        if not isinstance(pattern, str):
+            raise ShapeError(f"a pattern is a text, got {shown(pattern)}.", hint="as in mma.*.f64", pattern=pattern)
         whole = pattern if any(c in pattern for c in "*?[") else f"*{pattern}*"
         return [name for name in self if fnmatchcase(name.lower(), whole.lower())]
 

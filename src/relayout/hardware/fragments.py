@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from ..algebra.building import make_layout
 from ..algebra.composition import composition
 from ..errors import NotExpressible, ShapeError, shown
 from ..format.format import Format
 from ..integers.nested import flatten
-from ..layout.layout import Layout
+from ..layout.layout import Layout, as_layout
 from .atom import Atom, Operand
 from .atoms import atoms as known
 
@@ -18,7 +17,12 @@ AXES = {"A": "mk", "B": "nk", "C": "mn", "D": "mn"}
 
 
 def fragment_format(
-    atom: Atom | str, operand: str = "B", *, unpack: Layout | None = None, axes: str | None = None, rests: Any = (1, 0)
+    atom: Atom | str,
+    operand: str = "B",
+    *,
+    unpack: Layout | None = None,
+    axes: str | None = None,
+    rests: tuple[int, int] = (1, 0),
 ) -> Format:
     """The format of an operand whose values lie together thread by thread: a pre-shuffle for this instruction or tile.
 
@@ -32,11 +36,14 @@ def fragment_format(
     >>> print(fragment_format(tile, unpack=Layout((4, 2), (2, 1))))
     1 0 / 0,8@1 1,4@2 0,4@16 1,2@1 0,2@8 1,2@8 axes nk
     """
-    one = known[atom] if isinstance(atom, str) else atom
+    one = atom if isinstance(atom, Atom) else known[atom]
     found = one.operand(operand)
     if found.where == "shared memory" or len(found.tile) != 2:
         hint = "take an operand that threads hold in registers"
         raise NotExpressible(f"{operand} of {one.name} is not dealt to threads.", hint=hint, atom=one.name)
+    if not isinstance(rests, tuple | list) or sorted(rests) != [0, 1]:
+        hint = "(1, 0) for tiles along the first dimension first, (0, 1) along the second"
+        raise ShapeError(f"tiles follow each other along two dimensions, got {shown(rests)}.", hint=hint, rests=rests)
     values = found.layout[1] if unpack is None else _values_by_word(found, unpack)
     leaves = [*_leaves(values), *_leaves(found.layout[0])]
     digits = [digit for size, stride in leaves if stride for digit in _digits(found, size, stride)]
@@ -50,7 +57,7 @@ def _leaves(mode: Layout) -> list[tuple[int, int]]:
 
 def _values_by_word(operand: Operand, unpack: Layout) -> Layout:
     """The values in the order of the words that hold them."""
-    count = operand.layout.extents[1]
+    count, unpack = operand.layout.extents[1], as_layout(unpack, "unpack")
     if not unpack.size or count % unpack.size or unpack.cosize != unpack.size or not unpack.is_injective():
         raise ShapeError(
             f"{shown(unpack)} does not order the {count} values of a thread.",

@@ -60,8 +60,8 @@ def tma_box(box: Sequence[int], element: str, swizzle: str = "NONE") -> Layout:
     """
     from ..elements.types import element as element_named
 
-    sizes = [as_int(size, "box") for size in box]
-    name = swizzle.removeprefix("CU_TENSOR_MAP_SWIZZLE_")
+    sizes = [as_int(size, "box") for size in (box if isinstance(box, tuple | list) else (box,))]
+    name = str(swizzle).removeprefix("CU_TENSOR_MAP_SWIZZLE_")
     if name not in SWIZZLES:
         raise UnknownName(f"there is no swizzle {swizzle!r}.", hint=f"there are {', '.join(SWIZZLES)}", name=swizzle)
     span, bits, _, _ = SWIZZLES[name]

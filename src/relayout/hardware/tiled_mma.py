@@ -31,7 +31,7 @@ def tile_mma(atom: Atom | str, atoms_layout: Any = (1, 1, 1), permutation: Any =
     >>> tile.shape, tile.threads
     ((32, 32, 16), 128)
     """
-    one = known[atom] if isinstance(atom, str) else atom
+    one = atom if isinstance(atom, Atom) else known[atom]
     _check_atom(one)
     grid = _grid(atoms_layout)
     counts = grid.extents
@@ -78,9 +78,10 @@ def _check_atom(atom: Atom) -> None:
 def _grid(atoms_layout: Any) -> Layout:
     """How atoms lie along m, n and k: three modes, every number of an atom once."""
     grid = atoms_layout if isinstance(atoms_layout, Layout) else Layout(atoms_layout)
-    if grid.rank < 3:
+    plain = grid == Layout(grid.shape, grid.stride)
+    if plain and grid.rank < 3:
         grid = make_layout(*grid, *[Layout(1, 0)] * (3 - grid.rank))
-    if grid.rank != 3 or grid.size == 0 or not grid.is_injective() or grid.offset or grid.swizzle:
+    if not plain or grid.rank != 3 or grid.size == 0 or not grid.is_injective():
         raise ShapeError(
             f"{shown(atoms_layout)} does not deal atoms to threads along m, n and k.",
             hint="up to three sizes, or a layout of up to three modes that gives each atom a number of its own",
@@ -108,7 +109,7 @@ def _order(name: str, size: int, count: int, given: Any) -> Layout:
     order = given if isinstance(given, Layout) else Layout(as_int(given, f"the size of {name}"))
     if order.size == 0 or order.size % covered:
         wrong = f"has {order.size} elements, no multiple of the {covered} that the atoms cover"
-    elif order.offset or order.swizzle or not order.is_injective() or order.cosize != order.size:
+    elif order != Layout(order.shape, order.stride) or not order.is_injective() or order.cosize != order.size:
         wrong = f"does not reach every one of {order.size} coordinates once"
     else:
         return order

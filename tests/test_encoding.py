@@ -11,8 +11,10 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import relayout as rl
+from relayout.cli.main import relayout
 from relayout.elements.interface import as_interface
 from relayout.elements.types import storage_dtype
 
@@ -164,3 +166,32 @@ def test_the_table_of_bytes_gives_what_decode_and_encode_give(source: str, targe
     made = rl.plan(rl.Layout(count), rl.Layout(count), source, target)(every)
     stored = two.encode(rl.Tensor(every, rl.Layout(count), one).numpy())
     assert np.array_equal(rl.Tensor(made, rl.Layout(count), two.element.name).numpy(), stored)
+
+
+def test_files_carry_the_encoding_and_tell_it(tmp_path: Path) -> None:
+    scales = np.linspace(0.25, 4, 128).astype(np.float16).reshape(2, 64)
+    np.save(tmp_path / "s.npy", scales)
+    out, back = tmp_path / "out.safetensors", tmp_path / "back.npy"
+    (row,) = rl.repack_file(tmp_path / "s.npy", out, to="marlin:w4a8.scales", dtype="float16*512", verify=True).rows
+    assert row.after == "float16*512 [2, 64] marlin:w4a8.scales"
+    told = json.loads(CliRunner().invoke(relayout, ["inspect", str(out), "--json"]).stdout)["result"]["tensors"]
+    assert told[0]["dtype"] == "float16*512"
+    with rl.open(out) as file:
+        assert file["s"].interface == rl.Encoding("float16*512")
+        assert np.array_equal(file["s"].numpy(), scales)
+        assert np.array_equal(np.sort(file["s"].raw), np.sort(scales.reshape(-1) * 512))
+    rl.repack_file(out, back, to="row-major", dtype="float16")
+    assert np.array_equal(np.load(back), scales)
+    np.save(tmp_path / "large.npy", scales * 64)
+    with pytest.raises(rl.NotExpressible, match="does not hold it exactly"):
+        rl.repack_file(tmp_path / "large.npy", tmp_path / "x.safetensors", dtype="float16*512")
+
+
+def test_a_guard_asks_for_an_encoding() -> None:
+    @rl.expects(x=("row-major", rl.Encoding))
+    def kernel(x: Any) -> float:
+        return float(x[0, 0])
+
+    assert kernel(rl.tensor(np.full((2, 2), 512, np.float16), "float16*512")) == 1
+    with pytest.raises(rl.LayoutMismatch, match="expected row-major, with an Encoding interface"):
+        kernel(np.ones((2, 2), np.float16))

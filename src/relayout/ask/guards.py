@@ -154,10 +154,14 @@ def _check_interface(x: Any, found: DataFacts, said: Any, interface: Any) -> Non
     if isinstance(interface, type):
         if not isinstance(found.interface, interface):
             hint = f"rl.from_logical(x, {_code(said)}, rl.{interface.__name__}(...)) converts its elements"
-            raise _mismatch(x, found, said, f"with a {interface.__name__} interface", hint)
+            raise _mismatch(x, found, said, f"with {_article(interface.__name__)} interface", hint)
     elif found.interface != interface:
         hint = f"rl.from_logical(x, {_code(said)}, rl.{interface!r}) converts its elements"
         raise _mismatch(x, found, said, f"with the interface {interface!r}", hint)
+
+
+def _article(name: str) -> str:
+    return f"{'an' if name[0] in 'AEIOU' else 'a'} {name}"
 
 
 def _is_interface(x: Any) -> bool:

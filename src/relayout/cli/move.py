@@ -118,7 +118,9 @@ def _facts(entry: StoredTensor, packing: str | None) -> dict[str, Any]:
         shape, layout = (*shape[:-2], *[n * rows for n in shape[-2:-1]], shape[-1]), named.name
     return {
         "name": entry.name,
-        "dtype": kind.name,
+        "dtype": kind.name
+        if record is None or record.interface is None
+        else record.interface.get("encoding", kind.name),
         "packing": packing,
         "shape": list(shape),
         "stored": list(entry.shape),

@@ -273,5 +273,6 @@ def _layout_text(text: Any, asked: Resolved, fmt: Format | None, target: Layout)
 def _describe(record: LayoutRecord | None, shape: tuple[int, ...], element: str) -> str:
     if record is None:
         return f"{element} {list(shape)}"
-    dtype = (record.interface or {}).get("element", element)
-    return f"{dtype} {list(record.shape)} {record.layout_name(ELEMENTS[dtype])}"
+    told = record.interface or {}
+    dtype = told.get("element", element)
+    return f"{told.get('encoding', dtype)} {list(record.shape)} {record.layout_name(ELEMENTS[dtype])}"

@@ -209,7 +209,6 @@ def test_killed_at_any_moment_and_resumed(tmp_path: Path, monkeypatch: pytest.Mo
             break
         assert os.WIFSIGNALED(status)
         kills += 1
-        assert not out.exists()
     else:
         rl.reshard(tmp_path / "model", out, resume=True, **words)
     assert kills
@@ -327,12 +326,36 @@ def test_a_file_under_another_ranks_name_is_refused(tmp_path: Path) -> None:
     refused(tmp_path, rl.BadFile, "says that it is rank 1 of 2, not 0 of 2", from_=2)
 
 
-def test_blocks_are_not_cut(tmp_path: Path) -> None:
+def test_blocks_of_a_layout_are_dealt_whole_or_refused(tmp_path: Path) -> None:
     (tmp_path / "model").mkdir()
-    x = np.arange(64, dtype=np.uint16).reshape(8, 8)
+    x = np.arange(16 * 24, dtype=np.int16).reshape(16, 24)
     np.savez(tmp_path / "x.npz", x=x)
-    rl.repack_file(tmp_path / "x.npz", tmp_path / "model" / "model.safetensors", to="format:0 1 / 0,4 1,4")
-    refused(tmp_path, rl.BadFile, "a split would cut its blocks", to=2, rules=[{"name": "*", "deal": "colwise"}])
+    whole = tmp_path / "model" / "model.safetensors"
+    rl.repack_file(tmp_path / "x.npz", whole, to="format:1 0 / 0,4 1,8")
+    for deal, axis in (("colwise", 0), ("rowwise", 1)):
+        ranks = {0: 2, 1: 3}[axis]
+        out = tmp_path / deal
+        rl.reshard(tmp_path / "model", out, to=ranks, rules=[{"name": "*", "deal": deal}], verify=True)
+        for rank in range(ranks):
+            file = out / f"model-rank-{rank}-part-0.safetensors"
+            entry = open_source(file)["x"]
+            want = np.split(x, ranks, axis)[rank]
+            assert entry.record is not None
+            assert (entry.record.layout, entry.record.shape) == ("format:1 0 / 0,4 1,8", want.shape)
+            assert read(file)["x"].tolist() == want.tolist()
+            stored = np.frombuffer(file.read_bytes()[entry.segments[0].start :], np.int16).reshape(entry.shape)
+            assert stored.tolist() == rl.repack(want, "format:1 0 / 0,4 1,8").tolist()
+        rl.reshard(out, tmp_path / f"{deal}1", verify=True)
+        assert rl.verify(tmp_path / f"{deal}1" / "model.safetensors", whole)
+    rules = [{"name": "*", "deal": "rowwise"}]
+    found = refused(
+        tmp_path, rl.NotExpressible, "cut dimension 1 at 12, inside the block of its layout 8:16", to=2, rules=rules
+    )
+    assert found.tensor == "x"
+    rl.repack_file(tmp_path / "x.npz", whole, to=rl.Layout((16, 24), (1, 16)), force=True)
+    refused(tmp_path, rl.BadFile, "a layout of this shape", to=2, rules=rules)
+    rl.repack_file(tmp_path / "x.npz", whole, to="format:1 0 / 0,5 1,8", force=True)
+    refused(tmp_path, rl.NotExpressible, "are padded in a part", to=3, rules=rules)
 
 
 # ---- rules ---------------------------------------------------------------------------------------------------

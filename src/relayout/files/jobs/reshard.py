@@ -9,13 +9,17 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
+from math import lcm
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ...dialects.resolve import resolve
 from ...elements.interface import Plain
 from ...engine.plan import make_plan
 from ...errors import LayoutError, NotExpressible, ShapeError, shown
+from ...format.format import Format
 from ...integers.nested import product
+from ...layout.layout import Layout
 from ...sharding.sharding import Sharding
 from ..contents import Destination, PlannedTensor, Segment, Source, StoredTensor, bad_file, nbytes
 from ..file_pool import FilePool
@@ -54,6 +58,29 @@ class DealtTensor(NamedTuple):
     def shape_of(self, part: int) -> tuple[int, ...]:
         """The shape of one fused part."""
         return (self.rows[part], *self.shape[1:]) if self.rule.parts else self.shape
+
+    @property
+    def format(self) -> Format | None:
+        """The format that its record tells, if it has one: every rank keeps its part in it."""
+        record = self.stored.record
+        if record is None or self.stored.layout_from_container:
+            return None
+        found = resolve(record.layout, element=self.stored.interface.element).format
+        return found if isinstance(found, Format) else None
+
+    def local_layout(self, shape: tuple[int, ...]) -> Layout | None:
+        """Where the elements of a part of that shape lie in a rank's array; None where it is row-major."""
+        return None if self.format is None else self.format.layout(shape)
+
+    def planned(self, shape: tuple[int, ...]) -> PlannedTensor:
+        """What a rank has of it, where its part has that shape."""
+        fmt, stored = self.format, self.stored
+        if fmt is None or stored.record is None:
+            return PlannedTensor(self.name, stored.element, shape)
+        size = fmt.layout(shape).storage_size * stored.interface.element.bits
+        alike = stored.element.bits == stored.interface.element.bits
+        array = fmt.physical_shape(shape) if alike else (size // stored.element.bits,)
+        return PlannedTensor(self.name, stored.element, array, stored.record._replace(shape=shape))
 
 
 def reshard(
@@ -152,17 +179,22 @@ def _dealt_tensors(read: RankFiles, rules: Sequence[ShardRule], ranks: int) -> l
         rule = find_rule(rules, name)
         if rule is None:
             continue
-        if stored.record is not None and not stored.layout_from_container:
-            raise bad_file(
-                read.path,
-                f"it is recorded as {stored.record.layout}, and a split would cut its blocks.",
-                "repack it to row-major first: relayout repack",
-                name,
-            )
         shape = stored.layout.extents
         whole = _whole_shape(name, rule, shape, ranks)
-        found.append(DealtTensor(name, stored, whole, rule, _part_rows(name, rule, whole)))
+        dealt = DealtTensor(name, stored, whole, rule, _part_rows(name, rule, whole))
+        if stored.record is not None and not stored.layout_from_container:
+            _check_record(read.path, dealt)
+        found.append(dealt)
     return found
+
+
+def _check_record(path: Path, x: DealtTensor) -> None:
+    """Refuse records that say nothing about a part of the tensor."""
+    hint = "repack it to row-major first: relayout repack"
+    if x.format is None:
+        raise bad_file(path, "its record is a layout of this shape, and not of a part.", hint, x.name)
+    if not isinstance(x.stored.interface, Plain) or x.rows:
+        raise bad_file(path, "its record has scales, or its rule fused parts: blocks are dealt without.", hint, x.name)
 
 
 def _whole_shape(name: str, rule: ShardRule, local: tuple[int, ...], ranks: int) -> tuple[int, ...]:
@@ -203,14 +235,24 @@ def _check_cuts(x: DealtTensor, ranks: int) -> None:
             dealt = product(tuple([deal.size for deal in deals if deal.axis is not None]))
             fixed = product(tuple([deal.size for deal in deals if deal.size]))
             run = shape[d] // fixed
-            if dealt > 1 and run % x.rule.unit:
+            block = 1 if x.format is None else x.format.block_shape[d]
+            unit = lcm(x.rule.unit, block)
+            if dealt > 1 and run % unit:
+                what = "block of its layout" if run % block else "piece"
                 raise NotExpressible(
-                    f"tensor {x.name!r}{which}: {ranks} ranks cut dimension {d} at {run}, inside the piece "
-                    f"{run // x.rule.unit * x.rule.unit}:{(run // x.rule.unit + 1) * x.rule.unit} that stays together.",
-                    hint=f"choose fewer ranks: there are {shape[d] // x.rule.unit} pieces of {x.rule.unit}",
+                    f"tensor {x.name!r}{which}: {ranks} ranks cut dimension {d} at {run}, inside the {what} "
+                    f"{run // unit * unit}:{(run // unit + 1) * unit} that stays together.",
+                    hint=f"choose fewer ranks: there are {shape[d] // unit} pieces of {unit}",
                     tensor=x.name,
                     counterexample=run,
                 )
+        local = sharding.padded_local_shape()
+        if x.format is not None and x.format.layout(local).windowed:
+            raise NotExpressible(
+                f"tensor {x.name!r}: its blocks of {x.format.block_shape} are padded in a part of {local}.",
+                hint="repack it to row-major first: relayout repack",
+                tensor=x.name,
+            )
 
 
 def _changes(
@@ -226,16 +268,17 @@ def _changes(
         target = [place[x.name] for place in made.parts]
         if x.rows:
             source, target = [_rows(x, side, part, n) for side, n in ((source, len(read.ranks)), (target, ranks))]
-        element = x.stored.element
-        layout = x.stored.layout if x.stored.layout_from_container else None
-        plan = make_plan(before.stacked_layout(layout), after.stacked_layout(), Plain(element), Plain(element), None, 1)
+        kind = Plain(x.stored.interface.element)
+        held = x.stored.layout if x.stored.layout_from_container else x.local_layout(before.padded_local_shape())
+        stacked = before.stacked_layout(held), after.stacked_layout(x.local_layout(after.padded_local_shape()))
+        plan = make_plan(*stacked, kind, kind, None, 1)
         copies = ranks // _holders(after)
         for copy in range(copies):
             several = [f"part {part + 1}"] * (parts > 1) + [f"copy {copy + 1}"] * (copies > 1)
             label = f"{x.name} ({', '.join(several)})" if several else x.name
             joined = tuple([s for segments in source for s in segments])
-            stored = StoredTensor(label, element, shape, joined)
-            planned = PlannedTensor(label, element, shape)
+            stored = StoredTensor(label, kind.element, shape, joined)
+            planned = PlannedTensor(label, kind.element, shape)
             written = target[copy * _holders(after) : (copy + 1) * _holders(after)]
             found.append((TensorChange(stored, planned, plan), tuple([s for segments in written for s in segments])))
     return found
@@ -295,7 +338,7 @@ def _planned(x: DealtTensor, ranks: int) -> PlannedTensor:
         except LayoutError as error:
             raise _named(error, x.name) from None
     rows = sum([shape[0] for shape in shapes]) if x.rows else 0
-    return PlannedTensor(x.name, x.stored.element, (rows, *x.shape[1:]) if x.rows else shapes[0])
+    return x.planned((rows, *x.shape[1:]) if x.rows else shapes[0])
 
 
 def _words(rule: ShardRule) -> Mapping[str, Any]:
@@ -304,7 +347,7 @@ def _words(rule: ShardRule) -> Mapping[str, Any]:
 
 
 def _row(x: DealtTensor, before: int, after: int) -> Row:
-    size = nbytes(x.stored.element, x.shape)
+    size = nbytes(x.stored.interface.element, x.shape)
     words = [f"{x.stored.element.name} {list(_planned(x, n).shape)}" for n in (before, after)]
     copies = [n // _holders(x.rule.sharding(n, x.shape_of(0))) for n in (before, after)]
     return Row(x.name, words[0], words[1], size * copies[0], size * copies[1], 0.0, words[0] == words[1])

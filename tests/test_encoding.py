@@ -112,12 +112,23 @@ def test_one_encoding_has_one_name() -> None:
         ("marlin_s0e5m3-1", "no shift"),
         ("nothing*2", "no type 'nothing'"),
         ("uint4-8*2", "no name of a type"),
-        (7, "no name of a type"),
+        (7, "no text"),
+        ([], "no text"),
     ],
 )
 def test_what_is_no_encoding_is_refused_with_the_reason(name: Any, why: str) -> None:
     with pytest.raises(rl.ShapeError, match=why):
         rl.Encoding(name)
+
+
+def test_values_of_any_type_are_taken_exactly() -> None:
+    encoding = rl.Encoding("float64*2")
+    for values in ([True, False], np.array([3, -4], np.int8), np.array([0.5, 2], ml_dtypes.bfloat16), [1 << 53]):
+        given = np.asarray(values, np.float64)
+        assert (encoding.encode(values) == 2 * given).all()
+    for lost in ((1 << 53) + 1, (1 << 64) - 1, float("inf"), float("nan"), 1j):
+        with pytest.raises(rl.NotExpressible):
+            encoding.encode(lost)
 
 
 def test_factors_beyond_float32_are_refused() -> None:

@@ -14,8 +14,11 @@ from .types import ELEMENTS, Element, element, storage_dtype
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_TEXT = re.compile(r"([a-z]\w*)(?:([-+])(\d{1,3})|\*(-?)(?:2\^(-?\d{1,4})|(\d{1,5})))?")
+_TEXT = re.compile(r"([a-z]\w*)(?:([-+])(\d{1,3})|\*(-?)(?:2\^(-?\d{1,4})|(\d{1,5})))?", re.ASCII)
 _FLOATS = ("float16", "bfloat16", "float32", "float64")
+_EXACT = 1 << 53
+"""Integers up to this one are float64."""
+
 _PLAIN_FACTOR = 16
 """Factors up to this power of two are written as numbers."""
 
@@ -51,6 +54,8 @@ class Encoding(Immutable):
     axis: ClassVar[None] = None
 
     def __new__(cls, name: str) -> Encoding:
+        if not isinstance(name, str):
+            raise _unknown(name, "it is no text")
         rule = _read(name)
         self = super().__new__(cls)
         object.__setattr__(self, "name", _write(rule))
@@ -73,7 +78,7 @@ class Encoding(Immutable):
             raise misfit(x, 0, self.element, "complex")
         with np.errstate(all="ignore"):
             wanted = x.astype(np.float64)
-            self._check(x, wanted.astype(x.dtype) == x)
+        self._check(x, (x >= -_EXACT) & (x <= _EXACT) if x.dtype.kind in "iu" else ~np.isnan(wanted))
         rule = _read(self.name)
         if self.element.bits > 8:
             return like(values, self._scaled(x, rule.power, rule.negative))
@@ -150,7 +155,7 @@ def named_encoding(x: Any) -> Encoding | None:
 
 @lru_cache(maxsize=256)
 def _read(name: str) -> _Rule:
-    found = _TEXT.fullmatch(name) if isinstance(name, str) else None
+    found = _TEXT.fullmatch(name)
     if found is None:
         raise _unknown(name, "it is no name of a type with a shift or a factor")
     base, sign, shift, minus, power, factor = found.groups()

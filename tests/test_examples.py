@@ -130,11 +130,20 @@ print("npu1" in rl.hardware.architecture_names(), "npu1" in handle({"ask": "star
     assert told[2:] == ["documented", "True True"]
 
 
+def test_its_instruction_is_tiled_and_drawn_as_any_other(site: Path, tmp_path: Path) -> None:
+    code = """
+import relayout as rl
+atom = rl.atoms["npu1.matmul.s32.s8"]
+print(atom.operand("C").coordinate(3, 1), atom.name in rl.atoms, rl.tile_mma(atom.name, (2, 1)).threads)
+print(rl.draw(atom).svg().count(">T7<"))
+"""
+    assert run(site, tmp_path, "-c", code).splitlines() == ["(1, 3) True 16", "6"]
+
+
 def test_it_conforms(site: Path, tmp_path: Path) -> None:
+    names = ("tns", "pitch", "acme:Brick", "npu1", "npu1.matmul.s32.s8")
     code = "from relayout.testing import conformance; from relayout_example.tns import CONTAINER as x;"
-    run(
-        site, tmp_path, "-c", f"{code} conformance(x); [conformance(x) for x in ('tns', 'pitch', 'acme:Brick', 'npu1')]"
-    )
+    run(site, tmp_path, "-c", f"{code} conformance(x); [conformance(x) for x in {names}]")
 
 
 def test_our_own_files_need_no_other_package(tmp_path: Path) -> None:

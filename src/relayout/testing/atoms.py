@@ -7,7 +7,7 @@ from typing import Any
 
 from ..errors import LayoutError
 from ..hardware.atom import Atom, check_atom
-from ..hardware.atoms import as_atom
+from ..hardware.atoms import atoms
 from ..layout.layout import Layout
 from .laws import check_laws
 
@@ -17,10 +17,7 @@ PRODUCT = {"A": (0, 2), "B": (1, 2), "C": (0, 1), "D": (0, 1)}
 
 def find_atom(x: Any) -> Atom | None:
     """The atom that ``x`` is, or that it names."""
-    try:
-        return as_atom(x)
-    except LayoutError:
-        return None
+    return x if isinstance(x, Atom) else atoms.get(x)
 
 
 def check_atom_laws(atom: Atom) -> None:

@@ -554,3 +554,56 @@ def test_drawn_by_device() -> None:
         rl.draw("mesh(x=2) deals (...*x)", shape=(1 << 15,)).text()
     assert rl.Sharding({"x": 2}, ["x"], (4,))._repr_svg_() is not None
     assert rl.Sharding({"x": 2}, ["x"])._repr_svg_() is None
+
+
+def test_the_explorer_draws_and_tells() -> None:
+    from relayout.web.handle import handle
+
+    state = {"a": "{devices=[4,2]<=[2,4]T(1,0)}", "b": "{devices=[4,2]<=[8]}", "shape": "16,8"}
+    view = handle({"ask": "view", "state": state})
+    assert view["notations"] == {"a": ["hlo"], "b": ["hlo"]}
+    assert view["subjects"][0]["shape"] == ["16", "8"]
+    assert "4:8" in view["figures"]
+    sheet = handle({"ask": "facts", "state": state})["facts"][0]
+    texts = {row["notation"]: row["text"] for row in sheet["rosetta"]}
+    assert texts["hlo"] == state["a"]
+    assert texts["hf"] is None
+    compared = handle({"ask": "view", "state": {**state, "do": "compare"}})
+    assert compared["verdict"]["same"] is False
+    assert compared["verdict"]["coordinate"] == ["4", "0"]
+    assert "rl.compare(" in handle({"ask": "copy", "state": {**state, "do": "compare"}, "form": "python"})["text"]
+    assert "rl.draw('{devices" in handle({"ask": "copy", "state": state, "form": "python"})["text"]
+    assert handle({"ask": "view", "state": {"a": state["a"]}})["error"]["field"] == "shape"
+    beside = handle({"ask": "view", "state": {"a": "mesh(x=2) deals (x) shape (4,)", "b": "nchw", "do": "beside"}})
+    assert beside["error"]["field"] == "b"
+    alone = handle({"ask": "view", "state": {"a": "mesh(x=2) deals (x) shape (4,)"}})
+    assert alone["subjects"][0]["shape"] == ["4"]
+
+
+def test_the_commands_take_shardings() -> None:
+    from click.testing import CliRunner
+
+    from relayout.cli.main import relayout
+
+    def told(*words: str) -> tuple[int, str]:
+        done = CliRunner().invoke(relayout, words)
+        return done.exit_code, done.output
+
+    hlo = "{devices=[4,2]<=[2,4]T(1,0)}"
+    code, output = told("show", hlo, "--shape", "16,8")
+    assert code == 0
+    assert "partition     True" in output
+    code, output = told("show", "{replicated}", "--json")
+    assert json.loads(output)["result"]["sharding"]["devices"] is None
+    assert told("compare", hlo, "{devices=[4,2]<=[8]}")[0] == 1
+    assert told("compare", hlo, "NamedSharding(Mesh('x': 2, 'y': 4), P('y', 'x'))") == (
+        0,
+        "the same sharding for every shape\n",
+    )
+    assert json.loads(told("compare", hlo, hlo, "--json")[1])["result"]["same"] is True
+    assert told("translate", hlo, "--to", "hlo") == (0, f"{hlo}\n")
+    assert told("translate", hlo, "--to", "hf")[0] == 4
+    assert "sdy.mesh" in told("translate", hlo)[1]
+    assert told("explain", hlo)[0] == 0
+    assert "12:16" in told("draw", hlo, "--shape", "16,8")[1]
+    assert told("at", hlo, "0,0")[0] == 3

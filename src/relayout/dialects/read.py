@@ -15,6 +15,7 @@ from ..format.record import Record
 from ..format.records import known_records, lookup_record
 from ..layout.layout import Layout
 from .registry import BUILT_IN, Shapeless, Spelling, dialect_named, dialect_names, loadable_names
+from .shardings import sharding_notation
 
 _PREFIX = re.compile(r"\s*([a-z][a-z0-9_]*)\s*:(?!:)")
 
@@ -205,6 +206,8 @@ def dialects_reading(text: str) -> list[str]:
         return ["catalog"]
     if written.startswith("record "):
         return ["record"]
+    if (notation := sharding_notation(written)) is not None:
+        return [notation]
     fitting = []
     for name in loadable_names():
         try:

@@ -57,6 +57,12 @@ def read_sharding(text: str, dialect: str | None = None, rank: int | None = None
     return None if head is None or head.lastgroup is None else _parse(head.lastgroup, text, rank)
 
 
+def sharding_notation(text: str) -> str | None:
+    """The notation that a text is in, or begins like; None where it is no sharding's."""
+    match = _PREFIX.match(text)
+    return match.group(1) if match else match.lastgroup if (match := _HEAD.match(text)) else None
+
+
 def is_sharding(x: Any) -> TypeGuard[Sharding]:
     """Whether ``x`` is a ``Sharding``; the room of shardings is entered only by those who have one."""
     return type(x).__name__ == "Sharding" and hasattr(x, "local_layout")

@@ -70,9 +70,10 @@ def _common_cuts(shardings: Sequence[Sharding], limit: int) -> list[Cuts]:
                 for d, runs in enumerate(s.runs(device)):
                     ends[d].update([end for run in runs for end in run])
     cuts = [list(pairwise(sorted(e))) for e in ends]
-    if any(len(c) > limit for c in cuts):
+    longest = sorted([len(c) for c in cuts])[-2:]
+    if product(tuple(longest)) > limit:
         raise LimitExceeded(
-            f"{max(map(len, cuts))} pieces of one dimension are over the limit of {limit}.",
+            f"{' x '.join(map(str, longest))} pieces are over the limit of {limit}.",
             hint=f"a page (.html) holds {HTML_CELLS}; or draw a smaller shape",
             limit=limit,
         )

@@ -1,4 +1,4 @@
-"""What there is to tell of a layout, a record or an atom: the ledger, the plain words, every notation."""
+"""What there is to tell of a layout, a record, a sharding or an atom: the ledger, the plain words, every notation."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from ..errors import LayoutError
 from ..layout.layout import Layout
 from .atoms import atom_sheet
 from .records import record_sheet
+from .shardings import sharding_sheet
 from .state import State, bits_of
 from .view import PageSubject, picture_of
 
@@ -21,6 +22,7 @@ def facts(state: State) -> dict[str, Any]:
     if picture.atom is not None:
         return {"facts": [atom_sheet(picture.atom)]}
     sheets = [_facts(subject, state) for subject in picture.subjects]
+    sheets += map(sharding_sheet, picture.shardings)
     return {"facts": [*sheets, *[record_sheet(x, state) for x in picture.records]]}
 
 

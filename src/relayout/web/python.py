@@ -9,6 +9,7 @@ from ..layout.layout import Layout
 from .atoms import atom_in, python_of_atom
 from .banks import asked_banks, bank_lines
 from .records import record_lines, record_picture
+from .shardings import sharding_picture, sharding_python
 from .state import State
 from .view import BINARY, UNARY, look_words, operands, picture_of, shown_by_colour
 
@@ -26,6 +27,9 @@ def python_lines(state: State) -> str:
     atom = atom_in(state)
     if atom is not None:
         return "\n".join([*lines, *python_of_atom(atom)]) + "\n"
+    of_shardings = sharding_picture(state)
+    if of_shardings is not None:
+        return "\n".join([*lines, *sharding_python(state, of_shardings)]) + "\n"
     of_records = record_picture(state)
     if of_records is not None:
         return "\n".join([*lines, *record_lines(state, of_records)]) + "\n"

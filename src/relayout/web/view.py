@@ -23,9 +23,11 @@ from ..format.factors import checked_axes
 from ..hardware.atom import Atom
 from ..layout.comparison import Comparison
 from ..layout.layout import Layout
+from ..sharding.comparison import ShardingComparison
 from .atoms import atom_in, atom_json
 from .banks import asked_banks
 from .records import PageRecord, record_json, record_picture
+from .shardings import PageSharding, sharding_json, sharding_picture
 from .state import State, blame_field, operand_in, shape_for
 
 CELLS = 1 << 14
@@ -69,14 +71,15 @@ class PageSubject(NamedTuple):
 
 
 class Picture(NamedTuple):
-    """A picture and what it is of: layouts, records, or an atom."""
+    """A picture and what it is of: layouts, records, shardings, or an atom."""
 
     drawing: Drawing
     subjects: list[PageSubject]
-    verdict: Comparison | RecordComparison | Banks | None = None
+    verdict: Comparison | RecordComparison | ShardingComparison | Banks | None = None
     refusal: str = ""
     records: Sequence[PageRecord] = ()
     atom: Atom | None = None
+    shardings: Sequence[PageSharding] = ()
 
 
 def picture_of(state: State) -> Picture:
@@ -84,6 +87,9 @@ def picture_of(state: State) -> Picture:
     atom = atom_in(state)
     if atom is not None:
         return Picture(draw(atom), [], atom=atom)
+    of_shardings = sharding_picture(state)
+    if of_shardings is not None:
+        return Picture(of_shardings.drawing, [], of_shardings.verdict, shardings=of_shardings.shardings)
     of_records = record_picture(state)
     if of_records is not None:
         return Picture(of_records.drawing, [], of_records.verdict, records=of_records.records)
@@ -259,6 +265,7 @@ def view(state: State) -> dict[str, Any]:
     notes = [note for note in scene.notes if note != said and note not in said.splitlines()]
     scene = replace(scene, notes=[*notes, *_taken_by_position(picture.subjects if state.do in LOOKS else [])])
     subjects = [*map(_subject_json, picture.subjects), *map(record_json, picture.records)]
+    subjects += map(sharding_json, picture.shardings)
     return {
         "figures": figures(scene),
         "data": data(scene),
@@ -297,7 +304,7 @@ def _subject_json(subject: PageSubject) -> dict[str, Any]:
     }
 
 
-def _verdict_json(verdict: Comparison | RecordComparison | Banks) -> dict[str, Any]:
+def _verdict_json(verdict: Comparison | RecordComparison | ShardingComparison | Banks) -> dict[str, Any]:
     if isinstance(verdict, Banks):
         return {"same": not verdict.conflicts, "words": str(verdict), "coordinate": None}
     coordinate = None if isinstance(verdict, RecordComparison) else verdict.coordinate

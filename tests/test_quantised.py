@@ -395,6 +395,34 @@ def test_scales_that_marlin_would_lose_are_refused(tmp_path: Path) -> None:
         rl.repack_file(tmp_path / "in", tmp_path / "again", to="marlin:fp8")
 
 
+def test_symmetric_layers_become_marlins_for_activations_in_fp8_and_come_back(tmp_path: Path) -> None:
+    given = symmetric(41, 64, 64, 32)
+    parts = {name: x for name, x in gptq(given).items() if name != "bias"}
+    file = checkpoint(tmp_path / "in", {"m": parts}, GPTQ)
+    rl.repack_file(tmp_path / "in", tmp_path / "out", to="marlin:w4a8_fp8", verify=True)
+    vector = next(v for v in json.loads(VECTORS.read_text()) if v.get("encoding") == "marlin_int4_fp8")
+    theirs = np.frombuffer(bytes.fromhex(vector["stored"]), np.uint8)
+    made = load_file(tmp_path / "out" / "model.safetensors")
+    assert set(made) == {"m.qweight", "m.scales", "m.g_idx", "norm.weight"}
+    nibbles = made["m.qweight"].view(np.uint8).reshape(-1)
+    nibbles = np.stack([nibbles & 15, nibbles >> 4], 1).reshape(-1)
+    assert (nibbles[rl.parse("marlin:w4a8").layout((64, 64)).offsets()] == theirs[given["codes"]]).all()
+    places = rl.parse("marlin:w4a8.scales").layout((2, 64)).offsets()
+    assert (made["m.scales"].reshape(-1)[places] == given["scales"] * 512).all()
+    assert rl.verify(tmp_path / "in", tmp_path / "out")
+    assert rl.verify(tmp_path / "out", tmp_path / "in")
+    assert not rl.verify(tmp_path / "in", _damaged(tmp_path / "out", "m.qweight", 9, tmp_path / "w"))
+    rl.repack_file(tmp_path / "out", tmp_path / "back", to="gptq:w4", verify=True)
+    assert _same(load_file(tmp_path / "back" / "model.safetensors"), load_file(file))
+    assert rl.verify(tmp_path / "back", tmp_path / "in")
+    given["zeros"][0, 0] = 9
+    checkpoint(tmp_path / "odd", {"m": gptq(given)}, GPTQ)
+    with pytest.raises(
+        rl.NotExpressible, match="a zero of 9 has no place in marlin:w4a8_fp8, whose codes are around 8"
+    ):
+        rl.repack_file(tmp_path / "odd", tmp_path / "x", to="marlin:w4a8_fp8")
+
+
 def test_awq_becomes_gptq_and_comes_back(tmp_path: Path) -> None:
     parts = layer(3, 64, 96, 64)
     file = checkpoint(tmp_path / "in", {"m": awq(parts)}, {"quant_method": "awq", "bits": 4, "group_size": 64})

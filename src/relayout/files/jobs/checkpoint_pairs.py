@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ...elements.encoding import Encoding
+from ...elements.interface import Plain
 from ...errors import BadFile
 from ..contents import Source, StoredTensor
 from ..quantised import QuantisedLayer, quantised_layers
 from ..record import LayoutRecord
 from .compare_tensors import TensorDifference
-from .packed_weights import is_in_order, middle_of_codes, zeros_of
+from .packed_weights import around_the_middle, is_in_order, middle_of_codes, zeros_of
 
 
 class StoredPair(NamedTuple):
@@ -56,6 +57,8 @@ def _layer_pairs(one: Source, a: QuantisedLayer, two: Source, b: QuantisedLayer)
         left, right = one.get(a.tensors.get(role, "")), two.get(b.tensors.get(role, ""))
         name = a.tensors.get(role) or b.tensors[role]
         if left is not None and right is not None:
+            if role == "weight" and (a.scheme, b.scheme) not in (("nvfp4", "nvfp4"), ("fp8", "fp8")):
+                left, right = _alike(left, right, a.bits), _alike(right, left, a.bits)
             yield StoredPair(name, left, right)
         elif role == "g_idx":
             source, layer = (one, a) if left is not None else (two, b)
@@ -72,6 +75,12 @@ def _layer_pairs(one: Source, a: QuantisedLayer, two: Source, b: QuantisedLayer)
             yield StoredPair(name, *((biases, scales) if left is not None else (scales, biases)))
         else:
             yield StoredPair(name, left, right)
+
+
+def _alike(codes: StoredTensor, others: StoredTensor, bits: int) -> StoredTensor:
+    """Codes as numbers around their middle, if those that they are compared with are."""
+    encoded = isinstance(codes.interface, Plain) and isinstance(others.interface, Encoding)
+    return around_the_middle(codes, bits) if encoded else codes
 
 
 def _odd_zero(source: Source, layer: QuantisedLayer) -> str | None:

@@ -29,7 +29,8 @@ class Packing(NamedTuple):
     or texts. ``along`` says how words hold codes: along k, along n, in tiles of 16 x 64, or along k of rows n. A layer
     has whole blocks of ``rows`` x ``columns`` codes. Version 1 of GPTQ stores one less than the zero. ``names`` are
     those of the tensors by what they are; what has no name there has no place. Where ``groups`` are told there are none
-    of other sizes. Layers of these ``schemes`` mean what it can hold.
+    of other sizes. Layers of these ``schemes`` mean what it can hold. ``codes`` is the encoding of codes around their
+    middle, where it is not that of GPTQ, and scales are stored ``times`` so much.
     """
 
     bits: int
@@ -47,6 +48,8 @@ class Packing(NamedTuple):
     groups: tuple[int, ...] = ()
     schemes: tuple[str, ...] = ("gptq", "awq", "marlin", "compressed-tensors")
     name: str = ""
+    codes: str = ""
+    times: int = 1
 
     @property
     def system(self) -> str:
@@ -87,6 +90,14 @@ def _marlin(bits: int) -> Packing:
     return Packing(bits, name, scales, channels, zeros, "tiles", 16, 64, bias=bias)
 
 
+def _marlin_fp8_activations() -> Packing:
+    """Codes around their middle in an encoding that the kernel widens to FP8, and 512 times the scales."""
+    name = "marlin:w4a8"
+    names = {role: part for role, part in _NAMES.items() if role != "zeros"}
+    made = _marlin(4)._replace(weight=name, scales=f"{name}.scales", channel_scales=f"{name}.channel_scales", rows=32)
+    return made._replace(zeros="", names=names, name=f"{name}_fp8", codes="marlin_int4_fp8", times=512)
+
+
 def _marlin_floats(scheme: str) -> Packing:
     """Weights in FP4 or FP8, whose scales the kernel wants in an encoding of its own."""
     bits, scales = (4, "marlin:nvfp4.scales") if scheme == "nvfp4" else (8, "marlin:w8a16.channel_scales")
@@ -111,6 +122,7 @@ KERNEL_PACKINGS = {
         *[_gptq(bits) for bits in (2, 4, 8)],
         Packing(4, "awq:gemm", _GN, _GN, "awq:gemm.zeros", "n", 1, 8, names=_AWQ),
         *[_marlin(bits) for bits in (4, 8)],
+        _marlin_fp8_activations(),
         *[_marlin_floats(scheme) for scheme in ("nvfp4", "fp8")],
         *[make(bits) for make in (_compressed, _mlx) for bits in (2, 4, 8)],
     )

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...elements.encoding import Encoding
-from ...elements.interface import Interface
+from ...elements.interface import Interface, Plain
 from ...elements.subbyte import pack
 from ...elements.types import ELEMENTS
 from ...errors import NotExpressible, OutOfBounds
@@ -16,7 +16,7 @@ from ...tensors.tensor import Tensor
 from ..contents import Source, StoredTensor, with_tensor
 from ..file_pool import FilePool
 from ..quantised import QuantisedLayer, quantised_layers, zeros_interface
-from ..record import LayoutRecord
+from ..record import LayoutRecord, interface_json
 from .changes import Operands, TensorChange, copy_unchanged, names_by_reason, plan_change
 from .float_scales import marlin_encodings
 from .kernel_packings import KERNEL_PACKINGS, Packing
@@ -87,8 +87,11 @@ def _changes(
     # compressed-tensors says by a word that all zeros are in the middle; GPTQ and AWQ store them, Marlin takes either.
     without_zeros = packing.system == "compressed" and symmetric
     for part in _parts(source, layer, packing, groups, without_zeros):
+        entry = source[part.source]
+        if part.role == "weight" and packing.codes and isinstance(entry.interface, Plain):
+            entry = around_the_middle(entry, layer.bits)
         try:
-            change = plan_change(source[part.source], part.rule, operands)
+            change = plan_change(entry, part.rule, operands)
         except NotExpressible as error:
             raise with_tensor(error, part.source) from None
         planned = change.planned._replace(name=f"{layer.name}.{packing.names[part.role]}")
@@ -110,7 +113,7 @@ def _parts(
     source: Source, layer: QuantisedLayer, packing: Packing, groups: int, without_zeros: bool
 ) -> Iterator[_Part]:
     tensors = layer.tensors
-    yield _Part(tensors["weight"], Rule(to=packing.weight), "weight")
+    yield _Part(tensors["weight"], Rule(to=packing.weight, dtype=_codes(source, layer, packing)), "weight")
     bias = source.get(tensors.get("bias", ""))
     if bias is not None:
         yield _Part(bias.name, Rule(to=packing.bias), "bias")
@@ -120,17 +123,37 @@ def _parts(
         if "global_scale" in tensors:
             yield _Part(tensors["global_scale"], Rule(dtype=encodings["global_scale"]), "global_scale")
         return
-    scales = Rule(to=packing.scales if groups > 1 else packing.channel_scales)
+    kind = source[tensors["scales"]].element.name
+    times = Encoding(f"{kind}*{packing.times}") if packing.times > 1 else Plain(kind)
+    scales = Rule(to=packing.scales if groups > 1 else packing.channel_scales, dtype=times)
     yield _Part(tensors["scales"], scales, "scales")
     if "biases" in packing.names:
         # A code q of scale s and zero z is worth q*s - z*s, and MLX adds a bias: exact where z is a power of two.
-        kind = source[tensors["scales"]].element.name
         yield _Part(
             tensors["scales"], scales._replace(dtype=Encoding(f"{kind}*-{middle_of_codes(layer.bits)}")), "biases"
         )
-    elif "zeros" in tensors and not without_zeros:
+    elif "zeros" in tensors and "zeros" in packing.names and not without_zeros:
         to = zeros_interface(layer.bits, packing.zero_less_one)
         yield _Part(tensors["zeros"], Rule(to=packing.zeros, dtype=to), "zeros")
+
+
+def _codes(source: Source, layer: QuantisedLayer, packing: Packing) -> Interface | None:
+    """What the codes become, where they are not stored as they were."""
+    stored = source[layer.tensors["weight"]].interface
+    if packing.codes:
+        return Encoding(packing.codes)
+    return None if isinstance(stored, Plain) else _around_the_middle(layer.bits)
+
+
+def _around_the_middle(bits: int) -> Encoding:
+    return Encoding(f"uint{bits}-{middle_of_codes(bits)}")
+
+
+def around_the_middle(entry: StoredTensor, bits: int) -> StoredTensor:
+    """Codes as the numbers that they are once the zero is taken off, which for all of them is in the middle."""
+    if entry.record is None:
+        return entry
+    return entry._replace(record=entry.record._replace(interface=interface_json(_around_the_middle(bits))))
 
 
 def _zeros_in_the_middle(layer: QuantisedLayer, packing: Packing, groups: int) -> TensorChange:
@@ -201,9 +224,14 @@ def _check_zeros(source: Source, layer: QuantisedLayer, packing: Packing) -> boo
     if "zeros" not in packing.names:
         odd = zeros[zeros != middle]
         if odd.size:
+            zero = int(odd[0])
+            why = (
+                f"is a bias of {-zero} scales in {packing.system}, and only that of {middle} is never rounded"
+                if "biases" in packing.names
+                else f"has no place in {packing.called}, whose codes are around {middle}"
+            )
             raise NotExpressible(
-                f"tensor {name!r}: a zero of {int(odd[0])} is a bias of {-int(odd[0])} scales in {packing.system}, and "
-                f"only that of {middle} is never rounded.",
+                f"tensor {name!r}: a zero of {zero} {why}.",
                 hint="choose a packing with zeros, or quantise the layer again",
                 tensor=name,
             )

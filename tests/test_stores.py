@@ -270,8 +270,8 @@ def test_503_now_and_then(s3: Unsteady, source: Path) -> None:
 
 
 def test_a_store_that_stays_silent_is_an_error(s3: Unsteady, source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("relayout.files.zarr_arrays.FIRST_WAIT", 0.001)
-    monkeypatch.setattr("relayout.files.zarr_arrays.TRIES", 2)
+    monkeypatch.setattr("relayout.files.store_url.FIRST_WAIT", 0.001)
+    monkeypatch.setattr("relayout.files.store_url.TRIES", 2)
     monkeypatch.setattr("s3fs.core.S3FileSystem.retries", 1)
     url = "s3://models/silent.zarr"
     options: dict[str, Any] = {"to": "htp:R4Crouton", "only": "act", "chunk": "16KiB"}
@@ -321,3 +321,30 @@ def test_workers_on_a_bucket(s3: Unsteady, source: Path) -> None:
         rl.repack_file(source, url, **options, cluster=client, progress=progress)
     assert killed
     assert np.array_equal(zarr.open_group(url, mode="r")["act"][:], crouton(ACT))
+
+
+def test_files_in_a_bucket_are_read(s3: Unsteady, tmp_path: Path) -> None:
+    import s3fs
+
+    system = s3fs.S3FileSystem()
+    tensors = {"act": ACT, "weight": WEIGHT}
+    np.save(tmp_path / "act.npy", ACT)
+    np.savez(tmp_path / "x.npz", **tensors)
+    rl.repack_file(tmp_path / "x.npz", tmp_path / "x.safetensors")
+    rl.repack_file(tmp_path / "x.npz", tmp_path / "y.safetensors.index.json", to="htp:R4Crouton", only="act")
+    for file in tmp_path.iterdir():
+        system.put(str(file), f"models/files/{file.name}")
+    s3.period = 7
+    try:
+        for name in ("act.npy", "x.npz", "x.safetensors", "y.safetensors.index.json"):
+            url = f"s3://models/files/{name}"
+            out = tmp_path / f"{name}.out.npz"
+            rl.repack_file(url, out, verify=True)
+            for key, found in np.load(out).items():
+                assert np.array_equal(found, tensors[key])
+            assert np.array_equal(rl.open(url)["act"].numpy(), ACT)
+            assert rl.verify(url, out)
+    finally:
+        s3.period = 0
+    with pytest.raises(rl.BadFile, match="no such object"):
+        rl.open("s3://models/files/nothing.npy")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from ..errors import BadFile
 from . import tuning
 from .contents import Segment, StoredTensor
+from .store_url import StoreUrl
 
 if TYPE_CHECKING:
     import numpy as np
@@ -69,6 +70,9 @@ class FilePool:
 
     def read(self, segments: Sequence[Segment], starts: Sequence[int], out: NDArray[np.uint8]) -> None:
         """Fill ``out`` with runs of a tensor, one after another and all of one length, from these bytes of it on."""
+        if segments and isinstance(segments[0].file, StoreUrl):
+            _read_objects(segments, starts, out.data)
+            return
         for path, file, place, view in self._parts(segments, starts, out.data):
             count = os.preadv(file.number, [view], place)
             while count < len(view):
@@ -147,6 +151,18 @@ class FilePool:
             written, self._written = self._written, set()
         for path in written:
             getattr(os, "fdatasync", os.fsync)(self.descriptor(path).number)
+
+
+def _read_objects(segments: Sequence[Segment], starts: Sequence[int], data: memoryview) -> None:
+    """Fill memory with runs of a tensor whose segments are in a store."""
+    length = len(data) // len(starts)
+    for k, start in enumerate(starts):
+        for path, place, first, last in file_ranges(segments, start, start + length):
+            found = path.read_range(place, last - first) if isinstance(path, StoreUrl) else b""
+            if len(found) != last - first:
+                what = f"{path} ends at byte {place + len(found)}, and was longer when it was opened."
+                raise BadFile(what, hint="do not change an object while it is read", file=path)
+            data[k * length + first : k * length + last] = found
 
 
 def _write_fully(number: int, start: int, view: memoryview) -> None:

@@ -16,6 +16,7 @@ from . import tuning
 from .contents import Segment, Source, StoredTensor, bad_file
 from .file_pool import FilePool
 from .reading import TRUNCATED, OpenFile
+from .store_url import StoreUrl
 
 if TYPE_CHECKING:
     import numpy as np
@@ -84,7 +85,11 @@ class TensorFile(Mapping[str, Tensor]):
 
         if entry.inline is not None:
             return np.frombuffer(entry.inline, np.uint8)
-        if len(entry.segments) == 1 and (self._maps_small or entry.size > tuning.ACTIVE.min_mapped_bytes):
+        if (
+            len(entry.segments) == 1
+            and not isinstance(entry.segments[0].file, StoreUrl)
+            and (self._maps_small or entry.size > tuning.ACTIVE.min_mapped_bytes)
+        ):
             return self._segment(entry.segments[0])
         data = allocate_bytes(entry.size, zeroed=False)
         try:

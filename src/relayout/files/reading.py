@@ -14,6 +14,7 @@ from ..elements.types import Element
 from ..errors import LayoutError, shown
 from .contents import Segment, StoredTensor, bad_file, nbytes
 from .record import MAX_RANK, LayoutRecord
+from .store_url import StoreUrl
 
 HEADER_LIMIT = 32 << 20
 """No header, index or other text in a file has more bytes."""
@@ -29,6 +30,12 @@ class OpenFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.descriptor = -1
+        if isinstance(path, StoreUrl):
+            if not path.is_file():
+                raise bad_file(path, "there is no such object.", "name one that exists and may be read")
+            self.size = path.stat().st_size
+            return
         try:
             # Opening a pipe would wait for its writer.
             self.descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
@@ -45,7 +52,8 @@ class OpenFile:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        os.close(self.descriptor)
+        if self.descriptor >= 0:
+            os.close(self.descriptor)
 
     def read(self, start: int, size: int, what: str = "its header") -> bytes:
         """Exactly those bytes; refused where they are more than a header has, or than the file."""
@@ -57,13 +65,18 @@ class OpenFile:
             raise bad_file(self.path, f"{what} ends at byte {start + size}, and the file at {self.size}.", TRUNCATED)
         parts = []
         while size:
-            os.lseek(self.descriptor, start, os.SEEK_SET)
-            part = os.read(self.descriptor, size)
+            part = self._read_some(start, size)
             if not part:
                 raise bad_file(self.path, f"{what} ends at byte {start}: the file became shorter.", TRUNCATED)
             parts.append(part)
             start, size = start + len(part), size - len(part)
         return b"".join(parts)
+
+    def _read_some(self, start: int, size: int) -> bytes:
+        if isinstance(self.path, StoreUrl):
+            return self.path.read_range(start, size)
+        os.lseek(self.descriptor, start, os.SEEK_SET)
+        return os.read(self.descriptor, size)
 
 
 def read_text(path: Path) -> bytes:

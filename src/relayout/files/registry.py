@@ -50,11 +50,10 @@ def container_of(path: str | PathLike[str], written: bool = False) -> Container:
 
     What is to be ``written`` is told by its suffix, else by the folder that is there.
     """
-    from pathlib import Path
-
     from .contents import FROM_TORCH, bad_file
+    from .store_url import as_path
 
-    where = Path(path)
+    where = as_path(path)
     by_suffix = next(
         (container for container in _containers(where) if where.name.endswith(tuple(container.suffixes))), None
     )
@@ -140,7 +139,7 @@ def open_source(path: str | PathLike[str], **raw: Any) -> Source:
     ``dtype``, ``shape`` and ``layout`` are for raw files. A folder is a Zarr, or holds the index of shards.
     """
     from .contents import bad_file
-    from .zarr_arrays import StoreUrl, as_path
+    from .store_url import StoreUrl, as_path
 
     where = as_path(path)
     given = {key: value for key, value in raw.items() if value is not None}
@@ -149,7 +148,7 @@ def open_source(path: str | PathLike[str], **raw: Any) -> Source:
             from .containers.raw import CONTAINER as RAW
 
             return RAW.read(where, **given)
-        if isinstance(where, StoreUrl):
+        if isinstance(where, StoreUrl) and where.suffix == ".zarr":
             from .containers.zarr import read_store
 
             return read_store(where)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from math import prod
-from pathlib import Path, PosixPath
+from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..elements.types import ELEMENTS, Element
 from ..errors import BadFile, shown
 from ..missing import missing_package
 from . import tuning
+from .store_url import patiently
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,30 +21,8 @@ if TYPE_CHECKING:
 
     from .contents import StoredTensor
 
-T = TypeVar("T")
-
 MAX_CHUNK_BYTES = 1 << 31
 """No chunk that is decoded has more bytes: all of it is in memory."""
-
-TRIES = 6
-"""How often a store is asked for the same thing before its answer is an error."""
-
-FIRST_WAIT = 0.1
-"""How many seconds pass before it is asked again; each time twice as many."""
-
-
-class StoreUrl(PosixPath):
-    """The URL of a store, such as ``s3://bucket/model.zarr``, where a path stands; nothing of it is on this machine."""
-
-    def __str__(self) -> str:
-        return super().__str__().replace(":/", "://", 1)
-
-
-def as_path(x: Any) -> Path:
-    """The path of a file, or the URL of a store, which has a scheme."""
-    if isinstance(x, StoreUrl):
-        return x
-    return StoreUrl(x) if isinstance(x, str) and "://" in x else Path(x)
 
 
 def import_zarr() -> Any:
@@ -54,22 +32,6 @@ def import_zarr() -> Any:
     except ImportError:
         raise missing_package("zarr") from None
     return zarr
-
-
-def patiently(ask: Callable[[], T], where: object) -> T:
-    """What a store answers; one that cannot just now is asked again, and an error that stays is ``BadFile``."""
-    for number in range(TRIES - 1):
-        try:
-            return ask()
-        except FileNotFoundError:
-            raise
-        except OSError:
-            time.sleep(FIRST_WAIT * 2**number)
-    try:
-        return ask()
-    except OSError as error:
-        what = f"{where}: its store does not answer: {error}."
-        raise BadFile(what, hint="try again later, with resume", file=where) from None
 
 
 class EncodedChunks(NamedTuple):

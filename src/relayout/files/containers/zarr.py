@@ -20,7 +20,8 @@ from ..container import Container
 from ..contents import Destination, PlannedTensor, Segment, Source, StoredTensor, bad_file, nbytes
 from ..reading import HEADER_LIMIT, TRUNCATED, OpenFile, checked_shape, parse_record, pop_object, read_text, strict_json
 from ..record import LayoutRecord
-from ..zarr_arrays import StoreUrl, encoded_chunks, import_zarr, patiently
+from ..store_url import StoreUrl, patiently
+from ..zarr_arrays import encoded_chunks, import_zarr
 from .npy import with_numpy_dtype
 
 MAX_CHUNKS = 1 << 20

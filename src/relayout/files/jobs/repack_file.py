@@ -113,7 +113,7 @@ def repack_file(
     so many times the bytes is refused instead.
     """
     from ..sizes import parse_size
-    from ..zarr_arrays import StoreUrl, as_path
+    from ..store_url import StoreUrl, as_path
     from .changes import changes_of
     from .checkpoint_config import companion_files
     from .job import RepackJob
@@ -139,7 +139,7 @@ def repack_file(
         changes = changes_of(opened, by_name) if packed is None else packed.changes
     memory, in_folder = parse_size(max_memory), False
     make: Callable[..., RepackJob | StoreJob]
-    if isinstance(path, StoreUrl) or isinstance(out, StoreUrl) or (compress, chunk, shard) != (None, None, None):
+    if isinstance(out, StoreUrl) or (compress, chunk, shard) != (None, None, None):
         stored = store_arrays(opened, changes, out, Storage.of(compress, chunk, shard))
         sizes = {array.name: array.slab_bytes * array.number for array in stored}
         make = partial(StoreJob, opened, stored, out, memory)

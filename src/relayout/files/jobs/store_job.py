@@ -24,7 +24,8 @@ from ..contents import Source, nbytes, with_tensor
 from ..file_pool import FilePool
 from ..reading import pop_object
 from ..sizes import parse_size
-from ..zarr_arrays import StoreUrl, decoding_bytes, import_zarr, patiently
+from ..store_url import StoreUrl, patiently
+from ..zarr_arrays import decoding_bytes, import_zarr
 from .changes import TensorChange
 from .loader import Loader
 from .memory_budget import MemoryBudget, ThreadBuffers

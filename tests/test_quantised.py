@@ -171,6 +171,9 @@ def test_symmetric_layers_become_those_of_mlx(tmp_path: Path, bits: int) -> None
     assert [str(x) for x in quantised_layers(open_source(tmp_path / "out"))[1]] == [
         f"mlx, {bits} bits, groups of 32, k=64 n=48"
     ]
+    rl.repack_file(tmp_path / "out", tmp_path / "back", to=f"gptq:w{bits}", verify=True)
+    expected = {f"m.{part}": x for part, x in gptq(given, bits).items() if part != "g_idx"}
+    assert _same(load_file(tmp_path / "back" / "model.safetensors"), expected | {"norm.weight": np.ones(7, np.float32)})
 
 
 def test_what_mlx_cannot_say_is_refused_with_the_reason(tmp_path: Path) -> None:
@@ -458,6 +461,11 @@ def test_zeros_of_version_2_are_told_apart(tmp_path: Path) -> None:
     out = tmp_path / "out.safetensors"
     rl.repack_file(file, out, to="awq:gemm")
     assert (load_file(out)["m.qzeros"] == awq(parts)["qzeros"]).all()
+    rl.repack_file(tmp_path / "in", tmp_path / "awq", to="awq:gemm")
+    rl.repack_file(tmp_path / "awq", tmp_path / "back", to="gptq_v2:w4", verify=True)
+    assert (load_file(tmp_path / "back" / "model.safetensors")["m.qzeros"] == load_file(file)["m.qzeros"]).all()
+    told = json.loads((tmp_path / "back" / "config.json").read_text())["quantization_config"]
+    assert told["checkpoint_format"] == "gptq_v2"
 
 
 def test_what_a_packing_cannot_hold_is_refused_with_its_tensor(tmp_path: Path) -> None:
@@ -476,6 +484,9 @@ def test_what_a_packing_cannot_hold_is_refused_with_its_tensor(tmp_path: Path) -
         ({"qzeros": (2, 9)}, {}, r"its shape .* is not \(2, 8\)"),
         ({"qweight": (8, 60)}, {}, r"fit neither k nor n"),
         ({}, {"group_size": 16}, r"2 groups of 16 are not the 64 input features"),
+        ({}, {"group_size": -1}, r"2 groups of 64 are not the 64 input features"),
+        ({"bias": (7,)}, {}, r"'m.bias': its shape \(7,\) is not the \(64,\) of the layer"),
+        ({"g_idx": (63,)}, {}, r"'m.g_idx': its shape \(63,\) is not the \(64,\) of the layer"),
     ],
 )
 def test_tensors_that_contradict_each_other_are_refused(tmp_path: Path, change: Any, config: Any, why: str) -> None:
@@ -484,6 +495,74 @@ def test_tensors_that_contradict_each_other_are_refused(tmp_path: Path, change: 
     file = checkpoint(tmp_path / "in", {"m": parts}, {**GPTQ, **config})
     with pytest.raises(rl.BadFile, match=why):
         quantised_layers(open_source(file))
+
+
+def test_words_without_the_tensors_of_a_layer_are_no_layer_of_a_kernel(tmp_path: Path) -> None:
+    whole = gptq(layer(7, 64, 64, 32))
+    short = {name: x for name, x in whole.items() if name != "scales"}
+    group_2 = {**whole, "g_idx": whole["g_idx"] + 1}
+    integers = {**whole, "scales": whole["scales"].view(np.int16)}
+    no_zeros = {name: x for name, x in whole.items() if name != "qzeros"}
+    cases: list[tuple[dict[str, Array], dict[str, Any], str]] = [
+        (short, {}, "'m.qweight' is named as packed codes are"),
+        (whole, {"bits": 5}, "'m.qweight' is named as packed codes are"),
+        (group_2, {}, "m.g_idx deals rows to a group 2, and there are 2"),
+        (integers, {}, "'m.scales': scales are no int16"),
+        (no_zeros, {"sym": False}, "'m.qweight': the config says that it has zeros"),
+    ]
+    for at, (parts, config, why) in enumerate(cases):
+        file = checkpoint(tmp_path / f"in{at}", {"m": parts, "other": whole}, {**GPTQ, **config})
+        with pytest.raises(rl.LayoutError, match=why):
+            rl.repack_file(file, tmp_path / "x.safetensors", to="marlin:w4a16")
+        assert not (tmp_path / "x.safetensors").exists()
+
+
+def test_a_last_group_that_is_not_whole_stays_gptqs(tmp_path: Path) -> None:
+    parts = gptq(layer(7, 64, 64, 32))
+    parts["qweight"], parts["g_idx"] = parts["qweight"][:6].copy(), parts["g_idx"][:48].copy()
+    file = checkpoint(tmp_path / "in", {"m": parts}, GPTQ)
+    with pytest.raises(rl.NotExpressible, match="its last group has 16 of 32 rows, and marlin has whole ones"):
+        rl.repack_file(file, tmp_path / "x.safetensors", to="marlin:w4a16")
+    rl.repack_file(file, tmp_path / "x.safetensors", to="gptq:w4", verify=True)
+
+
+@pytest.mark.parametrize(
+    ("told", "fits"),
+    [
+        ({}, True),
+        ({"group_size": 64, "strategy": "group"}, False),
+        ({"num_bits": 8}, False),
+        ({"symmetric": False}, False),
+        ({"group_size": 128}, True),
+    ],
+)
+def test_the_config_of_compressed_tensors_must_fit(tmp_path: Path, told: dict[str, Any], fits: bool) -> None:
+    codes = np.random.default_rng(16).integers(0, 16, (64, 128))
+    parts = {"weight_packed": words(codes, 4, 1), "weight_scale": np.ones((64, 1), np.float16)}
+    parts["weight_shape"] = np.array([64, 128])
+    weights = {"num_bits": 4, "group_size": None, "symmetric": True, "strategy": "channel", **told}
+    config = {"quant_method": "compressed-tensors", "config_groups": {"group_0": {"weights": weights}}}
+    file = checkpoint(tmp_path / "in", {"m": parts}, config)
+    if fits:
+        assert len(quantised_layers(open_source(file))[1]) == 1
+        return
+    with pytest.raises(rl.BadFile, match=r"4 bits, groups of 128 and no zeros are no scheme of the config"):
+        quantised_layers(open_source(file))
+
+
+def test_awq_for_its_other_kernels_is_known(tmp_path: Path) -> None:
+    codes = np.random.default_rng(15).integers(0, 16, (64, 256))
+    config = {"quant_method": "awq", "bits": 4, "group_size": 32}
+    slow = {"qweight": words(codes, 4, 1), "scales": np.ones((64, 8), np.float16), "qzeros": np.zeros((64, 1), "i4")}
+    fast = {name: np.ones((8, 64), np.float16) for name in ("scales", "qzeros")}
+    fast["qweight"] = np.zeros((16, 256), np.int16)
+    for version, parts, name in (("gemv", slow, "awq:gemv"), ("gemv_fast", fast, "awq:v2")):
+        file = checkpoint(tmp_path / version, {"m": parts}, {**config, "version": version})
+        recognised, layers = quantised_layers(open_source(file))
+        assert [str(x) for x in layers] == [f"awq {version}, 4 bits, groups of 32, k=256 n=64"]
+        record = recognised["m.qweight"].record
+        assert record is not None
+        assert record.layout == name
 
 
 def run(*arguments: str) -> str:
@@ -597,5 +676,5 @@ def test_the_layers_of_mlx_are_known(tmp_path: Path) -> None:
     assert [str(x) for x in layers] == ["mlx, 4 bits, groups of 64, k=128 n=64"]
     assert recognised["m.weight"].record is not None
     assert recognised["m.weight"].record.layout == "mlx:w4"
-    with pytest.raises(rl.NotExpressible, match="its zeros are those of mlx"):
+    with pytest.raises(rl.NotExpressible, match="its biases are not all -8 scales"):
         rl.repack_file(tmp_path, tmp_path.parent / "out", to="gptq:w4")

@@ -65,12 +65,20 @@ def quantised_layers(source: Source) -> tuple[Source, list[QuantisedLayer]]:
                 found = recognise(source, name.removesuffix(suffix), config)
                 if found is not None:
                     layer, told = found
+                    _check_beside(source, layer)
                     layers.append(layer)
                     records |= told
     entries = {
         name: entry if name not in records else entry._replace(record=records[name]) for name, entry in source.items()
     }
     return Source(source.path, source.kind, entries, source.metadata), layers
+
+
+def unknown_layers(source: Source, layers: list[QuantisedLayer]) -> list[str]:
+    """The tensors that have the name and the words of packed codes, no record, and are in no layer."""
+    known = {layer.tensors["weight"] for layer in layers}
+    named = [x for name, x in source.items() if name.endswith((".qweight", ".weight_packed")) and name not in known]
+    return [x.name for x in named if x.record is None and x.element.integral and x.element.bits == WORD]
 
 
 def activation_type(path: Path) -> str | None:
@@ -105,6 +113,8 @@ def _words_along_k_or_n(source: Source, name: str, config: Mapping[str, Any]) ->
         return None
     if weight.record is not None:
         return _from_records(source, name, weight, scales, config)
+    if str(config.get("version", "")).lower().startswith("gemv"):
+        return _awq_gemv(source, name, weight, scales, config)
     groups, n = scales.shape
     bits = _number(config, "bits", "w_bit") or (zeros.shape[1] * WORD // n if zeros is not None and n else None)
     if weight.element.bits != WORD or not bits or WORD % bits:
@@ -138,9 +148,26 @@ def _words_along_k_or_n(source: Source, name: str, config: Mapping[str, Any]) ->
         stored = zeros_interface(bits, one_less=scheme == "gptq" and config.get("checkpoint_format") != "gptq_v2")
         records[zeros.name] = LayoutRecord.of(f"{order}.zeros", (groups, n), stored, axes="gn")
         tensors["zeros"] = zeros.name
+    elif config.get("sym") is False or config.get("zero_point") is True:
+        raise bad_file(source.path, "the config says that it has zeros, and there are none.", _HINT, weight.name)
     tensors |= _beside(source, name)
     act_order = bool(config.get("desc_act")) and "g_idx" in tensors
     return QuantisedLayer(name, scheme, bits, group, (k, n), tensors, act_order), records
+
+
+def _awq_gemv(
+    source: Source, name: str, weight: StoredTensor, scales: StoredTensor, config: Mapping[str, Any]
+) -> Found:
+    """``.qweight`` of AWQ for its other kernels: words along k of rows n, or, for the fast one, four rows together."""
+    fast = weight.element.bits == WORD // 2
+    n, k = (4 * weight.shape[0], weight.shape[1]) if fast else (weight.shape[0], weight.shape[1] * 8)
+    group = _number(config, "group_size", "q_group_size") or 0
+    if weight.element.bits not in (WORD, WORD // 2) or group <= 0 or scales.shape[1 if fast else 0] != n or k % group:
+        return None
+    records = {weight.name: LayoutRecord.of("awq:v2" if fast else "awq:gemv", (n, k), Plain("uint4"), axes="nk")}
+    tensors = {"weight": weight.name, "scales": scales.name, **_beside(source, name)}
+    scheme = "awq gemv_fast" if fast else "awq gemv"
+    return QuantisedLayer(name, scheme, 4, group, (k, n), tensors), records
 
 
 def _three_bits(source: Source, name: str, weight: StoredTensor, scales: StoredTensor, bits: int | None) -> Found:
@@ -197,6 +224,17 @@ def _compressed_tensors(source: Source, name: str, config: Mapping[str, Any]) ->
             )
         records[zeros.name] = LayoutRecord.of(f"{order}.zeros", (n, groups), code, axes="ng")
         tensors["zeros"] = zeros.name
+    schemes = _compressed_schemes(config)
+    if schemes and not any(
+        bits == b and groups == (k // g if g > 0 else 1) and (zeros or sym) for b, g, sym in schemes
+    ):
+        raise bad_file(
+            source.path,
+            f"{bits} bits, groups of {k // groups} and {'no' if zeros is None else 'its'} zeros are no scheme of the "
+            "config.",
+            _HINT,
+            weight.name,
+        )
     tensors |= {
         role: f"{name}.{part}"
         for role, part in (("g_idx", "weight_g_idx"), ("bias", "bias"))
@@ -205,15 +243,35 @@ def _compressed_tensors(source: Source, name: str, config: Mapping[str, Any]) ->
     return QuantisedLayer(name, "compressed-tensors", bits, k // groups, (k, n), tensors, "g_idx" in tensors), records
 
 
+def _compressed_schemes(config: Mapping[str, Any]) -> list[tuple[int, int, bool]]:
+    """Bits, size of groups (-1 for a whole row) and whether zeros may lack, of each scheme that a config tells."""
+    told = config.get("config_groups")
+    schemes = [x.get("weights") for x in told.values() if isinstance(x, dict)] if isinstance(told, dict) else []
+    numbers = [
+        (_number(x, "num_bits"), _number(x, "group_size"), x.get("symmetric")) for x in schemes if isinstance(x, dict)
+    ]
+    return [(bits, group or -1, symmetric is not False) for bits, group, symmetric in numbers if bits]
+
+
 def _mlx(source: Source, name: str, config: Mapping[str, Any]) -> Found:
     """``.weight`` of MLX, words along k of rows n, with ``.scales`` and ``.biases``."""
     weight, scales, biases = (source.get(f"{name}.{part}") for part in ("weight", "scales", "biases"))
+    own = config.get(name)
+    config = {**config, **own} if isinstance(own, dict) else config
     bits, group = _number(config, "bits"), _number(config, "group_size")
     if weight is None or scales is None or biases is None or not bits or not group or weight.element.name != "uint32":
         return None
-    n, k = weight.shape[0], scales.shape[-1] * group
-    if len(weight.shape) != 2 or weight.shape[1] * WORD != k * bits or bits not in (2, 4, 8):
+    if len(weight.shape) != 2 or len(scales.shape) != 2 or bits not in (2, 3, 4, 5, 6, 8):
         return None
+    n, k = weight.shape[0], scales.shape[-1] * group
+    if weight.shape[1] * WORD != k * bits or not scales.shape == biases.shape == (n, k // group):
+        raise bad_file(
+            source.path,
+            f"scales {shown(scales.shape)} and biases {shown(biases.shape)} for groups of {group} are not those of "
+            f"{shown(weight.shape)} words of {bits}-bit codes.",
+            _HINT,
+            scales.name,
+        )
     records = {weight.name: LayoutRecord.of(f"mlx:w{bits}", (n, k), Plain(f"uint{bits}"), axes="nk")}
     records |= {x.name: LayoutRecord.of("row-major", x.shape, axes="ng") for x in (scales, biases)}
     tensors = {"weight": weight.name, "scales": scales.name, "biases": biases.name, **_beside(source, name)}
@@ -288,6 +346,20 @@ def zeros_interface(bits: int, one_less: bool) -> Interface:
     return Encoding(f"uint{bits}+1") if one_less else Plain(f"uint{bits}")
 
 
+def _check_beside(source: Source, layer: QuantisedLayer) -> None:
+    """Refuse a bias or an order of rows of another length than the layer has, and scales that are no floats."""
+    k, n = layer.shape
+    for role, sizes in (("bias", (n,)), ("g_idx", (k,))):
+        entry = source.get(layer.tensors.get(role, ""))
+        if entry is not None and entry.shape != sizes:
+            raise bad_file(
+                source.path, f"its shape {shown(entry.shape)} is not the {sizes} of the layer.", _HINT, entry.name
+            )
+    scales = source.get(layer.tensors["scales"])
+    if scales is not None and scales.element.integral and not layer.scheme.startswith("bitsandbytes"):
+        raise bad_file(source.path, f"scales are no {scales.element.name}.", _HINT, scales.name)
+
+
 def _beside(source: Source, name: str) -> dict[str, str]:
     return {part: f"{name}.{part}" for part in ("g_idx", "bias") if f"{name}.{part}" in source}
 
@@ -295,8 +367,8 @@ def _beside(source: Source, name: str) -> dict[str, str]:
 def _group(source: Source, scales: StoredTensor, k: int, groups: int, config: Mapping[str, Any]) -> int:
     """How many elements of k a scale stands for; what the config says must fit the number of scales."""
     told = _number(config, "group_size", "q_group_size")
-    group = k if told in (None, -1) and groups == 1 else told if told and told > 0 else -(-k // max(groups, 1))
-    if groups != -(-k // group):
+    group = -(-k // max(groups, 1)) if told is None else told if told > 0 else k
+    if groups != -(-k // max(group, 1)):
         raise bad_file(
             source.path,
             f"{groups} groups of {group} are not the {k} input features of the layer.",

@@ -56,7 +56,8 @@ def _described(source: Source, packed: PackedChanges) -> dict[str, Any]:
     if packing.system == "gptq":
         kept = old if old.get("quant_method") == "gptq" else {}
         own = {"bits": bits, "group_size": group, "desc_act": act_order, "sym": packed.symmetric}
-        return {_KEYS[0]: {**kept, "quant_method": "gptq", **own, "checkpoint_format": "gptq"}}
+        version = "gptq" if packing.zero_less_one else "gptq_v2"
+        return {_KEYS[0]: {**kept, "quant_method": "gptq", **own, "checkpoint_format": version}}
     if packing.system == "awq":
         zero = {"zero_point": True, "version": "gemm"}
         return {_KEYS[0]: {"quant_method": "awq", "bits": bits, "group_size": group, **zero}}

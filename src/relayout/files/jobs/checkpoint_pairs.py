@@ -13,7 +13,8 @@ from ..contents import Source, StoredTensor
 from ..quantised import QuantisedLayer, quantised_layers
 from ..record import LayoutRecord
 from .compare_tensors import TensorDifference
-from .packed_weights import around_the_middle, is_in_order, middle_of_codes, zeros_of
+from .layer_checks import is_in_order, middle_of_codes, zeros_of
+from .packed_weights import around_the_middle
 
 
 class StoredPair(NamedTuple):

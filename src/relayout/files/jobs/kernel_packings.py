@@ -46,7 +46,7 @@ class Packing(NamedTuple):
     names: Mapping[str, str] = MappingProxyType(_NAMES)
     words: str = "int32"
     groups: tuple[int, ...] = ()
-    schemes: tuple[str, ...] = ("gptq", "awq", "marlin", "compressed-tensors")
+    schemes: tuple[str, ...] = ("gptq", "awq", "marlin", "compressed-tensors", "mlx")
     name: str = ""
     codes: str = ""
     times: int = 1
@@ -77,10 +77,12 @@ class Packing(NamedTuple):
         return (n,) if role == "bias" else (n, groups) if rows_of_n else (groups, n)
 
 
-def _gptq(bits: int) -> Packing:
+def _gptq(bits: int, version: int) -> Packing:
     per_word = WORD // bits
     zeros = f"gptq:w{bits}.zeros"
-    return Packing(bits, f"gptq:w{bits}", _GN, _GN, zeros, "k", per_word, per_word, zero_less_one=True)
+    called = f"gptq_v2:w{bits}" if version == 2 else ""
+    name = f"gptq:w{bits}"
+    return Packing(bits, name, _GN, _GN, zeros, "k", per_word, per_word, zero_less_one=version == 1, name=called)
 
 
 def _marlin(bits: int) -> Packing:
@@ -119,7 +121,7 @@ def _mlx(bits: int) -> Packing:
 KERNEL_PACKINGS = {
     packing.called: packing
     for packing in (
-        *[_gptq(bits) for bits in (2, 4, 8)],
+        *[_gptq(bits, version) for version in (1, 2) for bits in (2, 4, 8)],
         Packing(4, "awq:gemm", _GN, _GN, "awq:gemm.zeros", "n", 1, 8, names=_AWQ),
         *[_marlin(bits) for bits in (4, 8)],
         _marlin_fp8_activations(),

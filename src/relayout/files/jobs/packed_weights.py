@@ -5,25 +5,21 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 from ...elements.encoding import Encoding
 from ...elements.interface import Interface, Plain
 from ...elements.subbyte import pack
 from ...elements.types import ELEMENTS
-from ...errors import NotExpressible, OutOfBounds
-from ...tensors.tensor import Tensor
+from ...errors import NotExpressible
 from ..contents import Source, StoredTensor, with_tensor
-from ..file_pool import FilePool
-from ..quantised import QuantisedLayer, quantised_layers, zeros_interface
+from ..quantised import QuantisedLayer, quantised_layers, unknown_layers, zeros_interface
 from ..record import LayoutRecord, interface_json
 from .changes import Operands, TensorChange, copy_unchanged, names_by_reason, plan_change
 from .float_scales import marlin_encodings
 from .kernel_packings import KERNEL_PACKINGS, Packing
+from .layer_checks import check_layer, middle_of_codes
 from .rules import Rule, Rules
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 class PackedChanges(NamedTuple):
@@ -57,11 +53,18 @@ def packed_changes(source: Source, rules: Rules) -> PackedChanges | None:
         return None
     recognised, layers = quantised_layers(source)
     chosen = [layer for layer in layers if rules.find(layer.tensors["weight"]) is not None]
+    for name in unknown_layers(source, layers) if rules.default.src is None else []:
+        if rules.find(name) is not None:
+            raise NotExpressible(
+                f"tensor {name!r} is named as packed codes are, but is no layer with scales and a config that fit.",
+                hint="complete the checkpoint, or leave it out by --except",
+                tensor=name,
+            )
     if not chosen:
         return None
     made: dict[str, list[TensorChange]] = {}
     left_out: list[str] = []
-    in_the_middle = [_check_layer(recognised, layer, packing) for layer in chosen]
+    in_the_middle = [check_layer(recognised, layer, packing) for layer in chosen]
     symmetric = all(in_the_middle)
     operands = Operands()
     for layer in chosen:
@@ -188,92 +191,6 @@ def _shape_of(source: Source, layer: QuantisedLayer, name: str) -> TensorChange:
     return copy_unchanged(told or StoredTensor(name, ELEMENTS["int64"], (2,), (), inline=data))
 
 
-def _check_layer(source: Source, layer: QuantisedLayer, packing: Packing) -> bool:
-    """Refuse a layer that the packing cannot hold; says whether all its zeros are in the middle of the codes."""
-    k, n = layer.shape
-    weight = layer.tensors["weight"]
-    if layer.scheme not in packing.schemes:
-        why = f"its codes are those of {layer.scheme}, and {packing.called} holds those of {', '.join(packing.schemes)}"
-        if layer.scheme == "mlx":
-            why = "its zeros are those of mlx, which are no integers in the units of a code"
-    elif layer.bits != packing.bits:
-        why = f"its codes have {layer.bits} bits, and {packing.weight} holds {packing.bits}"
-    elif k % packing.rows or n % packing.columns:
-        why = f"{k} x {n} codes are no whole tiles of {packing.rows} x {packing.columns}"
-    elif packing.groups and layer.group not in packing.groups:
-        why = f"its groups are of {layer.group}, and those of {packing.system} of {', '.join(map(str, packing.groups))}"
-    elif "g_idx" in layer.tensors and "g_idx" not in packing.names and not is_in_order(source, layer):
-        why = f"its rows are in groups by {layer.tensors['g_idx']}, and {packing.system} has them in order"
-    else:
-        return _check_zeros(source, layer, packing)
-    raise NotExpressible(
-        f"tensor {weight!r}: {why}.", hint="quantise the layer again, or choose another packing", tensor=weight
-    )
-
-
-def _check_zeros(source: Source, layer: QuantisedLayer, packing: Packing) -> bool:
-    """Refuse zeros that the packing cannot store: version 1 of GPTQ has no 0, and none holds one past its bits.
-
-    Says whether all are in the middle.
-    """
-    name = layer.tensors.get("zeros")
-    if name is None:
-        return True
-    entry, middle = source[name], middle_of_codes(layer.bits)
-    zeros = zeros_of(entry)
-    if "zeros" not in packing.names:
-        odd = zeros[zeros != middle]
-        if odd.size:
-            zero = int(odd[0])
-            why = (
-                f"is a bias of {-zero} scales in {packing.system}, and only that of {middle} is never rounded"
-                if "biases" in packing.names
-                else f"has no place in {packing.called}, whose codes are around {middle}"
-            )
-            raise NotExpressible(
-                f"tensor {name!r}: a zero of {zero} {why}.",
-                hint="choose a packing with zeros, or quantise the layer again",
-                tensor=name,
-            )
-        return True
-    least = _least(zeros_interface(layer.bits, packing.zero_less_one))
-    most = least + (1 << layer.bits) - 1
-    lost = zeros[(zeros < least) | (zeros > most)]
-    if lost.size:
-        raise OutOfBounds(
-            f"tensor {name!r}: a zero of {int(lost[0])} cannot be stored: zeros are {least} to {most} there.",
-            hint="a GPTQ checkpoint of version 2 stores every zero",
-            tensor=name,
-        )
-    return bool((zeros == middle).all())
-
-
-def zeros_of(entry: StoredTensor) -> NDArray[Any]:
-    """The zeros that a tensor means."""
-    import numpy as np
-
-    return _stored(entry).astype(np.int16) + _least(entry.interface)
-
-
-def is_in_order(source: Source, layer: QuantisedLayer) -> bool:
-    """Whether ``g_idx`` says that rows are dealt to groups one after another."""
-    import numpy as np
-
-    told = _stored(source[layer.tensors["g_idx"]])
-    return bool(np.array_equal(told, np.arange(layer.shape[0]) // layer.group))
-
-
-def _stored(entry: StoredTensor) -> NDArray[Any]:
-    """The stored elements of a tensor in logical order."""
-    import numpy as np
-
-    data = np.empty(entry.size, np.uint8) if entry.inline is None else np.frombuffer(entry.inline, np.uint8)
-    if entry.inline is None:
-        with FilePool() as files:
-            files.read(entry.segments, [0], data)
-    return Tensor(data.data, entry.layout, entry.interface.element.underlying.name).stored()
-
-
 def _check_names(changes: list[TensorChange]) -> None:
     """Refuse a checkpoint that has a tensor of a name that another is to get."""
     seen: set[str] = set()
@@ -285,13 +202,3 @@ def _check_names(changes: list[TensorChange]) -> None:
                 tensor=name,
             )
         seen.add(name)
-
-
-def middle_of_codes(bits: int) -> int:
-    """The zero of codes without zeros of their own."""
-    return 1 << (bits - 1)
-
-
-def _least(interface: Interface) -> int:
-    """The zero that a stored 0 means."""
-    return int(interface.decode(0))

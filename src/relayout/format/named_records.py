@@ -101,7 +101,7 @@ gptq GPTQModel (2026), gptqmodel/nn_modules/qlinear and utils/planar_packing.py:
 
 hqq HQQ e0b1d00, hqq/core/bitpack.py, pack_3bit_32: tenths of the rows, which are padded to a multiple of ten
   w3      record snk 10,1,1 bytes 4: q uint3 @3.3 (10,1,1):(-3,0,0)
-    > The tensor is the matrix reshaped to ten slices of its rows, s; the first is highest in a word, two bits are spare.
+    > The tensor is the matrix reshaped to ten slices of its rows, s, the first highest in a word; two bits are spare.
 
 compressed compressed-tensors 0.20 and 52792be0, pack_to_int32: words of codes, and zeros packed along n
   pack3_by_word record nk 1,10 bytes 4: q uint3-4 @0 (1,10):(0,3)

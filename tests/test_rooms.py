@@ -60,8 +60,8 @@ SUGAR = {
     Up("layout.layout", "Layout.to", "dialects.render"),
     Up("format.format", "Format.to", "dialects.render"),
     Up("sharding.sharding", "Sharding.to", "dialects.render"),
-    Up("algebra.linear", "LinearLayout.parse", "dialects.ttg"),
-    Up("hardware.conversions", "_operands", "dialects.ttg"),
+    Up("algebra.linear", "LinearLayout.parse", "dialects.ttg_text"),
+    Up("hardware.conversions", "_operands", "dialects.ttg_text"),
     # A record takes its own data apart.
     Up("format.record", "Record.unpack", "engine.records"),
     Up("format.record", "Record.pack", "engine.records"),

@@ -195,6 +195,18 @@ def test_the_element_type_is_kept() -> None:
     assert rl.rosetta(WAYS[0])["ttg"] == WAYS[0]
 
 
+def test_a_text_is_written_in_another_style_as_what_it_is() -> None:
+    gluon = "gl.BlockedLayout(size_per_thread=[1, 4], threads_per_warp=[8, 4], warps_per_cta=[2, 2], order=[1, 0])"
+    assert rl.resolve(WAYS[0]).to("ttg:gluon") == gluon
+    assert rl.resolve(BLOCKED).to("ttg:gluon") == gluon
+    assert rl.resolve(gluon, shape=(32, 64)).to("ttg") == BLOCKED
+    nvmma = "#ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>"
+    assert rl.resolve(nvmma, shape=(64, 64)).to("ttg:gluon").startswith("gl.NVMMASharedLayout(swizzle_byte_width=128, ")
+    assert rl.resolve(rl.render(rl.LinearLayout.parse(WAYS[0]), "ttg")).to("ttg:blocked") == BLOCKED
+    with pytest.raises(rl.ShapeError, match="no style 'triton'"):
+        rl.resolve(BLOCKED).to("ttg:triton")
+
+
 def test_gluon_has_words_for_the_same_encodings() -> None:
     seen = set()
     for vector in vectors("random"):

@@ -123,7 +123,7 @@ class LinearLayout(LinearParts, Immutable):
         >>> LinearLayout.parse("#ttg.linear<{register = [[1]], lane = [[2], [4]], warp = [], block = []}>").bases
         {'register': ((1,),), 'lane': ((2,), (4,)), 'warp': (), 'block': ()}
         """
-        from ..dialects.ttg import read_linear
+        from ..dialects.ttg_text import read_linear
 
         return read_linear(text, shape)
 

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from ..algebra.linear import LinearLayout
 from ..dialects.resolve import Resolved
-from ..dialects.ttg import linear_layout_of
 from ..dialects.ttg_encodings import encoding_text
 from ..dialects.ttg_finding import blocked_of
+from ..dialects.ttg_text import TtgText
 from ..errors import LayoutError, ShapeError
 from ..integers.nested import product
 from ..layout.layout import Layout
@@ -17,9 +17,9 @@ from ..layout.layout import Layout
 
 def thread_lines(operand: Resolved) -> Iterator[str]:
     """How the elements are dealt: to how many threads, how many to each, which lie together, which are held twice."""
-    linear = linear_layout_of(operand.spelling, operand.shape)
-    if linear is None:
-        raise ShapeError(f"{operand.spelling} deals nothing to threads.", hint="an encoding of a tensor does")
+    if not isinstance(operand.spelling, TtgText):
+        raise ShapeError(f"{operand.subject} deals nothing to threads.", hint="an encoding of a tensor does")
+    linear = operand.spelling.linear(operand.shape)
     bits = None if operand.element is None else operand.element.bits
     sizes, counts = tuple(linear.out_dims.values()), linear.in_dims
     blocks = f"{counts['block']} blocks of " if counts["block"] > 1 else ""

@@ -144,6 +144,11 @@ class Resolved(NamedTuple):
     def to(self, dialect: str, *, padded: bool = False, dtype: Any = None) -> str:
         """The operand in the words of a dialect: of the one that it was read in, with all that its text said."""
         kind = self.element if dtype is None else dtype
+        name, _, style = dialect.partition(":")
+        if style and self.spelling is not None and self.spelling.dialect == name and not padded:
+            styled = getattr(self.spelling, "text_in", None)
+            if styled is not None:
+                return str(styled(style, self.shape))
         if self.spelling is not None and self.spelling.dialect == dialect and not padded:
             written = self.spelling.text(None if self.layout is None else self.layout.extents, kind)
             if self._is_said_by(read(written, dialect, None)):

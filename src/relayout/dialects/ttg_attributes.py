@@ -16,13 +16,11 @@ _TYPED = re.compile(r"\s*:\s*[a-z]\w*")
 
 
 class Attribute(NamedTuple):
-    """A name and its fields; ``pairs`` are ``interval:+padding``, and ``position`` is where it stands in the text."""
+    """A name and its fields; ``pairs`` are ``interval:+padding``."""
 
     name: str
     fields: dict[str, Any]
     pairs: tuple[tuple[int, int], ...]
-    position: int
-    places: dict[str, int]
 
 
 def read_attribute(scan: Scanner, aliases: dict[str, Any], level: int = 0) -> Any:
@@ -31,7 +29,7 @@ def read_attribute(scan: Scanner, aliases: dict[str, Any], level: int = 0) -> An
     match = _ATTRIBUTE.match(scan.text, scan.position)
     if not match:
         scan.fail("an encoding, as in #ttg.blocked<{...}>")
-    at, scan.position = scan.position, match.end()
+    scan.position = match.end()
     name = match[1]
     if "." not in name:
         if name in aliases:
@@ -46,7 +44,6 @@ def read_attribute(scan: Scanner, aliases: dict[str, Any], level: int = 0) -> An
     if level > MAX_DEPTH:
         raise too_deep()
     fields: dict[str, Any] = {}
-    places: dict[str, int] = {}
     pairs: list[tuple[int, int]] = []
     if scan.accept("<"):
         if scan.accept("["):
@@ -54,13 +51,13 @@ def read_attribute(scan: Scanner, aliases: dict[str, Any], level: int = 0) -> An
             scan.accept(",")
         while not scan.accept(">"):
             if scan.accept("{"):
-                _fields(scan, "}", fields, places, aliases, level)
+                _fields(scan, "}", fields, aliases, level)
             else:
-                _field(scan, fields, places, aliases, level)
+                _field(scan, fields, aliases, level)
             if not scan.accept(","):
                 scan.expect(">")
                 break
-    return Attribute(name, fields, tuple(pairs), at, places)
+    return Attribute(name, fields, tuple(pairs))
 
 
 def _pairs(scan: Scanner) -> list[tuple[int, int]]:
@@ -75,24 +72,21 @@ def _pairs(scan: Scanner) -> list[tuple[int, int]]:
     return pairs
 
 
-def _fields(
-    scan: Scanner, end: str, fields: dict[str, Any], places: dict[str, int], aliases: dict[str, Any], level: int
-) -> None:
+def _fields(scan: Scanner, end: str, fields: dict[str, Any], aliases: dict[str, Any], level: int) -> None:
     while not scan.accept(end):
-        _field(scan, fields, places, aliases, level)
+        _field(scan, fields, aliases, level)
         if not scan.accept(","):
             scan.expect(end)
             return
 
 
-def _field(scan: Scanner, fields: dict[str, Any], places: dict[str, int], aliases: dict[str, Any], level: int) -> None:
+def _field(scan: Scanner, fields: dict[str, Any], aliases: dict[str, Any], level: int) -> None:
     scan.peek()
     match = _KEY.match(scan.text, scan.position)
     if not match:
         scan.fail("a name, as in order = [1, 0]")
     if match.group() in fields:
         scan.fail(f"{match.group()} only once")
-    places[match.group()] = scan.position
     scan.position = match.end()
     scan.expect("=")
     fields[match.group()] = _value(scan, aliases, level + 1)
@@ -116,7 +110,7 @@ def _value(scan: Scanner, aliases: dict[str, Any], level: int) -> Any:
     if c == "{":
         scan.expect("{")
         fields: dict[str, Any] = {}
-        _fields(scan, "}", fields, {}, aliases, level)
+        _fields(scan, "}", fields, aliases, level)
         return fields
     if match := _KEY.match(scan.text, scan.position):
         scan.position = match.end()

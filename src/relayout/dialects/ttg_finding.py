@@ -72,7 +72,7 @@ def _is(encoding: MemoryEncoding, layout: Layout) -> bool:
 def _candidates(layout: Layout, bits: int | None, steps: list[_Step]) -> Iterator[MemoryEncoding]:
     rank, sizes = layout.rank, layout.extents
     order = tuple(dict.fromkeys([*[step.dim for step in steps], *reversed(range(rank))]))
-    if layout.swizzle is None:
+    if layout.swizzle is None or not steps:
         yield SwizzledSharedEncoding(1, 1, 1, order)
     elif layout.swizzle.parameters[2] > 0:
         width, base, shift = layout.swizzle.parameters

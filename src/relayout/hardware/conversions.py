@@ -188,7 +188,7 @@ def _operands(a: Any, b: Any, shape: Any, element: Any) -> tuple[LinearLayout, L
     found = []
     for x in (a, b):
         if not isinstance(x, LinearLayout):
-            from ..dialects.ttg import read_typed
+            from ..dialects.ttg_text import read_typed
 
             x, told = read_typed(x, shape)
             kind = kind or told

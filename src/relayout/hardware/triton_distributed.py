@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..errors import ShapeError
 from .triton_encoding import (
     THREADS,
     Bases,
@@ -451,13 +450,3 @@ def operand_order(rank: int, index: int) -> tuple[int, ...]:
 def without(bases: Bases, dim: int) -> Bases:
     """Bases that stand still along a dimension."""
     return tuple([tuple([0 if d == dim else x for d, x in enumerate(basis)]) for basis in bases])
-
-
-def check_threads(encoding: TritonEncoding) -> None:
-    """Refuse an encoding of memory where threads are asked for."""
-    if encoding.inputs != THREADS:
-        raise ShapeError(
-            f"#{encoding.kind} places elements in memory; no thread holds them.",
-            hint="give the encoding of a tensor, as in #ttg.blocked",
-            encoding=encoding,
-        )

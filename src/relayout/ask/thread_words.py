@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from ..algebra.linear import LinearLayout
 from ..dialects.resolve import Resolved
-from ..dialects.ttg_encodings import encoding_text
 from ..dialects.ttg_finding import blocked_of
 from ..dialects.ttg_text import TtgText
+from ..dialects.ttg_writing import encoding_text
 from ..errors import LayoutError, ShapeError
 from ..integers.nested import product
 from ..layout.layout import Layout

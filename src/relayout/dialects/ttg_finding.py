@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 from ..algebra.linear import LinearLayout
 from ..errors import LayoutError, NotExpressible
-from ..hardware.triton_distributed import BlockedEncoding, LinearEncoding
+from ..hardware.triton_distributed import BlockedEncoding
 from ..hardware.triton_encoding import THREADS, TritonEncoding
+from ..hardware.triton_linear import LinearEncoding
 from ..hardware.triton_memory import (
     MemoryEncoding,
     NvmmaSharedEncoding,

@@ -8,11 +8,12 @@ from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 from ..errors import LimitExceeded, NotExpressible, ParseError, UnknownName
-from ..hardware.triton_distributed import LinearEncoding
 from ..hardware.triton_encoding import TritonEncoding, block_sizes
+from ..hardware.triton_linear import LinearEncoding
 from ..hardware.triton_memory import PaddedSharedEncoding
 from .scan import MAX_TEXT
-from .ttg_encodings import encoding_of, fields_of
+from .ttg_encodings import encoding_of
+from .ttg_writing import fields_of
 
 _CALL = re.compile(r"\s*(?:\w+\s*=\s*)?(?:[A-Za-z_]\w*\s*\.\s*)*([A-Z]\w*Layout)\b(?:\s*\.\s*with_identity_for)?\s*\(")
 

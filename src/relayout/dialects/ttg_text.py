@@ -11,17 +11,18 @@ from ..elements.types import element as element_of
 from ..errors import NotExpressible, ShapeError, shown
 from ..format.format import Format
 from ..hardware.thread_values import thread_value_layout
-from ..hardware.triton_distributed import LinearEncoding
 from ..hardware.triton_encoding import THREADS, TritonEncoding
+from ..hardware.triton_linear import LinearEncoding
 from ..hardware.triton_memory import MemoryEncoding, PaddedSharedEncoding, SharedLinearEncoding
 from ..integers.nested import product
 from ..layout.layout import Layout
 from .refusal import require_layout
 from .scan import Scanner
 from .ttg_attributes import Attribute, read_attribute
-from .ttg_encodings import encoding_of, encoding_text, unknown_encoding
+from .ttg_encodings import encoding_of, unknown_encoding
 from .ttg_finding import blocked_of, linear_encoding, shared_encoding
 from .ttg_gluon import gluon_text, is_gluon, read_gluon
+from .ttg_writing import encoding_text
 
 _EXAMPLE = "tensor<128x64xf16, #ttg.blocked<{...}>>"
 _OURS = re.compile(r"\s*(?:#(?:\w+\s*=\s*#)?(?:ttn?g|triton_gpu|triton_nvidia_gpu)\.|!ttg\.|!tt\.tensordesc)")

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from .nvidia_tma import tma_box as tma_box
     from .registry import architecture_named as architecture_named
     from .registry import architecture_names as architecture_names
+    from .thread_values import linear_thread_values as linear_thread_values
+    from .thread_values import thread_value_layout as thread_value_layout
 
 _LAZY = {
     "Access": ".architecture",
@@ -26,6 +28,8 @@ _LAZY = {
     "architecture_names": ".registry",
     "conversion": ".conversions",
     "fragment_format": ".fragments",
+    "linear_thread_values": ".thread_values",
+    "thread_value_layout": ".thread_values",
     "tma_box": ".nvidia_tma",
     "wavefronts": ".counting",
 }
@@ -53,6 +57,8 @@ __all__ = [
     "architecture_named",
     "architecture_names",
     "fragment_format",
+    "linear_thread_values",
+    "thread_value_layout",
     "tma_box",
     "wavefronts",
 ]

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 REACHES = ("register", "thread", "warp", "block", "cluster")
 """How far values go: each stays in its register, in its thread, in its warp, in its block, or goes to another one."""
 
-WAYS = ("nothing", "registers", "shuffles", "shared memory")
-
 
 @dataclass(frozen=True, slots=True)
 class Traffic:

@@ -18,7 +18,7 @@ def thread_value_layout(linear: LinearLayout) -> Layout:
 
     >>> tile = LinearLayout({"register": [(0, 1)], "lane": [(1, 0), (0, 2)]}, {"dim0": 2, "dim1": 4})
     >>> print(thread_value_layout(tile))
-    ((4, 2):(1, 2)) swizzle <0,0,0>
+    (((2, 2), 2):((1, 4), 2))
     """
     if not set(linear.in_dims) <= set(THREADS):
         raise ShapeError(

@@ -226,6 +226,24 @@ def test_killed_at_any_moment_and_resumed(tmp_path: Path, monkeypatch: pytest.Mo
         rl.reshard(tmp_path / "model", out, to=2, force=True)
 
 
+@pytest.mark.parametrize("deal", ["tp, -", "-, tp", "2*tp, -", "-, 3*tp", "...*tp*4, -", "-, ...*tp"])
+def test_large_tensors_are_dealt_in_little_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, deal: str) -> None:
+    monkeypatch.setattr(tuning, "ACTIVE", SMALL)
+    x = noise(np.random.default_rng(9), 192, 96)
+    store(tmp_path / "x.safetensors", {"x": x})
+    rules = [{"name": "x", "deal": deal}]
+    words: dict[str, Any] = {"rules": rules, "jobs": 1, "max_memory": SMALL.process_bytes + 8192}
+    rl.reshard(tmp_path / "x.safetensors", tmp_path / "four", to=4, **words)
+    rl.reshard(tmp_path / "four", tmp_path / "two", to=2, **words)
+    rl.reshard(tmp_path / "two", tmp_path / "one", **words)
+    assert same(read(tmp_path / "one"), {"x": x})
+    four = rl.parse(f"mesh(tp=4) deals ({deal})", shape=x.shape)
+    for rank in range(4):
+        rows, columns = [[c for run in runs for c in range(*run)] for runs in four.runs(rank)]
+        got = read(tmp_path / "four" / f"model-rank-{rank}-part-0.safetensors")["x"]
+        assert got.tolist() == x[np.ix_(rows, columns)].tolist()
+
+
 def test_a_stopped_run_can_be_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tuning, "ACTIVE", SMALL)
     write_model(tmp_path / "model", "phi3")

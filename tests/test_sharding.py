@@ -274,6 +274,11 @@ def test_the_sharding_of_the_documents() -> None:
             'sdy.mesh @mesh = <["x"=2, "y"=4]>\n'
             'sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"y":(1)2}], replicated={"y":(2)2}>',
         ),
+        (
+            "{devices=[8,1]<=[4,2]T(1,0)}",
+            'sdy.mesh @mesh = <["a"=4, "b"=2]> {stablehlo.mesh = {axes = [{name = "a", size = 4 : i64}]}}\n'
+            '#sdy.sharding<@mesh, [{"b", "a"}, {}]>',
+        ),
         ("{maximal device=3}", "sdy.mesh @one = <[], device_ids=[3]> #sdy.sharding<@one, [{}, {}]>"),
         ("{maximal device=3}", "SingleDeviceSharding(device=CpuDevice(id=3), memory_kind=unpinned_host)"),
         ("{devices=[2]<=[2]}", "GSPMDSharding({devices=[2]<=[2]}, memory_kind=device)"),
@@ -346,6 +351,33 @@ def test_refusals_say_why(text: str, error: type[rl.LayoutError], words: str) ->
     with pytest.raises(error) as caught:
         rl.parse(text)
     assert words in str(caught.value)
+
+
+def test_mutated_texts_are_read_or_refused() -> None:
+    texts = [
+        "{devices=[4,1,2]<=[8] last_tile_dims={replicated} metadata={a=b}}",
+        "{devices=[2,2]0,2,1,3}",
+        "NamedSharding(mesh=Mesh('x': 4, 'y': 2, axis_types=(Auto, Auto)), spec=P('x', None), memory_kind=device)",
+        "NamedSharding(Mesh(device_ids=array([[0, 2], [1, 3]]), axis_names=('x', 'y')), P('x', ('y',)))",
+        'sdy.mesh @mesh = <["x"=4]> {a = 1} #sdy.sharding<@mesh, [{"x":(1)2, ?}p1], replicated={"x":(2)2}>',
+        "DeviceMesh((dp=4, tp=2), 'cpu', stride=(2, 1)) (_StridedShard(dim=0, sf=2), Shard(dim=0))",
+        "megatron:partition_dim=0 partition_stride=3 tp=2",
+        "mesh(x=4, y=2; [2,4]T(1,0)) deals (2*x, ...*y*16) uneven chunk shape (8, 64)",
+    ]
+    rng = random.Random(11)
+    read = 0
+    for _ in range(1500):
+        text = list(rng.choice(texts))
+        for _ in range(rng.randint(1, 3)):
+            at = rng.randrange(len(text))
+            text[at : at + rng.randint(0, 1)] = rng.choice(["", *"{}[]()<>=,.:;*-?@'0129xT "])
+        try:
+            s = rl.parse("".join(text), shape=rng.choice([None, (8, 64), (16,)]))
+        except rl.LayoutError:
+            continue
+        read += 1
+        assert not isinstance(s, Sharding) or rl.parse(str(s)) == s
+    assert read
 
 
 def test_bad_shapes_and_devices() -> None:

@@ -7,7 +7,7 @@ from ..integers.nested import product
 from ..sharding.mesh import Mesh, order_text
 from ..sharding.sharding import Sharding
 from .scan import Scanner
-from .sharding_text import read_list, read_order
+from .sharding_text import read_list, read_order, skip_braces
 from .shardings import contiguous_axes
 
 EXAMPLE = "{devices=[4,2]<=[2,4]T(1,0)}"
@@ -88,13 +88,7 @@ def _skip_notes(scan: Scanner) -> None:
             scan.integer()
         elif word == "metadata":
             scan.expect("=")
-            depth = 0
-            while True:
-                c = scan.peek() or scan.fail("'}'")
-                scan.position += 1
-                depth += {"{": 1, "}": -1}.get(c, 0)
-                if depth == 0:
-                    break
+            skip_braces(scan)
         else:
             scan.fail("'}'", at)
 

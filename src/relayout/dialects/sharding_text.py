@@ -126,6 +126,17 @@ def read_strings(scan: Scanner) -> tuple[str, ...]:
     return tuple(found)
 
 
+def skip_braces(scan: Scanner) -> None:
+    """Pass over what stands between braces, others in it included."""
+    depth = 0
+    while True:
+        c = scan.peek() or scan.fail("'}'")
+        scan.position += 1
+        depth += {"{": 1, "}": -1}.get(c, 0)
+        if depth == 0:
+            return
+
+
 def _nested(scan: Scanner, level: int = 0) -> list[Any]:
     """Numbers in nested square brackets."""
     if level > MAX_DEPTH:

@@ -10,6 +10,7 @@ from ..sharding.digits import Deal
 from ..sharding.mesh import Mesh
 from ..sharding.sharding import Sharding
 from .scan import Scanner
+from .sharding_text import skip_braces
 from .shardings import cannot_say, contiguous_axes
 
 EXAMPLE = 'sdy.mesh @mesh = <["x"=4, "y"=2]> #sdy.sharding<@mesh, [{"x"}, {}]>'
@@ -25,6 +26,8 @@ def parse(text: str, rank: int | None) -> Sharding:
         scan.expect("=")
         scan.accept("#sdy.mesh")
         meshes[name] = _mesh(scan)
+        if scan.peek() == "{":  # attributes, which jax writes for other readers
+            skip_braces(scan)
     if scan.accept("sdy.sharding"):
         scan.expect("=")
     scan.expect("#sdy.sharding")

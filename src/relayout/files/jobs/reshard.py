@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
 from math import lcm
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ...dialects.resolve import resolve
 from ...elements.interface import Plain
 from ...engine.plan import make_plan
-from ...errors import LayoutError, NotExpressible, ShapeError, shown
+from ...errors import LayoutError, LimitExceeded, NotExpressible, ShapeError, shown
 from ...format.format import Format
 from ...integers.nested import product
 from ...layout.layout import Layout
@@ -271,7 +272,7 @@ def _changes(
         kind = Plain(x.stored.interface.element)
         held = x.stored.layout if x.stored.layout_from_container else x.local_layout(before.padded_local_shape())
         stacked = before.stacked_layout(held), after.stacked_layout(x.local_layout(after.padded_local_shape()))
-        plan = make_plan(*stacked, kind, kind, None, 1)
+        plan = make_plan(*_with_dims_for_kept_digits(stacked, after), kind, kind, None, 1)
         copies = ranks // _holders(after)
         for copy in range(copies):
             several = [f"part {part + 1}"] * (parts > 1) + [f"copy {copy + 1}"] * (copies > 1)
@@ -282,6 +283,24 @@ def _changes(
             written = target[copy * _holders(after) : (copy + 1) * _holders(after)]
             found.append((TensorChange(stored, planned, plan), tuple([s for segments in written for s in segments])))
     return found
+
+
+def _with_dims_for_kept_digits(stacked: tuple[Layout, Layout], after: Sharding) -> tuple[Layout, Layout]:
+    """Both layouts with a dimension of its own for what is kept above a dealt digit, as gate and up are.
+
+    A target is cut into parts of bounded size along its slowest digit, which must be the highest of its dimension.
+    """
+    shape: list[int] = []
+    for n, deals in zip(after.shape or (), after.dims):
+        fixed = product(tuple([deal.size for deal in deals if deal.size]))
+        above = [deal.size or n // fixed for deal in takewhile(lambda deal: deal.axis is None, deals)]
+        lead = product(tuple(above)) if len(above) < len(deals) else 1
+        shape += [lead, n // lead] if 1 < lead < n else [n]
+    try:
+        source, target = [layout.reshape(*shape) for layout in stacked]
+    except (NotExpressible, LimitExceeded):
+        return stacked
+    return source, target
 
 
 def _holders(sharding: Sharding) -> int:

@@ -56,10 +56,11 @@ class Atoms(Mapping[str, Atom]):
 
     def __getitem__(self, name: str) -> Atom:
         if isinstance(name, str):
-            for known in (_own, _all_atoms):
-                found = known().get(name) or known().get(registry_name(name))
-                if found is not None:
-                    return found
+            names = (name, registry_name(name))
+            for known in _tables():
+                for spelled in names:
+                    if spelled in known:
+                        return known[spelled]
         raise UnknownName(f"there is no atom named {shown(name)}.", hint=_near(name), name=name)
 
     def __iter__(self) -> Iterator[str]:
@@ -98,15 +99,21 @@ def _near(name: Any) -> str:
 
 
 @cache
-def _own() -> dict[str, Atom]:
-    tables = [import_module(f".{table}", __package__).atoms() for table in TABLES]
-    return {atom.name: atom for table in tables for atom in table}
+def _table(name: str) -> dict[str, Atom]:
+    return {atom.name: atom for atom in import_module(f".{name}", __package__).atoms()}
+
+
+def _tables() -> Iterator[dict[str, Atom]]:
+    """Our tables one after another, then all there is: each is made when those before it lack a name."""
+    for name in TABLES:
+        yield _table(name)
+    yield _all_atoms()
 
 
 @cache
 def _all_atoms() -> dict[str, Atom]:
     """Ours, and those of other packages, which are looked for when something else than ours is wanted."""
-    found = dict(_own())
+    found = {name: atom for table in TABLES for name, atom in _table(table).items()}
     for point in _entry_points():
         for atom in _load(point):
             check_atom(atom)

@@ -115,6 +115,21 @@ def test_a_record_is_the_same_in_other_words() -> None:
     assert (bytewise.coordinate, bytewise.bit, bytewise.places, bytewise.shape) == ((0, 1), 0, (32, 8), (32, 2))
 
 
+def test_an_order_may_have_digits_above_a_rest() -> None:
+    """Columns of the first half beside those of the second: bytes 0 and 3, 1 and 4, 2 and 5 of six."""
+    halves = rl.parse("record kn 8,1 bytes 1 order 0 1 2 / 1,2@rest 2,8: q uint1 @0 (8,1):(1,0)")
+    plain = rl.parse("record kn 8,1 bytes 1: q uint1 @0 (8,1):(1,0)")
+    data = np.arange(1, 13, dtype=np.uint8)
+    codes = plain.unpack(data, (16, 6))
+    assert halves.pack(codes, (16, 6)).tolist() == [1, 4, 2, 5, 3, 6, 7, 10, 8, 11, 9, 12]
+    assert halves.unpack(halves.pack(codes, (16, 6)), (16, 6))["q"].tolist() == codes["q"].tolist()
+    assert rl.compare(halves, halves)
+    assert rl.compare(halves, plain, shape=(16, 6)).places == (16, 8)
+    with pytest.raises(rl.LimitExceeded, match="digits above a rest"):
+        rl.compare(halves, plain)
+    assert "2 of n in steps of rest" in rl.explain(halves)
+
+
 @pytest.mark.parametrize(
     "name", ["gptq:w3", "gptq:planar5", "ggml:Q5_0", "ggml:q4_0_4x8", "mx:hopper", "allspark:w8a16"]
 )

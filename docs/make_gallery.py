@@ -189,6 +189,19 @@ ENTRIES = [
         'rl.draw(rl.sectors("(16,40):(40,1)", [(t, 3) for t in range(16)], "float32"))',
     ),
     Entry(
+        "sharding",
+        "Shardings",
+        "Which device holds what: the tensor is cut where devices change. Fused gate and up rows, and the same dealt as"
+        " one piece. [More](sharding.md).",
+        'rl.draw("hf:packed_colwise tp=4", "hf:colwise tp=4", shape=(16, 8))',
+    ),
+    Entry(
+        "sharding_difference",
+        "",
+        "Two orders of devices; what other devices hold has a colour.",
+        'rl.draw(rl.compare("{devices=[4,2]<=[2,4]T(1,0)}", "{devices=[4,2]<=[8]}", shape=(16, 8)))',
+    ),
+    Entry(
         "divide",
         "Operations",
         "Operands and result; every tile has a colour, and the first one is outlined.",

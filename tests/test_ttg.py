@@ -344,6 +344,14 @@ def test_two_encodings_are_compared() -> None:
     assert "different at" in str(verdict)
 
 
+def test_banks_are_asked_by_two_texts() -> None:
+    smem = f"!ttg.memdesc<64x64xf16, {SWIZZLED}, #ttg.shared_memory, mutable>"
+    down = "#ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [32, 1], warpsPerCTA = [1, 4], order = [1, 0]}>"
+    for threads in (down, f"tensor<64x64xf16, {down}>", rl.LinearLayout.parse(down, (64, 64))):
+        assert rl.banks(smem, threads, None, "ld.shared.b128").conflicts == 0
+        assert rl.banks(smem.replace("maxPhase = 8", "maxPhase = 1"), threads, None, "ld.shared.b128").conflicts == 448
+
+
 # ---- bad input -------------------------------------------------------------------------------------------
 
 BAD = [

@@ -1,8 +1,8 @@
 """Who asks for what: the elements that each thread of a program touches, as byte addresses of vectorised accesses.
 
 Memory is whatever has a layout. Threads are a layout from (thread, value) to the column-major index of the memory's
-logical shape, a ``LinearLayout`` of Triton, a list of coordinates (one for each thread, or a list of them), or one of
-the words ``rows`` and ``columns``.
+logical shape, a text or a ``LinearLayout`` of Triton, a list of coordinates (one for each thread, or a list of them),
+or one of the words ``rows`` and ``columns``.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def thread_indices(threads: Any, memory: TileMemory, vector: int = 1, lanes: int
     elif isinstance(threads, np.ndarray) or (isinstance(threads, Sequence) and not isinstance(threads, str)):
         table = _of_coordinates(threads, memory)
     else:
-        table = _of_layout(threads)
+        table = _of_layout(threads, memory)
     wrong = np.argwhere((table < OFF) | (table >= memory.size))
     if len(wrong):
         thread, value = wrong[0].tolist()
@@ -147,8 +147,13 @@ def thread_indices(threads: Any, memory: TileMemory, vector: int = 1, lanes: int
     return table
 
 
-def _of_layout(threads: Any) -> NDArray[np.int64]:
-    layout = threads if isinstance(threads, ComposedLayout) else resolve(threads).placed
+def _of_layout(threads: Any, memory: TileMemory) -> NDArray[np.int64]:
+    if isinstance(threads, ComposedLayout):
+        layout: Layout | ComposedLayout = threads
+    else:
+        found = resolve(threads)
+        # An encoding of Triton without a type is that of the memory's shape.
+        layout = (found.at(memory.extents) if found.threads and found.layout is None else found).placed
     if not 1 <= layout.rank <= 2 or getattr(layout, "has_basis", False):
         raise ShapeError(
             f"{layout} is no layout of threads and values.", hint="two modes, (thread, value)", threads=threads

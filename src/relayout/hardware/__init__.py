@@ -56,6 +56,7 @@ __all__ = [
     "Operand",
     "architecture_named",
     "architecture_names",
+    "conversion",
     "fragment_format",
     "linear_thread_values",
     "thread_value_layout",

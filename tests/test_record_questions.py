@@ -144,6 +144,7 @@ def test_axes_of_records_meet_by_name(name: str) -> None:
     assert turned.pack({k: v.T for k, v in fields.items()}, shape[::-1]).tobytes() == data.tobytes()
     assert rl.compare(record, turned)
     assert rl.compare(turned, record)
+    assert rl.catalog.find(turned) == rl.catalog.find(record)
     assert turned.aligned(record.axes).block == record.block
     with pytest.raises(rl.ShapeError, match="not the axes"):
         record.aligned("xy")

@@ -7,6 +7,7 @@ from functools import cache
 from typing import NamedTuple
 
 from ..errors import NotExpressible, ShapeError, shown
+from .format import Format
 from .named_records import CODECS, RECORDS
 from .record import Record
 
@@ -58,10 +59,17 @@ def names_of_record(record: Record) -> list[str]:
 
 
 def _alike(a: Record, b: Record) -> bool:
-    """Whether every bit has the same place and meaning, in records that follow each other in the same way."""
-    around = [(x.axes, x.block, x.nbytes, x.order, (x.value or "").replace(" ", "")) for x in (a, b)]
+    """Whether every bit has the same place and meaning, in records that follow each other in the same way.
+
+    Axes meet by name.
+    """
+    if a.nbytes != b.nbytes or set(a.axes) != set(b.axes):
+        return False
+    b = b.aligned(a.axes)
+    around = [(x.block, (x.value or "").replace(" ", "")) for x in (a, b)]
     mine, theirs = [{f.name: (f.element, f.zero, f.shape) for f in x.fields} for x in (a, b)]
-    if around[0] != around[1] or mine != theirs:
+    plain = Format(a.rank + 1, [(d, 0) for d in range(a.rank + 1)])
+    if around[0] != around[1] or mine != theirs or not (a.order or plain).equivalent(b.order or plain):
         return False
     return a == b or all(bool((f.bit_places() == b[f.name].bit_places()).all()) for f in a.fields)
 

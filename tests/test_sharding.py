@@ -103,8 +103,8 @@ def test_every_answer_by_enumeration(seed: int) -> None:
                 with pytest.raises(rl.OutOfBounds):
                     s.to_local(c, device)
     assert all(len(found) == s.replicas for found in owners.values())
-    assert not owners or s.is_partition == all(len(found) == 1 for found in owners.values())
-    assert len({tuple(map(len, part)) for part in parts.values()}) == 1 or not s.is_even
+    assert not owners or s.is_partition() == all(len(found) == 1 for found in owners.values())
+    assert len({tuple(map(len, part)) for part in parts.values()}) == 1 or not s.is_even()
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -126,6 +126,33 @@ def test_the_local_layout_is_where_the_elements_lie(seed: int) -> None:
         assert [layout(c) for c in cartesian(*map(range, layout.extents))] == expected
         other = s.local_layout(device, columns)
         assert [other(c) for c in cartesian(*map(range, layout.extents))] == [columns(c) for c in cartesian(*part)]
+
+
+def test_parts_one_after_another_are_one_array() -> None:
+    seen = 0
+    for seed in range(300):
+        s = random_sharding(random.Random(seed))
+        assert s.shape is not None
+        if not s.is_even() or 0 in s.shape:
+            continue
+        seen += 1
+        whole = np.arange(prod(s.shape)).reshape(s.shape)
+        parts = {}
+        for device in s.devices:
+            parts[s.dealt(device)] = whole[np.ix_(*[held(s, device, d) for d in range(len(s.shape))])].ravel()
+        memory = np.concatenate([parts[key] for key in sorted(parts)])
+        layout = s.stacked_layout()
+        assert [memory[layout(c)] for c in cartesian(*map(range, s.shape))] == whole.ravel().tolist()
+    assert seen > 30
+    tiles = rl.Format(2, [(0, 0), (1, 0), (0, 2), (1, 4)])
+    s = rl.Sharding({"tp": 2}, [None, "tp"], (4, 16))
+    layout = s.stacked_layout(tiles.layout((4, 8)))
+    for rank, c in cartesian(range(2), cartesian(range(4), range(8))):
+        assert layout(c[0], c[1] + 8 * rank) == 32 * rank + tiles.layout((4, 8))(c)
+    with pytest.raises(rl.NotExpressible, match="not of one size"):
+        rl.Sharding({"tp": 2}, ["tp"], (5,)).stacked_layout()
+    with pytest.raises(rl.NotExpressible, match="whole local arrays"):
+        s.stacked_layout(rl.Layout((4, 4)))
 
 
 @pytest.mark.parametrize("seed", range(80))
@@ -255,7 +282,7 @@ def test_the_sharding_of_the_documents() -> None:
         assert s.boxes(int(device)) == [((4 * i, 4 * i + 4), (4 * j, 4 * j + 4))]
     assert s.devices == tuple(range(8))
     assert s.holders((5, 3)) == (1,)
-    assert s.is_partition
+    assert s.is_partition()
 
 
 @pytest.mark.parametrize(

@@ -99,8 +99,8 @@ def sharding_facts(x: Sharding) -> dict[str, Any]:
         "devices": len(x.devices) if known else None,
         "shape": x.shape,
         "copies": x.replicas if known else None,
-        "partition": x.is_partition if known else None,
-        "even": None if x.shape is None else x.is_even,
+        "partition": x.is_partition() if known else None,
+        "even": None if x.shape is None else x.is_even(),
         "local_shapes": [str(shape) for shape in shapes],
     }
 

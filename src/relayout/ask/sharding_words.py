@@ -27,7 +27,7 @@ def sharding_lines(s: Sharding, bits: int | None) -> Iterator[str]:
     each = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
     in_bytes = f" ({-(-sizes[-1] * bits // 8)} bytes at most)" if bits else ""
     yield f"Of {product(s.shape)} elements a device holds {each}{in_bytes}."
-    if not s.is_even:
+    if not s.is_even():
         empty = [device for device in s.devices if 0 in s.local_shape(device)]
         nothing = f"; {len(empty)} of {len(s.devices)} devices hold nothing" if empty else ""
         yield f"The sizes are not divided evenly{nothing}."

@@ -102,12 +102,10 @@ class Sharding(Immutable):
         dealt = product(tuple([deal.size for deals in self.dims for deal in deals if deal.axis is not None]))
         return self.mesh.size // dealt
 
-    @property
     def is_partition(self) -> bool:
         """Whether every element is held exactly once."""
         return self.mesh.devices is not None and self.replicas == 1
 
-    @property
     def is_even(self) -> bool:
         """Whether all devices hold equally much, without padding."""
         fixed = [product(tuple([deal.size for deal in deals if deal.size])) for deals in self.dims]
@@ -197,7 +195,7 @@ class Sharding(Immutable):
         ((3, (2, 2)):(2, (1, 6)))
         """
         shape = self._sized()
-        if not self.is_even:
+        if not self.is_even():
             raise NotExpressible(
                 f"the parts of {self} are not of one size.", hint="pad the shape, or take the parts one by one", x=self
             )

@@ -23,7 +23,7 @@ _PLAIN_FACTOR = 16
 """Factors up to this power of two are written as numbers."""
 
 
-class _Rule(NamedTuple):
+class _EncodingRule(NamedTuple):
     """A name taken apart: the base, what its integers are shifted by, and the power of two that is stored in them.
 
     With ``negative`` it is stored with the other sign.
@@ -81,7 +81,7 @@ class Encoding(Immutable):
         self._check(x, (x >= -_EXACT) & (x <= _EXACT) if x.dtype.kind in "iu" else ~np.isnan(wanted))
         rule = _read(self.name)
         if self.element.bits > 8:
-            return like(values, self._scaled(x, rule.power, rule.negative))
+            return like(values, self._times_power(x, rule.power, rule.negative))
         meanings, codes = _codes_by_value(rule)
         if rule.base not in _SCALABLE and self.element.integral:
             wanted = wanted + 0.0  # integers have one zero
@@ -106,13 +106,13 @@ class Encoding(Immutable):
                 )
             x = exact
         if self.element.bits > 8:
-            return like(stored, self._scaled(x, -rule.power, rule.negative))
+            return like(stored, self._times_power(x, -rule.power, rule.negative))
         codes = x.view(np.uint8) & ((1 << self.element.bits) - 1)
         meant = np.asarray(_values(rule)[codes])
         self._check(x, ~np.isnan(meant))
         return like(stored, meant.astype(np.float32))
 
-    def _scaled(self, x: NDArray[Any], power: int, negative: bool) -> NDArray[Any]:
+    def _times_power(self, x: NDArray[Any], power: int, negative: bool) -> NDArray[Any]:
         """The values times a power of two in the stored type; refused where that is rounded, infinite or NaN."""
         import numpy as np
 
@@ -154,7 +154,7 @@ def named_encoding(x: Any) -> Encoding | None:
 
 
 @lru_cache(maxsize=256)
-def _read(name: str) -> _Rule:
+def _read(name: str) -> _EncodingRule:
     found = _TEXT.fullmatch(name)
     if found is None:
         raise _unknown(name, "it is no name of a type with a shift or a factor")
@@ -166,7 +166,7 @@ def _read(name: str) -> _Rule:
     if factor and int(factor).bit_count() != 1:
         raise _unknown(name, "a factor is a power of two, or the stored numbers would be rounded")
     to = int(power or 0) or (int(factor).bit_length() - 1 if factor else 0)
-    rule = _Rule(base, by, to, bool(minus))
+    rule = _EncodingRule(base, by, to, bool(minus))
     scaled = bool(to or minus)
     if base not in _BASES:
         narrow_float = kind.bits == 8 and base.startswith("float")
@@ -181,7 +181,7 @@ def _read(name: str) -> _Rule:
     return rule
 
 
-def _write(rule: _Rule) -> str:
+def _write(rule: _EncodingRule) -> str:
     if rule.shift:
         return f"{rule.base}{rule.shift:+d}"
     if not rule.power and not rule.negative:
@@ -203,7 +203,7 @@ def _unknown(name: Any, why: str, hint: str = "") -> ShapeError:
 
 
 @lru_cache(maxsize=64)
-def _values(rule: _Rule) -> NDArray[Any]:
+def _values(rule: _EncodingRule) -> NDArray[Any]:
     """What every code means, as float64; NaN for those that mean no number."""
     import numpy as np
 
@@ -231,7 +231,7 @@ def _values(rule: _Rule) -> NDArray[Any]:
 
 
 @lru_cache(maxsize=64)
-def _codes_by_value(rule: _Rule) -> tuple[NDArray[Any], NDArray[Any]]:
+def _codes_by_value(rule: _EncodingRule) -> tuple[NDArray[Any], NDArray[Any]]:
     """The bits of all meanings in order, and the codes that mean them."""
     import numpy as np
 

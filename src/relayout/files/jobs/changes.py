@@ -177,8 +177,6 @@ def _misfit(entry: StoredTensor, rule: Rule, operands: Operands) -> str | None:
     if entry.packing is not None and rule.changes:
         return f"blocks of {entry.packing}, seen as their bytes"
     shape, interface = entry.layout.extents, entry.interface
-    if rule.axes is not None and len(rule.axes) != len(shape):
-        return f"rank {len(shape)}, and the axes {rule.axes} are {len(rule.axes)}"
     asked = [(rule.to, _target_interface(interface, rule))]
     if rule.shape is None and entry.record is None:
         asked.insert(0, (rule.src, interface))
@@ -193,6 +191,8 @@ def _misfit(entry: StoredTensor, rule: Rule, operands: Operands) -> str | None:
             return f"rank {len(shape)}, and {x} has rank {found.rank}"
         if isinstance(found, Layout) and found.extents != shape:
             return f"shape {shape}, and {x} has {found.extents}"
+    if rule.axes is not None and len(rule.axes) != len(shape):
+        return f"rank {len(shape)}, and the axes {rule.axes} are {len(rule.axes)}"
     return None
 
 

@@ -29,7 +29,7 @@ def companion_files(source: Source, packed: PackedChanges, folder: Path) -> dict
     if (why := _obstacle(packed)) is not None:
         warnings.warn(f"no {_CONFIG} is written: {why}.", stacklevel=3)
     else:
-        described = _described(source, packed)
+        described = _description(source, packed)
         file = source.path.parent / _CONFIG
         told = strict_json(read_text(file), file, "it") if file.is_file() else {}
         rest = {key: x for key, x in told.items() if key not in _KEYS} if isinstance(told, dict) else {}
@@ -47,7 +47,7 @@ def _texts(folder: Path) -> Iterator[tuple[str, bytes]]:
             yield file.name, file.read_bytes()
 
 
-def _described(source: Source, packed: PackedChanges) -> dict[str, Any]:
+def _description(source: Source, packed: PackedChanges) -> dict[str, Any]:
     """The quantisation of all layers as loaders read it."""
     packing, bits = packed.packing, packed.packing.bits
     old = quantisation_config(source.path)
@@ -64,12 +64,12 @@ def _described(source: Source, packed: PackedChanges) -> dict[str, Any]:
     if packing.system == "mlx":
         return {key: {"group_size": group, "bits": bits} for key in _KEYS}
     if packing.system == "compressed":
-        return {_KEYS[0]: _compressed(source, packed, group)}
+        return {_KEYS[0]: _compressed_config(source, packed, group)}
     own = {"bits": bits, "group_size": group, "desc_act": act_order, "sym": packed.symmetric}
     return {_KEYS[0]: {"quant_method": "relayout", "packing": packing.called, **own}}
 
 
-def _compressed(source: Source, packed: PackedChanges, group: int) -> dict[str, Any]:
+def _compressed_config(source: Source, packed: PackedChanges, group: int) -> dict[str, Any]:
     """The quantisation as compressed-tensors writes it; what has no codes is ignored."""
     weights = {
         "num_bits": packed.packing.bits,

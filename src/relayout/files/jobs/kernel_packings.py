@@ -109,12 +109,12 @@ def _marlin_floats(scheme: str) -> Packing:
     )
 
 
-def _compressed(bits: int) -> Packing:
+def _compressed_packing(bits: int) -> Packing:
     name, per_word = f"compressed:pack{bits}", WORD // bits
     return Packing(bits, name, _NG, _NG, f"{name}.zeros", "rows", per_word, per_word, names=_COMPRESSED)
 
 
-def _mlx(bits: int) -> Packing:
+def _mlx_packing(bits: int) -> Packing:
     return Packing(bits, f"mlx:w{bits}", _NG, _NG, "", "rows", 32, 1, names=_MLX, words="uint32", groups=(32, 64, 128))
 
 
@@ -126,7 +126,7 @@ KERNEL_PACKINGS = {
         *[_marlin(bits) for bits in (4, 8)],
         _marlin_fp8_activations(),
         *[_marlin_floats(scheme) for scheme in ("nvfp4", "fp8")],
-        *[make(bits) for make in (_compressed, _mlx) for bits in (2, 4, 8)],
+        *[make(bits) for make in (_compressed_packing, _mlx_packing) for bits in (2, 4, 8)],
     )
 }
 """The packings of whole layers, by what they are called."""

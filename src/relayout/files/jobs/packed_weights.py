@@ -35,7 +35,7 @@ class PackedChanges(NamedTuple):
     rest: list[QuantisedLayer]
 
 
-class _Part(NamedTuple):
+class _LayerPart(NamedTuple):
     """A tensor of a layer as it is to be: what it is made of, by which rule, and what it is."""
 
     source: str
@@ -114,30 +114,30 @@ def _changes(
 
 def _parts(
     source: Source, layer: QuantisedLayer, packing: Packing, groups: int, without_zeros: bool
-) -> Iterator[_Part]:
+) -> Iterator[_LayerPart]:
     tensors = layer.tensors
-    yield _Part(tensors["weight"], Rule(to=packing.weight, dtype=_codes(source, layer, packing)), "weight")
+    yield _LayerPart(tensors["weight"], Rule(to=packing.weight, dtype=_codes(source, layer, packing)), "weight")
     bias = source.get(tensors.get("bias", ""))
     if bias is not None:
-        yield _Part(bias.name, Rule(to=packing.bias), "bias")
+        yield _LayerPart(bias.name, Rule(to=packing.bias), "bias")
     if layer.scheme in ("nvfp4", "fp8"):
         encodings = marlin_encodings(source, layer)
-        yield _Part(tensors["scales"], Rule(to=packing.scales, dtype=encodings["scales"]), "scales")
+        yield _LayerPart(tensors["scales"], Rule(to=packing.scales, dtype=encodings["scales"]), "scales")
         if "global_scale" in tensors:
-            yield _Part(tensors["global_scale"], Rule(dtype=encodings["global_scale"]), "global_scale")
+            yield _LayerPart(tensors["global_scale"], Rule(dtype=encodings["global_scale"]), "global_scale")
         return
     kind = source[tensors["scales"]].element.name
     times = Encoding(f"{kind}*{packing.times}") if packing.times > 1 else Plain(kind)
     scales = Rule(to=packing.scales if groups > 1 else packing.channel_scales, dtype=times)
-    yield _Part(tensors["scales"], scales, "scales")
+    yield _LayerPart(tensors["scales"], scales, "scales")
     if "biases" in packing.names:
         # A code q of scale s and zero z is worth q*s - z*s, and MLX adds a bias: exact where z is a power of two.
-        yield _Part(
+        yield _LayerPart(
             tensors["scales"], scales._replace(dtype=Encoding(f"{kind}*-{middle_of_codes(layer.bits)}")), "biases"
         )
     elif "zeros" in tensors and "zeros" in packing.names and not without_zeros:
         to = zeros_interface(layer.bits, packing.zero_less_one)
-        yield _Part(tensors["zeros"], Rule(to=packing.zeros, dtype=to), "zeros")
+        yield _LayerPart(tensors["zeros"], Rule(to=packing.zeros, dtype=to), "zeros")
 
 
 def _codes(source: Source, layer: QuantisedLayer, packing: Packing) -> Interface | None:
@@ -169,18 +169,18 @@ def _zeros_in_the_middle(layer: QuantisedLayer, packing: Packing, groups: int) -
     record = LayoutRecord.of(packing.zeros, sizes, meaning, axes=axes)
     code = meaning.encode(middle_of_codes(layer.bits))
     byte = int(pack([code] * 8, meaning.element)[0]) if layer.bits < 8 else int(code)
-    entry = StoredTensor(name, ELEMENTS[packing.words], shape, (), record, _repeated(byte, 4 * shape[0] * shape[1]))
+    entry = StoredTensor(name, ELEMENTS[packing.words], shape, (), record, _repeat(byte, 4 * shape[0] * shape[1]))
     return copy_unchanged(entry)
 
 
 @lru_cache(maxsize=4)
-def _filled(byte: int, size: int) -> bytes:
+def _fill(byte: int, size: int) -> bytes:
     return bytes([byte]) * size
 
 
-def _repeated(byte: int, size: int) -> bytes:
+def _repeat(byte: int, size: int) -> bytes:
     """At least so many bytes of one value; layers of about one size share them."""
-    return _filled(byte, 1 << (size - 1).bit_length())
+    return _fill(byte, 1 << (size - 1).bit_length())
 
 
 def _shape_of(source: Source, layer: QuantisedLayer, name: str) -> TensorChange:

@@ -411,3 +411,12 @@ def test_the_picture_of_sectors_shows_what_is_wasted() -> None:
     everything = rl.draw(rl.sectors(rl.Layout(32), rl.Layout(32), "float32"))
     assert not everything.scene().legend
     assert "every lane is off" in rl.draw(rl.sectors(rl.Layout(32), [None] * 32, "float32")).text()
+
+
+@pytest.mark.parametrize(
+    "access",
+    ["ld.global.v4.f32", "ld.global.nc.L1::no_allocate.L2::128B.v4.b32", "ld.relaxed.gpu.global.L1::evict_last.v2.f64"],
+)
+def test_accesses_to_global_memory_are_spelled_as_in_ptx(access: str) -> None:
+    found = rl.sectors(rl.Layout(128), rl.Layout((32, 4), (4, 1)), "float32", access=access)
+    assert (found.width, found.sectors) == (16, 16)

@@ -8,6 +8,7 @@ import os
 import pty
 import re
 import resource
+import shlex
 import signal
 import subprocess
 import sys
@@ -371,6 +372,16 @@ def test_banks_takes_the_type_from_the_text() -> None:
 def test_sectors_count_from_the_base() -> None:
     words = ("sectors", "(32,64):(64,1)", "32:32", "--dtype", "float32")
     assert (result(*words)["sectors"], result(*words, "--base", "16")["sectors"]) == (4, 5)
+
+
+@pytest.mark.parametrize("name", ["banks", "sectors", "advise", "atoms"])
+def test_the_examples_of_kernel_engineers_answer(name: str) -> None:
+    """The help shows commands that run; 1 says that there are conflicts."""
+    lines = str(group.get_command(click.Context(group), name).epilog).replace("\\\n", "").splitlines()
+    examples = [shlex.split(line)[1:] for line in lines if line.strip().startswith("relayout ")]
+    assert examples
+    for words in examples:
+        assert run(*words).exit_code in (0, 1), words
 
 
 def test_advise_takes_several_accesses() -> None:

@@ -31,7 +31,7 @@ LANES = 32
 WIDTHS = (16, 8, 4, 2, 1)
 """The bytes a lane that an access may move, widest first."""
 
-_ACCESS = re.compile(r"(?:(ld|st)\.)?(?:[a-z:0-9]+\.)*?global\.(?:[a-z:0-9]+\.)*?(?:v([248])\.)?[a-z]+(\d+)")
+_ACCESS = re.compile(r"(?:(ld|st)\.)?(?:[a-z_:0-9]+\.)*?global\.(?:[a-z_:0-9]+\.)*?(?:v([248])\.)?[a-z]+(\d+)")
 
 
 @dataclass(frozen=True, eq=False)

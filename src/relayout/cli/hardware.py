@@ -99,7 +99,7 @@ def banks(
 
 SECTORS_EXAMPLES = """\b
 Examples:
-  relayout sectors '(32,64):(64,1)' '(32,4):(128,32)' --dtype float32
+  relayout sectors '(32,64):(64,1)' '((16,2),4):((128,1),32)' --dtype float32
   relayout sectors '(32,64):(64,1)' '32:32' --dtype float32 --base 16"""
 
 

@@ -48,9 +48,13 @@ def _tried(search: Search) -> str:
         many = "both" if total == 2 else f"all {total}"
         return f"{many} {what.format('s')}" if total > 1 else f"the only {what.format('')}"
 
-    parts = [count("none", "order{} of the dimensions"), count("swizzle", "swizzle{} that keep vectors whole")]
+    run = plural(max(1, search.vector * search.bits // 8), "byte")
+    parts = [
+        count("none", "order{} of the dimensions"),
+        count("swizzle", "swizzle{} that leave runs of " + run + " whole"),
+    ]
     alone = "" if search.every_padding else " of one dimension at a time"
-    parts.append(count("padding", "padding{}" + alone + " below one turn of the banks"))
+    parts.append(count("padding", "padding{} by multiples of " + run + alone + " below one turn of the banks"))
     if search.nodes:
         way = "the rest ruled out" if search.exhausted else "then given up"
         parts.append(f"XOR matrices by branch and bound, {search.nodes} columns chosen, {way}")

@@ -86,6 +86,66 @@ def test_packed_plain_and_packed_twice_are_told_apart() -> None:
         rl.check(once[:32], "aiter:16x16", reference=plain)
 
 
+def test_bits_are_compared_not_numbers() -> None:
+    plain = np.random.default_rng(4).normal(size=(32, 64)).astype(np.float16)
+    plain[3, 5], plain[0, 0] = np.nan, -0.0
+    shuffled = plain.reshape(2, 16, 8, 8).transpose(0, 2, 1, 3).reshape(32, 64)
+    assert rl.check(shuffled, "aiter:16x16", reference=plain) is shuffled
+    shuffled[0, 0] = 0
+    with pytest.raises(rl.LayoutMismatch, match=r"packed otherwise: aiter:16x16 has element \(0, 0\)"):
+        rl.check(shuffled, "aiter:16x16", reference=plain)
+
+
+def test_packers_of_records_are_named() -> None:
+    with pytest.raises(rl.NotExpressible, match=r"their bits lie as in the record gptq:w3\."):
+        rl.infer(three_bits, shape=(64, 40), element="uint3")
+
+    def allspark(codes: Array) -> Array:
+        k, n = codes.shape
+        tiles = codes.reshape(k // 16, 2, 4, 2, n // 32, 4, 8)
+        return tiles.transpose(4, 6, 0, 2, 5, 1, 3).copy()
+
+    assert rl.infer(allspark, shape=(64, 96), element="uint8").names == ("allspark:w8a16",)
+    rows = np.arange(64).reshape(2, 8, 4).transpose(0, 2, 1).reshape(-1)
+    assert "flashinfer:shuffled32" in rl.infer(lambda c: c.T[rows], shape=(48, 64), element="uint8").names
+
+
+def test_padded_scales_are_told_apart_too() -> None:
+    plain = np.random.default_rng(6).integers(0, 256, (130, 5), dtype=np.uint8)
+
+    def swizzle(x: Array) -> Array:
+        padded = np.zeros((256, 8), np.uint8)
+        padded[: len(x), : x.shape[1]] = x
+        return padded.reshape(2, 4, 32, 2, 4).transpose(0, 3, 2, 1, 4).reshape(256, 8)
+
+    assert rl.check(swizzle(plain), "nvfp4:scales", reference=plain) is not None
+    for wrong, state in [(plain, "is not packed: nvfp4:scales takes 2048"), (swizzle(swizzle(plain)), "packed twice")]:
+        with pytest.raises(rl.LayoutMismatch, match=state):
+            rl.check(wrong, "nvfp4:scales", reference=plain)
+
+
+def three_bits(codes: Array) -> Array:
+    """GPTQ by numpy: the bits of a column one after the other, in words."""
+    bits = (codes[:, :, None] >> np.arange(3) & 1).transpose(1, 0, 2).reshape(codes.shape[1], -1, 32).astype(np.uint32)
+    return np.ascontiguousarray((bits << np.arange(32, dtype=np.uint32)).sum(2, dtype=np.uint32).T)
+
+
+def test_records_of_codes_are_checked() -> None:
+    numbers = np.random.default_rng(7)
+    codes = numbers.integers(0, 8, (64, 5), dtype=np.uint8)
+    assert rl.check(three_bits(codes), "gptq:w3", reference=codes) is not None
+    with pytest.raises(rl.LayoutMismatch, match="packed otherwise"):
+        rl.check(three_bits(codes[::-1]), "gptq:w3", reference=codes)
+    rows = numbers.integers(0, 256, (64, 12), dtype=np.uint8)
+    order = np.arange(64).reshape(2, 8, 4).transpose(0, 2, 1).reshape(-1)  # row 1 becomes row 8
+    assert rl.check(rows[order], "flashinfer:shuffled32", reference=rows) is not None
+    for wrong, state in [(rows, "not packed"), (rows[order][order], "packed twice")]:
+        with pytest.raises(rl.LayoutMismatch, match=state):
+            rl.check(wrong, "flashinfer:shuffled32", reference=rows)
+    with pytest.raises(rl.ShapeError, match="ggml:Q4_0 holds d, qs"):
+        rl.check(codes, "ggml:Q4_0", reference=codes)
+
+
 def test_packed_codes_are_checked_against_codes() -> None:
     codes = np.random.default_rng(2).integers(0, 16, (32, 64), dtype=np.uint8)
     assert rl.check(awq(codes), "awq:gemm", reference=codes) is not None

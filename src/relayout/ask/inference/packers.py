@@ -6,8 +6,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ...elements.types import element
-from ...errors import NotExpressible, Undetermined
+from ...errors import NotExpressible, ShapeError, Undetermined
 from ...format import catalog
+from ...format.record import Record
+from ...format.records import known_records
 from ..probes import probes
 from .dumps import from_dump
 from .live import array_layout, is_array, on_host
@@ -24,16 +26,25 @@ def from_packer(packer: Callable[[Any], Any], shape: Any, dtype: Any) -> Inferen
     """The order in which a packer stores codes of that type, whether it stores them as they are or flips their sign.
 
     The packer takes an array of codes of that shape, each in a byte or a wider element of its own, and gives an array,
-    a tensor or bytes. What it stores is read in the order of memory.
+    a tensor or bytes. What it stores is read in the order of memory. Where the bits of codes are apart there is no
+    layout over whole codes: the error then says which named record it is.
     """
     kind = element(dtype)
     tensors = probes(shape, kind.name)
     packed = [stored_bytes(packer(tensor)) for tensor in tensors]
     try:
-        return _with_names(from_dump(tensors, packed, kind.name), kind.bits)
+        found = _with_names(from_dump(tensors, packed, kind.name), kind.bits)
+        return found._replace(names=(*found.names, *_records_of(tensors, packed, kind.bits)))
     except (NotExpressible, Undetermined) as error:
         if not kind.integral:
             raise
+        names = _records_of(tensors, packed, kind.bits)
+        if names:
+            raise NotExpressible(
+                f"no layout has these codes whole: their bits lie as in the record {', '.join(names)}.",
+                hint=f'rl.catalog.record("{names[0]}") unpacks and packs them',
+                names=names,
+            ) from None
         flipped = _with_sign_flipped(packed, kind.bits)
         try:
             found = from_dump(tensors, flipped, kind.name)
@@ -52,6 +63,26 @@ def _with_names(found: Inference, bits: int) -> Inference:
     weights = [name for axes, name in fits if catalog.ENTRIES[name].axes == axes]
     others = [name for name in found.names if set(catalog.ENTRIES[name].axes) != set(WEIGHTS)]
     return found._replace(names=(*weights, *others))
+
+
+def _records_of(tensors: list[NDArray[Any]], packed: list[NDArray[Any]], bits: int) -> tuple[str, ...]:
+    """The named records of codes alone that hold every probe; rows m of one are output features."""
+    return tuple([name for name, named in known_records().items() if _holds(named.record, tensors, packed, bits)])
+
+
+def _holds(record: Record, tensors: list[NDArray[Any]], packed: list[NDArray[Any]], bits: int) -> bool:
+    axes, field = record.axes.replace("m", "n"), record.fields[0]
+    if len(record.fields) > 1 or (field.shape, field.bits) != (record.block, bits) or set(axes) != set(WEIGHTS):
+        return False
+    turned = [tensor if axes == WEIGHTS else tensor.T for tensor in tensors]
+    if turned[0].ndim != len(WEIGHTS) or any(n % b for n, b in zip(turned[0].shape, record.block)):
+        return False
+    if packed[0].size != record.size_of(turned[0].shape):
+        return False
+    try:
+        return all((record.unpack(memory, x.shape)[field.name] == x).all() for x, memory in zip(turned, packed))
+    except ShapeError:  # its order takes whole groups of records
+        return False
 
 
 def stored_bytes(x: Any) -> NDArray[Any]:

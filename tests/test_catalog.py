@@ -690,3 +690,11 @@ def test_the_page_lists_every_name() -> None:
     assert module.page(text) == text
     for name in catalog.names():
         assert f"`{name.partition(':')[2]}`" in text
+
+
+def test_a_record_is_told_from_a_format_and_a_misspelt_system_from_a_layout() -> None:
+    with pytest.raises(rl.ShapeError, match="'gptq:w3' is a record, and no format"):
+        rl.catalog.get("gptq:w3")
+    for misspelt, meant in (("aitr:16x16", "aiter:16x16"), ("GPTQ:W4", "gptq:w4"), ("gglm:Q4_0", "ggml:Q4_0")):
+        with pytest.raises(rl.ParseError, match=f"did you mean .*{meant}"):
+            rl.parse(misspelt)

@@ -517,6 +517,16 @@ def test_words_without_the_tensors_of_a_layer_are_no_layer_of_a_kernel(tmp_path:
         assert not (tmp_path / "x.safetensors").exists()
 
 
+def test_an_order_of_codes_is_no_packing_of_layers(tmp_path: Path) -> None:
+    file = checkpoint(tmp_path / "in", {"m": gptq(layer(9, 64, 64, 32))}, GPTQ)
+    for to in ("exllama:w4", "machete:w4a16", "awq:v2", "hqq:w4"):
+        with pytest.raises(rl.NotExpressible, match=f"'m.qweight': {to} is an order of codes, and no packing"):
+            rl.repack_file(file, tmp_path / "x.safetensors", to=to)
+    with pytest.raises(rl.NotExpressible, match="did you mean marlin:w4a16"):
+        rl.repack_file(file, tmp_path / "x.safetensors", to="marlin:w4a15")
+    assert not (tmp_path / "x.safetensors").exists()
+
+
 def test_a_last_group_that_is_not_whole_stays_gptqs(tmp_path: Path) -> None:
     parts = gptq(layer(7, 64, 64, 32))
     parts["qweight"], parts["g_idx"] = parts["qweight"][:6].copy(), parts["g_idx"][:48].copy()

@@ -17,6 +17,7 @@ from ..layout.layout import Layout
 from .registry import BUILT_IN, Shapeless, Spelling, dialect_named, dialect_names, loadable_names
 from .shardings import sharding_notation
 
+_NAME = re.compile(r"[A-Za-z_]\w*(:[\w./]+)?")
 _PREFIX = re.compile(r"\s*([a-z][a-z0-9_]*)\s*:(?!:)")
 
 
@@ -177,7 +178,7 @@ def _recognise(text: str, bits: int | None) -> Layout | Format | Shapeless:
     if understood:
         raise understood[0]
     nearest = max([error for error in errors if isinstance(error, ParseError)], key=lambda e: e.position)
-    near = catalog.near(text.strip()) if text.strip().isidentifier() else []
+    near = catalog.near(text.strip()) if _NAME.fullmatch(text.strip()) else []
     instead = near_notation(text)
     if instead:
         raise ParseError("no dialect reads this text.", text=text, position=nearest.position, hint=instead)

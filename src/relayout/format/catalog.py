@@ -74,6 +74,10 @@ def entry(name: str) -> Entry:
     if not isinstance(name, str):
         raise ShapeError(f"a name is a text, got {shown(name)}.", hint="as in htp:R4Crouton", name=name)
     found = lookup(name)
+    if found is None and name in known_records():
+        raise ShapeError(
+            f"{shown(name)} is a record, and no format.", hint=f'rl.catalog.record("{name}") gives it', name=name
+        )
     if found is None:
         raise ShapeError(f"there is no format named {shown(name)}.", hint=_near(name), name=name)
     return found

@@ -12,6 +12,7 @@ from ...elements.types import ELEMENTS, Element
 from ...engine.fill import fill_bytes
 from ...engine.plan import Plan, make_plan
 from ...errors import LayoutError, NotExpressible, ParseError, ShapeError, shown
+from ...format import catalog
 from ...format.factors import checked_axes
 from ...format.format import Format
 from ...integers.nested import product
@@ -113,7 +114,7 @@ def changes_of(source: Source, rules: Rules) -> list[TensorChange]:
     if unfit and all(change.copied for change in found):
         raise NotExpressible(
             f"no tensor of {source.path} fits: {'; '.join([f'{names} ({why})' for why, names in unfit.items()])}.",
-            hint="choose a layout for tensors of that rank; `relayout catalog` lists those that have a name",
+            hint=_hint_for(rules.default.to),
             path=source.path,
         )
     if unmatched := rules.unmatched_patterns(source):
@@ -123,6 +124,13 @@ def changes_of(source: Source, rules: Rules) -> list[TensorChange]:
     for doubt, names in names_by_reason([(change.doubt, change.entry.name) for change in found]).items():
         warnings.warn(f"{doubt.rstrip('.')}: {names}.", stacklevel=3)
     return found
+
+
+def _hint_for(to: Any) -> str:
+    near = catalog.near(to) if isinstance(to, str) and ":" in to and catalog.lookup(to) is None else []
+    if near:
+        return f"did you mean {', '.join(near)}?"
+    return "choose a layout for tensors of that rank; `relayout catalog` lists those that have a name"
 
 
 def names_by_reason(reasons: list[tuple[str | None, str]]) -> dict[str, str]:

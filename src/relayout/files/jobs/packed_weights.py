@@ -12,6 +12,7 @@ from ...elements.interface import Interface, Plain
 from ...elements.subbyte import pack
 from ...elements.types import ELEMENTS
 from ...errors import NotExpressible
+from ...format import catalog
 from ..contents import Source, StoredTensor, with_tensor
 from ..quantised import QuantisedLayer, quantised_layers, unknown_layers, zeros_interface
 from ..record import LayoutRecord, interface_json
@@ -49,6 +50,8 @@ def packed_changes(source: Source, rules: Rules) -> PackedChanges | None:
     None where it is not so. Everything that the packing cannot hold exactly is refused before a byte is written.
     """
     packing = KERNEL_PACKINGS.get(rules.default.to) if isinstance(rules.default.to, str) else None
+    if packing is None:
+        _check_is_no_order_of_codes(source, rules)
     if packing is None or rules.rules:
         return None
     recognised, layers = quantised_layers(source)
@@ -79,6 +82,21 @@ def packed_changes(source: Source, rules: Rules) -> PackedChanges | None:
     _check_names(changes)
     rest = [layer for layer in layers if rules.find(layer.tensors["weight"]) is None]
     return PackedChanges(changes, packing, chosen, symmetric, rest)
+
+
+def _check_is_no_order_of_codes(source: Source, rules: Rules) -> None:
+    """Refuse an order of codes for a checkpoint whose words hold them: words would be moved, and scales stay behind."""
+    to = rules.default.to
+    named = catalog.lookup(to) if isinstance(to, str) and rules.default.src is None else None
+    if named is None or not any((getattr(form, "element_bits", None) or 8) < 8 for form in named.forms.values()):
+        return
+    for layer in quantised_layers(source)[1]:
+        if rules.find(layer.tensors["weight"]) is not None and source[layer.tensors["weight"]].record is None:
+            raise NotExpressible(
+                f"tensor {layer.tensors['weight']!r}: {to} is an order of codes, and no packing of layers with scales.",
+                hint=f"choose one of {', '.join(KERNEL_PACKINGS)}, or tell its codes alone by --from and --shape",
+                tensor=layer.tensors["weight"],
+            )
 
 
 def _changes(

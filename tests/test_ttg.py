@@ -72,7 +72,7 @@ def some(count: int, largest: int, memory: bool) -> list[Vector]:
 
 def test_threads_and_values_count_places_from_the_first_dimension() -> None:
     for vector in some(60, 1 << 12, memory=False):
-        layout = rl.parse(vector.text, "ttg", vector.shape)
+        layout = rl.resolve(vector.text, dialect="ttg", shape=vector.shape).placed
         threads = [b for name in ("lane", "warp", "block") for b in vector.bases[name]]
         assert layout.extents == (1 << len(threads), 1 << len(vector.bases["register"]))
         for t, v in cartesian(*[range(n) for n in layout.extents]):
@@ -135,6 +135,19 @@ def test_a_partition_is_an_output_of_its_own() -> None:
     assert linear(offset=1024, block=0, partition=0) == (32, 0)
     with pytest.raises(rl.NotExpressible, match="one of 2 memories"):
         rl.parse(text, shape=(64, 64))
+
+
+def test_a_tensor_in_registers_is_a_linear_layout() -> None:
+    for vector in some(60, 1 << 12, memory=False):
+        linear = rl.parse(vector.text, shape=vector.shape)
+        assert isinstance(linear, rl.LinearLayout)
+        assert {k: [list(b) for b in v] for k, v in linear.bases.items()} == {
+            k: [list(b) for b in v] for k, v in vector.bases.items()
+        }
+        assert rl.parse(f"ttg:{vector.text}", shape=vector.shape) == linear
+        assert rl.parse(rl.render(linear, "ttg")) == linear
+        assert rl.compare(linear, rl.resolve(vector.text, shape=vector.shape).placed)
+        assert rl.explain(linear)
 
 
 # ---- texts -----------------------------------------------------------------------------------------------

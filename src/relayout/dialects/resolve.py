@@ -13,7 +13,7 @@ from ..elements.encoding import named_encoding
 from ..elements.interface import Interface
 from ..elements.types import Element
 from ..elements.types import element as element_of
-from ..errors import ShapeError, shown
+from ..errors import LayoutError, ShapeError, shown
 from ..format.factors import checked_axes
 from ..format.format import Format
 from ..format.record import Record
@@ -26,7 +26,9 @@ from .render import render
 from .shardings import is_sharding, read_sharding
 
 if TYPE_CHECKING:
+    from ..algebra.linear import LinearLayout
     from ..sharding.sharding import Sharding
+    from .ttg_text import TtgText
 
 
 class Resolved(NamedTuple):
@@ -203,6 +205,8 @@ def resolve(
         raise ShapeError(f"a dialect reads texts, got {shown(x)}.", hint="leave the dialect out", got=x)
     elif isinstance(x, Layout | Format):
         subject = x
+    elif (of_bases := _spelling_of_bases(x)) is not None:
+        subject, spelling = of_bases.layout(of_bases.sizes), of_bases
     else:
         subject, names = _layout_of(x), getattr(x, "axes", None)
         kind = kind or _element(getattr(x, "interface", None))
@@ -247,8 +251,10 @@ def resolve_together(
 
 def parse(
     text: str, dialect: str | None = None, shape: Any = None, *, dtype: Any = None
-) -> Layout | Format | Record | Sharding:
+) -> Layout | Format | Record | Sharding | LinearLayout:
     """The layout, the format, the record or the sharding that ``text`` writes down; with a shape always that of it.
+
+    Triton's encodings of tensors are linear layouts, from register, lane, warp and block to the coordinate.
 
     The dialect is the one named, or a prefix of the text (``cute:(3,4):(4,1)``), or recognised when only one fits. A
     name of the catalog is read as well (``tensorrt:kCHW32``); where it depends on the width of the elements, ``dtype``
@@ -263,7 +269,35 @@ def parse(
         return record
     if isinstance(text, str) and (sharding := read_sharding(text, dialect, _rank(shape))) is not None:
         return sharding if shape is None else sharding.at(shape)
+    if isinstance(text, str) and (threads := _read_threads(text, dialect)) is not None:
+        return threads.linear(shape)
     return resolve(text, dialect=dialect, shape=shape, element=dtype).description
+
+
+def _read_threads(text: str, dialect: str | None) -> TtgText | None:
+    """What a text of Triton's says, if it deals a tensor to threads."""
+    from . import ttg
+
+    own = text.strip().removeprefix("ttg:")
+    if dialect not in (None, "ttg") or not ttg.is_likely(own):
+        return None
+    try:
+        found = ttg.spelling(own)
+    except LayoutError:  # of another dialect, or refused below
+        return None
+    return found if found.threads else None
+
+
+def _spelling_of_bases(x: Any) -> TtgText | None:
+    """A linear layout of threads, or of offsets, as the encoding that is written by its bases."""
+    from ..algebra.linear import LinearLayout
+
+    if not isinstance(x, LinearLayout):
+        return None
+    from .ttg_finding import linear_encoding
+    from .ttg_text import TtgText
+
+    return TtgText(linear_encoding(x), tuple(x.out_dims.values()))
 
 
 def _rank(shape: Any) -> int | None:

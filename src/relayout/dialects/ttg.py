@@ -52,9 +52,14 @@ def element(text: str) -> Element | None:
     return spelling(text).element
 
 
+def is_likely(text: str) -> bool:
+    """Whether a text may be one of Triton."""
+    return _LIKELY.search(text) is not None
+
+
 def spelling(text: str) -> TtgText:
     """All that a text says."""
-    if not _LIKELY.search(text):
+    if not is_likely(text):
         Scanner(text, "ttg", EXAMPLES[0]).fail("an encoding, #ttg.blocked<{...}>, or a type that has one")
     from .ttg_text import read_text
 

@@ -157,10 +157,10 @@ def symmetric(seed: int, k: int, n: int, group: int, bits: int = 4) -> dict[str,
 def test_symmetric_layers_become_those_of_mlx(tmp_path: Path, bits: int) -> None:
     given = symmetric(22, 64, 48, 32, bits)
     checkpoint(tmp_path / "in", {"m": gptq(given, bits)}, {**GPTQ, "bits": bits})
-    with pytest.warns(UserWarning, match=r"left out: 'm.g_idx' \(mlx has no place for it"):
+    with pytest.warns(UserWarning, match=r"kept under its name: 'm.g_idx' \(mlx has no name for it"):
         rl.repack_file(tmp_path / "in", tmp_path / "out", to=f"mlx:w{bits}", verify=True)
     made = load_file(tmp_path / "out" / "model.safetensors")
-    assert set(made) == {"m.weight", "m.scales", "m.biases", "m.bias", "norm.weight"}
+    assert set(made) == {"m.weight", "m.scales", "m.biases", "m.bias", "m.g_idx", "norm.weight"}
     assert made["m.weight"].dtype == np.uint32
     assert (made["m.weight"].view(np.int32) == words(given["codes"].T, bits, 1)).all()
     scale, bias = [np.repeat(made[f"m.{part}"].astype(np.float64), 32, axis=1) for part in ("scales", "biases")]
@@ -172,7 +172,7 @@ def test_symmetric_layers_become_those_of_mlx(tmp_path: Path, bits: int) -> None
         f"mlx, {bits} bits, groups of 32, k=64 n=48"
     ]
     rl.repack_file(tmp_path / "out", tmp_path / "back", to=f"gptq:w{bits}", verify=True)
-    expected = {f"m.{part}": x for part, x in gptq(given, bits).items() if part != "g_idx"}
+    expected = {f"m.{part}": x for part, x in gptq(given, bits).items()}
     assert _same(load_file(tmp_path / "back" / "model.safetensors"), expected | {"norm.weight": np.ones(7, np.float32)})
 
 
@@ -239,7 +239,7 @@ def test_the_config_of_a_folder_describes_what_was_written(tmp_path: Path) -> No
     config = tmp_path / "in" / "config.json"
     config.write_text(json.dumps({"hidden_size": 64, "quantization_config": {**GPTQ, "damp_percent": 0.1}}))
     (tmp_path / "in" / "quantize_config.json").write_text(json.dumps(GPTQ))
-    with pytest.warns(UserWarning, match=r"left out: 'a.g_idx', 'b.g_idx' \(awq has no place"):
+    with pytest.warns(UserWarning, match=r"kept under its name: 'a.g_idx', 'b.g_idx' \(awq has no name"):
         rl.repack_file(tmp_path / "in", tmp_path / "awq", to="awq:gemm")
     told = json.loads((tmp_path / "awq" / "config.json").read_text())
     own = {"quant_method": "awq", "bits": 4, "group_size": 32, "zero_point": True, "version": "gemm"}

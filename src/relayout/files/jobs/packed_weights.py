@@ -66,7 +66,7 @@ def packed_changes(source: Source, rules: Rules) -> PackedChanges | None:
     if not chosen:
         return None
     made: dict[str, list[TensorChange]] = {}
-    left_out: list[str] = []
+    foreign: list[str] = []
     in_the_middle = [check_layer(recognised, layer, packing) for layer in chosen]
     symmetric = all(in_the_middle)
     operands = Operands()
@@ -74,10 +74,10 @@ def packed_changes(source: Source, rules: Rules) -> PackedChanges | None:
         made |= {name: [] for name in layer.tensors.values()}
         made[layer.tensors["weight"]] = list(_changes(recognised, layer, packing, symmetric, operands))
         if "g_idx" in layer.tensors and "g_idx" not in packing.names:
-            left_out.append(layer.tensors["g_idx"])
-    why = f"{packing.system} has no place for it, and it says no more than the size of a group"
-    for reason, names in names_by_reason([(why, name) for name in left_out]).items():
-        warnings.warn(f"left out: {names} ({reason}).", stacklevel=3)
+            foreign.append(layer.tensors["g_idx"])
+    why = f"{packing.system} has no name for it, and its loader may refuse it: it says no more than the size of a group"
+    for reason, names in names_by_reason([(why, name) for name in foreign]).items():
+        warnings.warn(f"kept under its name: {names} ({reason}).", stacklevel=3)
     changes = [x for name, entry in source.items() for x in made.get(name, [copy_unchanged(entry)])]
     _check_names(changes)
     rest = [layer for layer in layers if rules.find(layer.tensors["weight"]) is None]
@@ -121,9 +121,10 @@ def _changes(
         if part.role in ("weight", "zeros"):
             planned = planned._replace(element=ELEMENTS[packing.words])
         yield change._replace(planned=planned)
-    if "g_idx" in layer.tensors and "g_idx" in packing.names:
+    if "g_idx" in layer.tensors:
         change = copy_unchanged(source[layer.tensors["g_idx"]])
-        yield change._replace(planned=change.planned._replace(name=f"{layer.name}.{packing.names['g_idx']}"))
+        name = f"{layer.name}.{packing.names.get('g_idx', 'g_idx')}"
+        yield change._replace(planned=change.planned._replace(name=name))
     if "zeros" not in layer.tensors and packing.system in ("gptq", "awq", "compressed") and not without_zeros:
         yield _zeros_in_the_middle(layer, packing, groups)
     if "shape" in packing.names:

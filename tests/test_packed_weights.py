@@ -138,7 +138,7 @@ def test_gguf_reads_the_codes_of_a_block_in_this_order(field: str, shape: tuple[
 # What the page on packed weights states, by system; the rest of a name is as listed.
 SAME = [
     "awq:v2 trtllm:w4a16_sm80",
-    "awq:gemv mlx:w4 mx:ocp trtllm:w4a16_sm100 trtllm:w4afp8_sm100 compressed:pack4 compressed:fp4",
+    "awq:gemv mlx:w4 mx:ocp mx:blackwell trtllm:w4a16_sm100 trtllm:w4afp8_sm100 compressed:pack4 compressed:fp4",
     "mlx:w8 trtllm:w8a16_sm100 compressed:pack8 ggml:Q8_0.quants hqq:w8",
     "mlx:w2 compressed:pack2",
     "mlx:w3 compressed:pack3",

@@ -564,10 +564,12 @@ def triton_kernels(root: Path) -> list[Case]:
             layout.make_transformation(list(c.shape), False).swizzle_data(torch.from_numpy(c)).contiguous()
         )
 
-    def values(c: Array) -> bytes:
-        made = load(root / "triton/python/triton_kernels", f"{folder}.blackwell_value_shuffled", *near)
-        layout = made.BlackwellMX4ValueShuffledLayout().make_transformation(list(c.shape), True)
-        return memory(layout.swizzle_data(torch.from_numpy(pairs(c))))
+    def values(module: str, kind: str) -> Pack:
+        made = load(root / "triton/python/triton_kernels", f"{folder}.{module}", *near)
+        layout = getattr(made, kind)()
+        return lambda c: memory(
+            layout.make_transformation(list(c.shape), True).swizzle_data(torch.from_numpy(pairs(c)))
+        )
 
     file = "Triton f4fca2c0, triton_kernels layout_details"
     wide = ((128, 8), (384, 24))
@@ -597,7 +599,20 @@ def triton_kernels(root: Path) -> list[Case]:
             Case(f"mx:hopper_warps{w}.scales", 8, ((32 * w, 4), (96 * w, 6)), f"{file}/hopper_scale.py", hopper(w))
             for w in (4, 8)
         ],
-        Case("mx:blackwell_shuffled", 4, ((256, 512), (512, 768)), f"{file}/blackwell_value_shuffled.py", values),
+        Case(
+            "mx:blackwell",
+            4,
+            ((256, 64), (512, 48)),
+            f"{file}/blackwell_value.py",
+            values("blackwell_value", "BlackwellMXValueLayout"),
+        ),
+        Case(
+            "mx:blackwell_shuffled",
+            4,
+            ((256, 512), (512, 768)),
+            f"{file}/blackwell_value_shuffled.py",
+            values("blackwell_value_shuffled", "BlackwellMX4ValueShuffledLayout"),
+        ),
     ]
 
 

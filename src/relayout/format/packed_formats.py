@@ -219,6 +219,8 @@ mx Triton f4fca2c0, triton_kernels, tensor_details/layout_details
     > For four scales along k and more; of fewer the blocks are as narrow as k.
   blackwell.scales  mk     8  0 1 / 0,32@1 0,4@32 1,4 fill 0
     > k is padded to 8.
+  blackwell         kn     4  1 0 / 0,256
+    > Two codes along k in a byte; k is padded to 256 with whatever the memory held.
   blackwell_shuffled kn    4  0 1 / 1,256 0,128 fill 0
     > Tiles of 128 by 256; k is padded to 256.
 

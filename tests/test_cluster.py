@@ -104,6 +104,20 @@ def test_a_checkpoint_of_many_tensors(client: Any, tmp_path: Path) -> None:
         assert np.array_equal(found[name].numpy(), x)
 
 
+def test_ranks_are_dealt_by_workers(client: Any, tmp_path: Path) -> None:
+    x = np.random.default_rng(3).standard_normal((64, 48)).astype(np.float32)
+    np.savez(tmp_path / "x.npz", up=x, down=x.T.copy())
+    rl.repack_file(tmp_path / "x.npz", tmp_path / "x.safetensors")
+    rules = [{"name": "up", "deal": "colwise"}, {"name": "down", "deal": "rowwise"}]
+    rl.reshard(tmp_path / "x.safetensors", tmp_path / "out", to="tp=4", rules=rules, cluster=client, verify=True)
+    files = sorted((tmp_path / "out").glob("*.safetensors"))
+    assert len(files) == 4
+    for rank, file in enumerate(files):
+        found = rl.open(file)
+        assert np.array_equal(found["up"].numpy(), np.split(x, 4, 0)[rank])
+        assert np.array_equal(found["down"].numpy(), np.split(x.T, 4, 1)[rank])
+
+
 def test_a_killed_worker_costs_nothing_but_time(client: Any, source: Path, expected: bytes) -> None:
     out = source.with_name("out.npy")
     killed: list[int] = []

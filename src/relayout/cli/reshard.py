@@ -26,6 +26,7 @@ from .move import file_argument, name_options_in_hints, progress_on_stderr, summ
 )
 @click.option("--dry-run", is_flag=True, help="Only tell what would be written.")
 @click.option("--jobs", type=click.IntRange(1, 256), metavar="N", help="Threads; by default the processors, at most 8.")
+@click.option("--cluster", metavar="ADDRESS", help="A Dask scheduler, or local:N for N processes started for this.")
 @click.option("--max-memory", default="1GiB", show_default=True, metavar="SIZE", help="What the process may need.")
 @click.option("--resume", is_flag=True, help="Continue a run that did not finish.")
 @click.option("--verify", is_flag=True, help="Read everything again and compare, before the folder gets its name.")

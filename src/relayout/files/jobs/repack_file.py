@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from ...engine.ways import Progress
     from ..contents import Source
     from .changes import TensorChange
+    from .job import RepackJob
     from .rules import Globs, Rule
+    from .store_job import StoreJob
 
 MAX_THREADS = 256
 
@@ -125,8 +127,6 @@ def repack_file(
 
     path, out = as_path(source), as_path(destination)
     if cluster is not None:
-        if jobs is not None:
-            raise ShapeError("jobs are threads of this machine, and a cluster has its own.", hint="leave jobs out")
         path, out = [p if isinstance(p, StoreUrl) else p.absolute() for p in (path, out)]
     default = Rule(to=to, src=src, shape=shape, axes=axes, fill=fill, dtype=dtype)
     opened, default = _read_source(path, default, src_dtype)
@@ -153,18 +153,12 @@ def repack_file(
         make = partial(RepackJob, opened, changes, StagedFiles(out, final), memory)
     rows = tuple([_row(change, sizes[change.planned.name]) for change in changes])
     report = Report(path, out, rows, sum([row.bytes_after for row in rows]))
-    job = make(job_count(jobs))
     _check_growth(report, max_growth, dry_run)
-    if dry_run:
-        return report
-    with _folder_of(out) if in_folder else nullcontext():
-        if cluster is None:
-            return report._replace(resumed=job.run(resume, force, verify, progress))
-        from .cluster import client_of, threads_per_worker
-
-        with client_of(cluster) as client:
-            job = make(threads_per_worker(client), client)
-            return report._replace(resumed=job.run(resume, force, verify, progress))
+    with (
+        _folder_of(out) if in_folder and not dry_run else nullcontext(),
+        made_job(make, jobs, None if dry_run else cluster) as job,
+    ):
+        return report if dry_run else report._replace(resumed=job.run(resume, force, verify, progress))
 
 
 def _is_folder_of_files(source: Path, destination: Path) -> bool:
@@ -225,6 +219,22 @@ def _is_raw(path: Path) -> bool:
 def _row(change: TensorChange, size: int) -> Row:
     name, before = change.planned.name, change.entry.size
     return Row(name, change.before, change.after, before, size, change.padding, change.copied, change.why)
+
+
+@contextmanager
+def made_job(
+    make: Callable[..., RepackJob | StoreJob], jobs: int | None, cluster: Any = None
+) -> Iterator[RepackJob | StoreJob]:
+    """What ``make(threads, client=None)`` gives for threads of this machine, or for the workers of a cluster."""
+    if cluster is None:
+        yield make(job_count(jobs))
+        return
+    if jobs is not None:
+        raise ShapeError("jobs are threads of this machine, and a cluster has its own.", hint="leave jobs out")
+    from .cluster import client_of, threads_per_worker
+
+    with client_of(cluster) as client:
+        yield make(threads_per_worker(client), client)
 
 
 def job_count(jobs: int | None) -> int:

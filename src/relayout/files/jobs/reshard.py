@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import takewhile
 from math import lcm
 from pathlib import Path
@@ -29,7 +30,7 @@ from ..reading import read_text, strict_json
 from ..sizes import parse_size
 from .changes import TensorChange
 from .job import RepackJob
-from .repack_file import Report, Row, job_count
+from .repack_file import Report, Row, made_job
 from .shard_rules import ShardRule, family_rules, find_rule, read_shard_rules
 from .staging import StagedFiles
 
@@ -98,6 +99,7 @@ def reshard(
     force: bool = False,
     dry_run: bool = False,
     progress: Progress | None = None,
+    cluster: Any = None,
 ) -> Report:
     """Write the checkpoint ``source`` of ``from_`` tensor-parallel ranks to ``destination`` as one of ``to`` ranks.
 
@@ -109,6 +111,8 @@ def reshard(
     and copies that are not the same are refused before anything is written. The rest is as for ``repack_file``.
     """
     path, out = Path(source), Path(destination)
+    if cluster is not None:
+        path, out = path.absolute(), out.absolute()
     read = read_rank_files(path, None if from_ is None else _ranks(from_))
     count = 1 if to == DCP else _ranks(to)
     tensors = _dealt_tensors(read, _rules(read, rules, count), len(read.ranks))
@@ -125,11 +129,10 @@ def reshard(
     final = Destination(made.destination.files, entries, made.destination.checksums)
     opened = Source(path, "ranks", {change.entry.name: change.entry for change in changes}, read.metadata)
     report = Report(path, out, tuple([_row(x, len(read.ranks), count) for x in tensors]), _total(final))
-    job = RepackJob(opened, changes, StagedFiles(out, final), parse_size(max_memory), job_count(jobs))
+    make = partial(RepackJob, opened, changes, StagedFiles(out, final), parse_size(max_memory))
     _check_copies(read, tensors)
-    if dry_run:
-        return report
-    return report._replace(resumed=job.run(resume, force, verify, progress))
+    with made_job(make, jobs, None if dry_run else cluster) as job:
+        return report if dry_run else report._replace(resumed=job.run(resume, force, verify, progress))
 
 
 def _ranks(x: int | str) -> int:

@@ -188,7 +188,7 @@ def gptqmodel(root: Path) -> list[Case]:
         raise LookupError("pack_original")
 
     cases = []
-    for bits in (2, 4, 8):
+    for bits in (2, 3, 4, 8):
 
         def weights(c: Array, bits: int = bits) -> bytes:
             return memory(layer(c, np.full((2, c.shape[1]), 1 << (bits - 1)), bits)["qweight"])
@@ -197,13 +197,9 @@ def gptqmodel(root: Path) -> list[Case]:
             return memory(layer(np.zeros((32 * len(c), c.shape[1])), c, bits)["qzeros"])
 
         cases += [
-            Case(f"gptq:w{bits}", bits, ((96, 32),), file, weights),
+            Case(f"gptq:w{bits}", bits, ((64, 32), (96, 64)) if bits == 3 else ((96, 32),), file, weights),
             Case(f"gptq:w{bits}.zeros", bits, ((3, 32), (5, 96)), file, zeros),
         ]
-    three = Case(
-        "gptq:w3", 3, ((64, 32), (96, 64)), file, lambda c: memory(layer(c, np.full((2, c.shape[1]), 4), 3)["qweight"])
-    )
-    cases.append(three)
     fast = load(root / "GPTQModel", "gptqmodel.nn_modules.qlinear.gemv_fast_awq", without=without)
     return [
         *cases,

@@ -93,6 +93,8 @@ ggml llama.cpp (2026), ggml/src/ggml-cpu/repack.cpp: rows of blocks side by side
 gptq GPTQModel (2026), gptqmodel/nn_modules/qlinear and utils/planar_packing.py: words of 32 codes of a column
   w3      record kn 32,1 bytes 12 order 0 2 1 / 2,32: q uint3 @0 (32,1):(3,0)
     > A stream of bits along k: codes 10 and 21 of each 32 have bits in two words, which lie n words apart.
+  w3.zeros record gn 1,32 bytes 12: q uint3 @0 (1,32):(0,3)
+    > A stream of bits along n; version 1 stores one less than the zero.
   planar3 record kn 32,1 bytes 12 order 0 2 1 / 2,32: q uint3 @0 (32,1):(2,0) bits 0-1 | @8 (32,1):(1,0) bits 2-2
   planar5 record kn 32,1 bytes 20 order 0 2 1 / 2,32: q uint5 @0 (32,1):(4,0) bits 0-3 | @16 (32,1):(1,0) bits 4-4
   planar6 record kn 32,1 bytes 24 order 0 2 1 / 2,32: q uint6 @0 (32,1):(4,0) bits 0-3 | @16 (32,1):(2,0) bits 4-5

@@ -561,3 +561,15 @@ def test_threads_of_tritons_layouts() -> None:
     assert brute(advice.layout, rows, 32, "st.shared.b32") == advice.rows[0].wavefronts
     assert brute(advice.layout, Layout((32, 8), (1, 32)), 32, "ld.shared.b128") == advice.rows[1].wavefronts
     assert advice.wavefronts == advice.ideal
+
+
+def test_swizzles_may_break_runs_that_no_access_takes() -> None:
+    """Loads of 16 bytes from two rows, and of 8 from every one: Swizzle<3,2,4> breaks 16 bytes in other rows only."""
+    few = [[(lane % 2, 8 * (lane // 2) % 32 + k) for k in range(8)] for lane in range(32)]
+    accesses = [("ds_read_b128", few), ("ds_read_b64", "columns")]
+    swizzle = rl.Layout((16, 32), (32, 1)).with_swizzle(rl.Swizzle(3, 2, 4))
+    counts = [int(rl.banks(swizzle, threads, "float16", name, "gfx1201").wavefronts) for name, threads in accesses]
+    found = rl.advise((16, 32), "float16", accesses, arch="gfx1201")
+    assert found.wavefronts <= sum(counts) == 12
+    named = rl.advise((16, 32), "float16", [("ds_read_b128", [few[0][:1]] * 32), accesses[1]], arch="gfx1201")
+    assert sum(int(found.wavefronts) for found in named.banks) == named.wavefronts

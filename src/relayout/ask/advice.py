@@ -134,7 +134,7 @@ def advise(
 
     An access is ``(instruction, threads)`` as ``rl.banks`` takes them, and may have a weight, ``(instruction, threads,
     3)``, if it runs more often than the others. Tried are the bare tile in every order of its dimensions, CuTe's
-    swizzles, paddings and XOR matrices, all of which leave every aligned run as long as the widest vector whole.
+    swizzles, paddings and XOR matrices, all of which leave the widest vectors whole and aligned.
     ``budget`` is the bytes that the layout may take.
 
     >>> store, load = Layout((32, 32), (32, 1)), Layout((32, 32), (1, 32))

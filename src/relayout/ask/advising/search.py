@@ -63,6 +63,8 @@ class Search:
     total: dict[str, int] = field(default_factory=dict)
     least: int = 0
     """What no layout is below."""
+    shorter: int = 0
+    """The swizzles that break runs as long as the widest vector, some of which leave those of the accesses whole."""
     nodes: int = 0
     """The columns of XOR matrices that were chosen; 0 where no matrix was looked for."""
     every_padding: bool = True
@@ -104,6 +106,8 @@ class Search:
             wider = [tile for tile in wider if tile.candidate.elements > prod(self.shape)]
             self._try_swizzles(wider)
             self._try_matrices(wider)
+        if not self._is_best(*KINDS):
+            self._try_shorter_swizzles(tiles)
         return self
 
     def _is_best(self, *kinds: str) -> bool:
@@ -129,6 +133,20 @@ class Search:
             found = self._keep(swizzled(tile, [swizzle]), counts)
             if found is not None and found.cost == self.least and found.candidate.elements == tile.elements:
                 return
+
+    def _try_shorter_swizzles(self, tiles: Sequence[Tile]) -> None:
+        """Those that change bits inside of runs as long as the widest vector, where no access takes such a run."""
+        named = [8 * d.access.bytes // self.bits for d in self.demands if d.elements.shape[-1] == 1]
+        low, high = max([1, *named]).bit_length() - 1, self.turn.bit_length() - 1
+        for _, tile, _ in tiles:
+            for swizzle in swizzles(tile, low, high):
+                if 1 << swizzle.base >= self.vector:
+                    continue
+                self.shorter += 1
+                counts = [demand.wavefronts(swizzle(tile.offsets)) for demand in self.demands]
+                known = [count for count in counts if count is not None]
+                if len(known) == len(counts):
+                    self._keep(swizzled(tile, [swizzle]), known)
 
     def _try_paddings(self, chosen: Sequence[tuple[int, ...]]) -> None:
         found = [

@@ -53,6 +53,8 @@ def _tried(search: Search) -> str:
         count("none", "order{} of the dimensions"),
         count("swizzle", "swizzle{} that leave runs of " + run + " whole"),
     ]
+    if search.shorter:
+        parts.append(f"{search.shorter} that break such runs, as far as no access takes those")
     alone = "" if search.every_padding else " of one dimension at a time"
     parts.append(count("padding", "padding{} by multiples of " + run + alone + " below one turn of the banks"))
     if search.nodes:

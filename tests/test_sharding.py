@@ -167,12 +167,12 @@ def test_what_is_exchanged_by_enumeration(seed: int) -> None:
     has = [{d: set(cartesian(*[held(s, d, k) for k in range(len(s.dims))])) for d in s.devices} for s in (a, b)]
     for device in b.devices:
         lacking = has[1][device] - has[0].get(device, set())
-        assert sent.received(device) == 4 * len(lacking)
+        assert sent.bytes_received(device) == 4 * len(lacking)
         for (sender, to), count in sent.pairs.items():
             if to == device:
                 assert 0 < count <= 4 * len(has[0][sender] & lacking)
     assert sent.kept == 4 * sum(len(has[1][d] & has[0].get(d, set())) for d in b.devices)
-    assert sent.total == sum(map(sum, sent.matrix())) == sum(map(sent.sent, a.devices))
+    assert sent.total == sum(map(sum, sent.matrix())) == sum(map(sent.bytes_sent, a.devices))
     assert a.exchange(a).total == 0
 
 

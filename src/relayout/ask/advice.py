@@ -119,9 +119,9 @@ class Advice:
         }
 
     def __str__(self) -> str:
-        from .advising.words import told
+        from .advising.words import advice_text
 
-        return told(self)
+        return advice_text(self)
 
     def __repr__(self) -> str:
         return f"<advice: {self.words}, {self.wavefronts} wavefronts, {self.bytes} bytes>"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class _Packing(NamedTuple):
+class _ExpectedMemory(NamedTuple):
     """What is expected of memory: how many elements of ``bits`` it has, and ``read``, the tensor of a shape in it.
 
     ``room`` is the shape that fills the memory, padding included.
@@ -63,7 +63,7 @@ def check_against(x: Any, expects: Any, reference: Any, axes: str | None) -> Non
     )
 
 
-def _state(memory: NDArray[Any], packing: _Packing, plain: NDArray[Any]) -> str:
+def _state(memory: NDArray[Any], packing: _ExpectedMemory, plain: NDArray[Any]) -> str:
     if memory.size == plain.size and (memory == plain.reshape(-1)).all():
         return "not packed"
     if memory.size == product(packing.room):
@@ -73,7 +73,7 @@ def _state(memory: NDArray[Any], packing: _Packing, plain: NDArray[Any]) -> str:
     return "packed otherwise"
 
 
-def _of_layout(expects: Any, reference: Any, plain: NDArray[Any], axes: str | None) -> _Packing:
+def _of_layout(expects: Any, reference: Any, plain: NDArray[Any], axes: str | None) -> _ExpectedMemory:
     kind = array_type(reference)
     operand: Resolved = resolve(expects, element=kind)
     if isinstance(operand.format, Format) and (operand.format.element_bits or 8) < 8:
@@ -84,7 +84,7 @@ def _of_layout(expects: Any, reference: Any, plain: NDArray[Any], axes: str | No
     def read(memory: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
         return memory[operand.for_data(shape, axes).placed.offsets().reshape(shape)]
 
-    return _Packing(
+    return _ExpectedMemory(
         plain.dtype.itemsize * 8 if kind is None else kind.bits,
         placed.placed.storage_size,
         tuple([-(-n // b) * b for n, b in zip(plain.shape, blocks, strict=True)]),
@@ -94,7 +94,7 @@ def _of_layout(expects: Any, reference: Any, plain: NDArray[Any], axes: str | No
     )
 
 
-def _of_record(record: Record, expects: Any, plain: NDArray[Any]) -> _Packing:
+def _of_record(record: Record, expects: Any, plain: NDArray[Any]) -> _ExpectedMemory:
     """Records of codes alone; scales beside them are no part of a plain tensor."""
     if len(record.fields) > 1 or record.fields[0].shape != record.block:
         raise ShapeError(
@@ -116,7 +116,7 @@ def _of_record(record: Record, expects: Any, plain: NDArray[Any]) -> _Packing:
         )
     size = record.size_of(plain.shape)
     hint = f"record.pack({{{field.name!r}: reference}}, shape) packs it once"
-    return _Packing(8, size, plain.shape, read, lambda where: "", hint)
+    return _ExpectedMemory(8, size, plain.shape, read, lambda where: "", hint)
 
 
 def _first_elsewhere(found: NDArray[Any], plain: NDArray[Any]) -> tuple[int, ...]:

@@ -161,11 +161,11 @@ def advise(
         raise click.UsageError("the tile needs a type of elements: --dtype float16.", click.get_current_context())
     if not accesses:
         raise click.UsageError("say what reads and writes it: --access ACCESS THREADS.", click.get_current_context())
-    advice = advised(shape, dtype, [_weighted(*access) for access in accesses], arch=arch, budget=budget)
+    advice = advised(shape, dtype, [_access_weight(*access) for access in accesses], arch=arch, budget=budget)
     return Answer(advice.facts(), [str(advice)], no=advice.wavefronts > advice.ideal)
 
 
-def _weighted(access: str, threads: str) -> tuple[str, str, int]:
+def _access_weight(access: str, threads: str) -> tuple[str, str, int]:
     count, star, name = access.partition("*")
     return (name, threads, int(count)) if star and count.strip().isdecimal() else (access, threads, 1)
 

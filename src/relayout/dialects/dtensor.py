@@ -47,10 +47,10 @@ def _placement(p: Any) -> Placement:
         return Placement(p.dim, int(getattr(p, "split_factor", 1)))
     if kind == "Replicate":
         return Placement(None)
-    raise _refused(kind)
+    raise _refusal(kind)
 
 
-def _refused(kind: str) -> NotExpressible:
+def _refusal(kind: str) -> NotExpressible:
     partial = "Partial" in kind or kind == "P"
     why = "every device has a summand, and no element is whole anywhere" if partial else "nothing is known of it"
     hint = "redistribute to Replicate() or Shard(d) first" if partial else "Shard, Replicate and _StridedShard are read"
@@ -143,7 +143,7 @@ def _read_placement(scan: Scanner) -> Placement:
         return Placement(None)
     if kind not in ("Shard", "S", "_StridedShard", "_S"):
         if "Partial" in kind or kind == "P":
-            raise _refused(kind)
+            raise _refusal(kind)
         scan.fail("Shard, Replicate or _StridedShard", at)
     scan.expect("(")
     if scan.accept("dim"):

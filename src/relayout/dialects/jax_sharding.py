@@ -23,7 +23,7 @@ EXAMPLE = "NamedSharding(Mesh('x': 4, 'y': 2), P('x', None))"
 def of_named_sharding(x: Any) -> Sharding:
     """The sharding that an object with a ``mesh`` and a ``spec`` has."""
     if getattr(x.spec, "unreduced", None):
-        raise _unreduced(x)
+        raise _unreduced_error(x)
     return Sharding(_mesh_of(x.mesh), _dims_of(tuple(x.spec), x))
 
 
@@ -62,7 +62,7 @@ def _dims_of(spec: Sequence[Any], x: Any) -> list[Any]:
     return dims
 
 
-def _unreduced(x: Any) -> NotExpressible:
+def _unreduced_error(x: Any) -> NotExpressible:
     return NotExpressible(
         f"{shown(x)} has unreduced axes: every device has a summand, and no element is whole anywhere.",
         hint="reduce first",
@@ -162,7 +162,7 @@ def _no_axis(scan: Scanner) -> None:
     at = scan.position
     word = scan.name()
     if word == "unreduced":
-        raise _unreduced(scan.shown.strip())
+        raise _unreduced_error(scan.shown.strip())
     if word == "UNCONSTRAINED" or scan.text[at:].lstrip().startswith("PartitionSpec.UNCONSTRAINED"):
         raise NotExpressible(
             "UNCONSTRAINED leaves a dimension to the compiler.", hint="say which axes it is dealt to", dialect="jax"

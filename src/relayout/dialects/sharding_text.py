@@ -84,7 +84,7 @@ def read_list(scan: Scanner) -> list[int]:
 def read_grid(scan: Scanner) -> tuple[list[int], tuple[int, ...]]:
     """``[[0, 1], [2, 3]]``: the numbers in row-major order, and the sizes of the grid."""
     at = scan.position
-    rows = _nested(scan)
+    rows = _nested_numbers(scan)
     sizes = [len(rows)]
     while rows and isinstance(rows[0], list):
         lengths = {len(row) if isinstance(row, list) else -1 for row in rows}
@@ -137,7 +137,7 @@ def skip_braces(scan: Scanner) -> None:
             return
 
 
-def _nested(scan: Scanner, level: int = 0) -> list[Any]:
+def _nested_numbers(scan: Scanner, level: int = 0) -> list[Any]:
     """Numbers in nested square brackets."""
     if level > MAX_DEPTH:
         scan.fail(f"at most {MAX_DEPTH} brackets in each other")
@@ -146,7 +146,7 @@ def _nested(scan: Scanner, level: int = 0) -> list[Any]:
     while not scan.accept("]"):
         if found:
             scan.expect(",")
-        found.append(_nested(scan, level + 1) if scan.peek() == "[" else scan.integer())
+        found.append(_nested_numbers(scan, level + 1) if scan.peek() == "[" else scan.integer())
     return found
 
 

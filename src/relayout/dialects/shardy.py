@@ -119,14 +119,14 @@ def _named_axes(scan: Scanner) -> None:
 
 
 def _name(scan: Scanner) -> str:
-    return _matched(scan, _QUOTED, "an axis in double quotes").group(1)
+    return _match(scan, _QUOTED, "an axis in double quotes").group(1)
 
 
 def _symbol(scan: Scanner) -> str:
-    return _matched(scan, _SYMBOL, "the name of a mesh, as in @mesh").group()
+    return _match(scan, _SYMBOL, "the name of a mesh, as in @mesh").group()
 
 
-def _matched(scan: Scanner, pattern: re.Pattern[str], expected: str) -> re.Match[str]:
+def _match(scan: Scanner, pattern: re.Pattern[str], expected: str) -> re.Match[str]:
     scan.peek()
     match = pattern.match(scan.text, scan.position) or scan.fail(expected)
     scan.position = match.end()
@@ -139,11 +139,11 @@ def render(x: Sharding) -> str:
         raise cannot_say(x, "sdy", "a sharding has a mesh", "give it one, or render it as hlo")
     axes = ", ".join([f'"{name}"={n}' for name, n in mesh.axes.items()])
     order = "" if mesh.in_order else f", device_ids=[{', '.join(map(str, mesh.devices))}]"
-    dims = [", ".join([_written(deal, mesh.axes) for deal in dealt]) for dealt in contiguous_axes(x, "sdy")]
+    dims = [", ".join([_axis_text(deal, mesh.axes) for deal in dealt]) for dealt in contiguous_axes(x, "sdy")]
     listed = ", ".join([f"{{{dim}}}" for dim in dims])
     return f"sdy.mesh @mesh = <[{axes}]{order}> #sdy.sharding<@mesh, [{listed}]>"
 
 
-def _written(deal: Deal, axes: dict[str, int]) -> str:
+def _axis_text(deal: Deal, axes: dict[str, int]) -> str:
     whole = deal.size == axes[deal.axis or ""]
     return f'"{deal.axis}"' if whole else f'"{deal.axis}":({deal.before}){deal.size}'

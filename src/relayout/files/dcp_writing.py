@@ -58,15 +58,15 @@ def plan_dcp(folder: Path, planned: Sequence[PlannedTensor]) -> Destination:
             pieces |= blob.pieces
             checksums += blob.checksums
             segments.append(blob.segment)
-            chunks.append(_made(_MODULE, "ChunkStorageMetadata", {"offsets": _size(offset), "sizes": _size(shape)}))
-            key = _made(_MODULE, "MetadataIndex", {"fqn": _text(p.name), "offset": _size(offset), "index": b"K\0"})
+            chunks.append(_object(_MODULE, "ChunkStorageMetadata", {"offsets": _size(offset), "sizes": _size(shape)}))
+            key = _object(_MODULE, "MetadataIndex", {"fqn": _text(p.name), "offset": _size(offset), "index": b"K\0"})
             info = {"relative_path": _text(_FILE), "offset": _integer(at), "length": _integer(blob.size)}
-            places.append((key, _made("torch.distributed.checkpoint.filesystem", "_StorageInfo", info)))
+            places.append((key, _object("torch.distributed.checkpoint.filesystem", "_StorageInfo", info)))
             at += -(-blob.size // ALIGNMENT) * ALIGNMENT
         entries[p.name] = tuple(segments)
         told = {"properties": _properties(p.element), "size": _size(p.shape), "chunks": _list(chunks)}
-        tensors.append((_text(p.name), _made(_MODULE, "TensorStorageMetadata", told)))
-    metadata = _pickled(
+        tensors.append((_text(p.name), _object(_MODULE, "TensorStorageMetadata", told)))
+    metadata = _pickle(
         {
             "state_dict_metadata": _dict(tensors),
             "planner_data": _dict([(_text(p.name), _text(p.name) + b"\x85") for p in planned]),
@@ -147,11 +147,11 @@ def _properties(element: Element) -> bytes:
     return _name(_MODULE, "TensorProperties") + b")\x81" + state + b"b"
 
 
-def _pickled(state: dict[str, bytes]) -> bytes:
-    return b"\x80\x02" + _made(_MODULE, "Metadata", state) + b"."
+def _pickle(state: dict[str, bytes]) -> bytes:
+    return b"\x80\x02" + _object(_MODULE, "Metadata", state) + b"."
 
 
-def _made(module: str, name: str, state: dict[str, bytes]) -> bytes:
+def _object(module: str, name: str, state: dict[str, bytes]) -> bytes:
     """An object of a class, with that state."""
     return _name(module, name) + b")\x81" + _dict([(_text(key), value) for key, value in state.items()]) + b"b"
 

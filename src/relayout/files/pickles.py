@@ -216,7 +216,7 @@ class _Machine:
         self.done = True
 
 
-def _named(argument: str) -> PickledName:
+def _pickled_name(argument: str) -> PickledName:
     module, _, name = argument.partition(" ")
     return PickledName(module, name)
 
@@ -243,7 +243,7 @@ _STEPS: dict[str, Callable[[_Machine, Any], None]] = {
     "APPENDS": lambda m, x: m.extend(m.pop_mark()),
     "SETITEM": lambda m, x: m.set_item(),
     "SETITEMS": lambda m, x: m.set_items(m.pop_mark()),
-    "GLOBAL": lambda m, x: m.stack.append(_named(x)),
+    "GLOBAL": lambda m, x: m.stack.append(_pickled_name(x)),
     "STACK_GLOBAL": lambda m, x: m.name_from_stack(),
     "REDUCE": lambda m, x: m.reduce(),
     "NEWOBJ": lambda m, x: m.reduce(),

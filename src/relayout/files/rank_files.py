@@ -54,7 +54,7 @@ def read_rank_files(path: Path, ranks: int | None) -> RankFiles:
             path, f"the files of rank {missing[0]} of {count} are missing.", "copy them, all ranks are needed"
         )
     read = [_read_rank(path, found[rank]) for rank in range(count)]
-    told = [_told(source, rank, count) for rank, source in enumerate(read)]
+    told = [_told_deals(source, rank, count) for rank, source in enumerate(read)]
     metadata = {key: value for key, value in read[0].metadata.items() if key != DEALT}
     dealt = told[0] if all(x is not None and x == told[0] for x in told) else None
     _check_names(path, read)
@@ -85,7 +85,7 @@ def _read_rank(path: Path, files: Sequence[Path]) -> Source:
     return Source(path, "ranks", entries, metadata)
 
 
-def _told(source: Source, rank: int, count: int) -> Mapping[str, Mapping[str, Any]] | None:
+def _told_deals(source: Source, rank: int, count: int) -> Mapping[str, Mapping[str, Any]] | None:
     """How the tensors of a rank are dealt, if its files say it; a file that says another rank is refused."""
     text = source.metadata.get(DEALT)
     if not isinstance(text, str):

@@ -96,7 +96,7 @@ def address_table(addresses: Any, access: Access, arch: Architecture, off: int |
     idle = chosen == off
     chosen = np.where(idle, 0, chosen)
     _refuse((chosen < 0) | (chosen >= _LARGEST), chosen, lanes, access, _outside)
-    _refuse(chosen % access.bytes != 0, chosen, lanes, access, _misaligned)
+    _refuse(chosen % access.bytes != 0, chosen, lanes, access, _misalignment)
     table[..., lanes] = np.where(idle, OFF, chosen)
     return table
 
@@ -137,7 +137,7 @@ def _outside(lane: int, address: int, access: Access) -> LayoutError:
     )
 
 
-def _misaligned(lane: int, address: int, access: Access) -> LayoutError:
+def _misalignment(lane: int, address: int, access: Access) -> LayoutError:
     return ShapeError(
         f"lane {lane} has the address {address}, and {access.name} needs a multiple of {access.bytes}.",
         hint=f"align it, or use an access of {address & -address} bytes",

@@ -53,7 +53,7 @@ def checked_deals(entry: Any, axes: dict[str, int]) -> tuple[Deal, ...]:
             hint="None, an axis, or a tuple of axes, the most significant first",
             got=entry,
         )
-    deals = [_checked(x, axes) for x in entry]
+    deals = [_as_deal(x, axes) for x in entry]
     if deals.count(REST) > 1:
         raise ShapeError(f"{shown(entry)} has the rest twice.", hint="write ... once, or leave it out", got=entry)
     return tuple(deals if REST in deals else [*deals, REST])
@@ -64,7 +64,7 @@ def _is_part(x: Any) -> bool:
     return isinstance(x, tuple) and len(x) == 3 and isinstance(x[0], str) and all(isinstance(n, int) for n in x[1:])
 
 
-def _checked(x: Any, axes: dict[str, int]) -> Deal:
+def _as_deal(x: Any, axes: dict[str, int]) -> Deal:
     if isinstance(x, Deal):
         x = ... if x == REST else x.size if x.axis is None else (x.axis, x.before, x.size)
     if x is Ellipsis:
@@ -88,7 +88,7 @@ def _checked(x: Any, axes: dict[str, int]) -> Deal:
     return Deal(None, size)
 
 
-class Part(NamedTuple):
+class DimensionPart(NamedTuple):
     """What one device holds of a dimension of size ``n``: digits as ``(size, value)``, where a kept one has no value.
 
     ``chunked`` splits every piece by itself, as ``torch.chunk`` does; otherwise the dimension is padded once.
@@ -100,7 +100,7 @@ class Part(NamedTuple):
 
 
 @lru_cache(maxsize=1 << 14)
-def runs_of(part: Part) -> Runs:
+def runs_of(part: DimensionPart) -> Runs:
     """The ranges of a part, as long as they can be."""
     found = _chunked_runs(part) if part.chunked else _padded_runs(part)
     merged: list[tuple[int, int]] = []
@@ -112,13 +112,13 @@ def runs_of(part: Part) -> Runs:
     return tuple(merged)
 
 
-def padded_size(part: Part) -> int:
+def padded_size(part: DimensionPart) -> int:
     """The dimension rounded up, so that every digit is whole."""
     fixed = product(tuple([size for size, _ in part.digits if size]))
     return -(-part.n // fixed) * fixed
 
 
-def _padded_runs(part: Part) -> list[tuple[int, int]]:
+def _padded_runs(part: DimensionPart) -> list[tuple[int, int]]:
     n, digits = part.n, list(part.digits)
     box = padded_size(part)
     rest = box // product(tuple([size for size, _ in digits if size]))
@@ -136,7 +136,7 @@ def _padded_runs(part: Part) -> list[tuple[int, int]]:
     return [(start, min(start + weight, n)) for start in starts if start < n]
 
 
-def _chunked_runs(part: Part) -> list[tuple[int, int]]:
+def _chunked_runs(part: DimensionPart) -> list[tuple[int, int]]:
     pieces = [(0, part.n)]
     digits = list(part.digits)
     while any(value is not None for _, value in digits):
@@ -200,7 +200,7 @@ def nth(runs: Runs, k: int) -> int:
 
 def dealt_values(n: int, deals: Sequence[Deal], chunked: bool, c: int) -> tuple[int, ...]:
     """The values of the dealt digits at a coordinate: whose it is."""
-    box = padded_size(Part(n, tuple([(deal.size, None) for deal in deals]), chunked))
+    box = padded_size(DimensionPart(n, tuple([(deal.size, None) for deal in deals]), chunked))
     rest = box // product(tuple([deal.size for deal in deals if deal.size]))
     values = []
     start, stop, weight = 0, n, box

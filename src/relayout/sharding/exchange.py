@@ -38,16 +38,16 @@ class Exchange(NamedTuple):
         count = 1 + max([device for pair in self.pairs for device in pair], default=-1)
         return [[self.pairs.get((a, b), 0) for b in range(count)] for a in range(count)]
 
-    def received(self, device: int) -> int:
+    def bytes_received(self, device: int) -> int:
         """The bytes that a device receives."""
         return sum([n for (_, to), n in self.pairs.items() if to == device])
 
-    def sent(self, device: int) -> int:
+    def bytes_sent(self, device: int) -> int:
         """The bytes that a device sends."""
         return sum([n for (sender, _), n in self.pairs.items() if sender == device])
 
     def __str__(self) -> str:
-        busiest = max((self.received(device) for device in {to for _, to in self.pairs}), default=0)
+        busiest = max((self.bytes_received(device) for device in {to for _, to in self.pairs}), default=0)
         return f"{self.total} bytes between {len(self.pairs)} pairs of devices, at most {busiest} to one"
 
 

@@ -14,7 +14,19 @@ from ..integers.inttuple import as_int
 from ..integers.nested import flatten, product
 from ..layout.layout import Layout
 from ..layout.modes import digit_sum
-from .digits import REST, Deal, Part, Runs, checked_deals, dealt_values, length, nth, padded_size, place_in, runs_of
+from .digits import (
+    REST,
+    Deal,
+    DimensionPart,
+    Runs,
+    checked_deals,
+    dealt_values,
+    length,
+    nth,
+    padded_size,
+    place_in,
+    runs_of,
+)
 from .exchange import Exchange, exchange
 from .mesh import Mesh
 
@@ -109,7 +121,7 @@ class Sharding(Immutable):
     def is_even(self) -> bool:
         """Whether all devices hold equally much, without padding."""
         fixed = [product(tuple([deal.size for deal in deals if deal.size])) for deals in self.dims]
-        return all(n % k == 0 for n, k in zip(self._sized(), fixed))
+        return all(n % k == 0 for n, k in zip(self._known_shape(), fixed))
 
     # ---- devices and coordinates -------------------------------------------------------------------------
 
@@ -132,18 +144,20 @@ class Sharding(Immutable):
             return tuple([max(sizes) for sizes in zip(*shapes)])
         dealt = [product(tuple([deal.size for deal in deals if deal.axis is not None])) for deals in self.dims]
         digits = [tuple([(deal.size, None) for deal in deals]) for deals in self.dims]
-        return tuple([padded_size(Part(n, d, False)) // k for n, d, k in zip(self._sized(), digits, dealt)])
+        return tuple(
+            [padded_size(DimensionPart(n, d, False)) // k for n, d, k in zip(self._known_shape(), digits, dealt)]
+        )
 
     def holders(self, *coordinate: Any) -> tuple[int, ...]:
         """The devices that hold an element, upwards."""
-        where = self._coordinate(coordinate, self._sized(), "the shape")
+        where = self._coordinate(coordinate, self._known_shape(), "the shape")
         chunked = self.uneven == "chunk"
-        values = [dealt_values(n, deals, chunked, c) for n, deals, c in zip(self._sized(), self.dims, where)]
+        values = [dealt_values(n, deals, chunked, c) for n, deals, c in zip(self._known_shape(), self.dims, where)]
         return tuple([device for device in self.devices if self.dealt(device) == tuple(values)])
 
     def to_local(self, coordinate: Any, device: Any) -> tuple[int, ...]:
         """Where in a device's local array an element is; refused where the device does not hold it."""
-        where = self._coordinate((coordinate,), self._sized(), "the shape")
+        where = self._coordinate((coordinate,), self._known_shape(), "the shape")
         places = [place_in(runs, c) for runs, c in zip(self.runs(device), where)]
         if any(place is None for place in places):
             raise OutOfBounds(
@@ -166,8 +180,8 @@ class Sharding(Immutable):
         >>> print(Sharding({"x": 2}, [(2, "x"), None], shape=(8, 3)).local_layout(1))
         (((2, 2), 3):((3, 12), 1)) offset 6
         """
-        whole = Layout.row_major(self._sized()) if of is None else of
-        if whole.extents != self._sized():
+        whole = Layout.row_major(self._known_shape()) if of is None else of
+        if whole.extents != self._known_shape():
             raise ShapeError(
                 f"{whole} has the extents {whole.extents}, not {self.shape}.", hint="give one of that shape", of=of
             )
@@ -183,7 +197,7 @@ class Sharding(Immutable):
                     hint="runs(device) has the ranges; take them one by one",
                     counterexample=held,
                 )
-        return _strided(whole, runs)
+        return _strided_layout(whole, runs)
 
     def stacked_layout(self, local: Layout | None = None) -> Layout:
         """Where every element lies when the parts follow each other, each a local array, row-major or as ``local``.
@@ -194,7 +208,7 @@ class Sharding(Immutable):
         >>> print(Sharding({"tp": 2}, [None, "tp"], shape=(3, 4)).stacked_layout())
         ((3, (2, 2)):(2, (1, 6)))
         """
-        shape = self._sized()
+        shape = self._known_shape()
         if not self.is_even():
             raise NotExpressible(
                 f"the parts of {self} are not of one size.", hint="pad the shape, or take the parts one by one", x=self
@@ -239,7 +253,7 @@ class Sharding(Immutable):
     def exchange(self, other: Sharding, element_bytes: int = 1) -> Exchange:
         """The bytes that each pair of devices must exchange to get from this sharding to ``other``."""
         sized = self.at(other.shape) if self.shape is None and other.shape is not None else self
-        return exchange(sized, other if other.shape is not None else other.at(sized._sized()), element_bytes)
+        return exchange(sized, other if other.shape is not None else other.at(sized._known_shape()), element_bytes)
 
     # ---- notations ---------------------------------------------------------------------------------------
 
@@ -264,7 +278,7 @@ class Sharding(Immutable):
         return _rebuild_sharding, self._key()
 
     def __repr__(self) -> str:
-        entries = [_written(deals, self.mesh.axes) for deals in self.dims]
+        entries = [_digit_text(deals, self.mesh.axes) for deals in self.dims]
         words = [repr(self.mesh.axes), f"[{', '.join(entries)}]"]
         words += [] if self.shape is None else [repr(self.shape)]
         words += [] if self.mesh.in_order else [f"devices={self.mesh.devices}"]
@@ -290,17 +304,17 @@ class Sharding(Immutable):
         name = deal.axis or ""
         return where[name] // (self.mesh.axes[name] // (deal.before * deal.size)) % deal.size
 
-    def _parts(self, device: Any) -> list[Part]:
+    def _parts(self, device: Any) -> list[DimensionPart]:
         chunked = self.uneven == "chunk"
-        sizes, values = self._sized(), self.dealt(device)
+        sizes, values = self._known_shape(), self.dealt(device)
         parts = []
         for n, deals, dealt in zip(sizes, self.dims, values):
             given = iter(dealt)
             digits = tuple([(deal.size, None if deal.axis is None else next(given)) for deal in deals])
-            parts.append(Part(n, digits, chunked))
+            parts.append(DimensionPart(n, digits, chunked))
         return parts
 
-    def _sized(self) -> tuple[int, ...]:
+    def _known_shape(self) -> tuple[int, ...]:
         if self.shape is None:
             raise ShapeError(
                 f"{self} has no shape yet: what a device holds depends on it.",
@@ -373,7 +387,7 @@ def _deal_text(deal: Deal, axes: Mapping[str, int]) -> str:
     return str(deal) if whole else f"{deal.axis}:({deal.before}){deal.size}"
 
 
-def _written(deals: Sequence[Deal], axes: Mapping[str, int]) -> str:
+def _digit_text(deals: Sequence[Deal], axes: Mapping[str, int]) -> str:
     """The digits of one dimension as ``repr`` writes them."""
     kept = deals[:-1] if deals[-1] == REST else deals
     words = []
@@ -387,7 +401,7 @@ def _written(deals: Sequence[Deal], axes: Mapping[str, int]) -> str:
     return "None" if not words else words[0] if alone else f"({', '.join(words)}{',' * (len(words) == 1)})"
 
 
-def _strided(whole: Layout, runs: Sequence[Runs]) -> Layout:
+def _strided_layout(whole: Layout, runs: Sequence[Runs]) -> Layout:
     """The layout of the elements in these ranges, each a run repeated at equal steps of which the last may be short."""
     modes, extents, offset = [], [], whole.offset
     for d, held in enumerate(runs):

@@ -48,7 +48,7 @@ def sharding_picture(state: State) -> ShardingPicture | None:
     if not found:
         return None
     with blame_field("shape"):
-        sized = [x._replace(sharding=_sized(x, state, found)) for x in found]
+        sized = [x._replace(sharding=_with_shape(x, state, found)) for x in found]
         if state.do == "compare":
             verdict = compare(sized[0].sharding, sized[1].sharding)
             if isinstance(verdict, ShardingComparison):
@@ -56,7 +56,7 @@ def sharding_picture(state: State) -> ShardingPicture | None:
         return ShardingPicture(draw(*[x.sharding for x in sized]), sized)
 
 
-def _sized(x: PageSharding, state: State, found: list[PageSharding]) -> Sharding:
+def _with_shape(x: PageSharding, state: State, found: list[PageSharding]) -> Sharding:
     """The sharding for the shape that is filled in, or that one of them says."""
     told = next((other.sharding.shape for other in found if other.sharding.shape is not None), None)
     shape = state.sizes if state.sizes is not None else told

@@ -15,7 +15,7 @@ KINDS = ("none", "swizzle", "padding", "xor")
 """The families, the simplest to say first."""
 
 
-class Candidate(NamedTuple):
+class TileCandidate(NamedTuple):
     """A layout that may serve, and what it is called."""
 
     kind: str
@@ -32,7 +32,7 @@ class Candidate(NamedTuple):
         return -(-self.elements * bits // 8)
 
 
-class Padding(NamedTuple):
+class TilePadding(NamedTuple):
     """Unused elements after each step of the dimensions, slowest first, and the room of the tile with them."""
 
     room: int
@@ -65,7 +65,7 @@ def order_words(order: Sequence[int]) -> str:
     return "column-major" if tuple(order) == rows[::-1] else f"axes {tuple(order)}"
 
 
-def strided(shape: Sequence[int], order: Sequence[int], pads: Sequence[int]) -> tuple[Layout, int]:
+def strided_tile(shape: Sequence[int], order: Sequence[int], pads: Sequence[int]) -> tuple[Layout, int]:
     """The layout whose dimension ``order[k]`` has ``pads[k]`` unused elements after each of its steps; and its room."""
     strides, room = [0] * len(shape), 1
     for dim, pad in zip(reversed(order), reversed(pads)):
@@ -75,13 +75,13 @@ def strided(shape: Sequence[int], order: Sequence[int], pads: Sequence[int]) -> 
     return Layout(tuple(shape), tuple(strides)), room
 
 
-def bare(shape: Sequence[int], order: Sequence[int]) -> Candidate:
+def bare(shape: Sequence[int], order: Sequence[int]) -> TileCandidate:
     """The tile as it is, in that order."""
-    layout, room = strided(shape, order, [0] * len(shape))
-    return Candidate("none", order_words(order), layout, room, layout.offsets().ravel())
+    layout, room = strided_tile(shape, order, [0] * len(shape))
+    return TileCandidate("none", order_words(order), layout, room, layout.offsets().ravel())
 
 
-def swizzled(base: Candidate, swizzles: Sequence[Swizzle]) -> Candidate:
+def swizzle_tile(base: TileCandidate, swizzles: Sequence[Swizzle]) -> TileCandidate:
     """The candidate with its offsets swizzled by each in turn."""
     layout: Layout | ComposedLayout = base.layout
     for swizzle in swizzles:
@@ -95,10 +95,10 @@ def swizzled(base: Candidate, swizzles: Sequence[Swizzle]) -> Candidate:
             offsets = swizzle(offsets)
         room = max(room, int(offsets.max()) + 1)
     kind = "swizzle" if len(swizzles) == 1 else "xor"
-    return Candidate(kind, f"{words} over {base.words}", layout, room, base.offsets, base.parts + len(swizzles))
+    return TileCandidate(kind, f"{words} over {base.words}", layout, room, base.offsets, base.parts + len(swizzles))
 
 
-def swizzles(base: Candidate, low: int, high: int) -> Iterator[Swizzle]:
+def swizzles(base: TileCandidate, low: int, high: int) -> Iterator[Swizzle]:
     """Every swizzle that changes bits of ``[low, high)`` only, by bits that the tile's offsets have; simplest first.
 
     Bits below ``low`` are inside a vector, bits from ``high`` on choose no bank.
@@ -137,7 +137,7 @@ def _slower(shape: Sequence[int], order: Sequence[int]) -> list[int]:
     return [k for k, dim in enumerate(order) if shape[dim] > 1][:-1]
 
 
-def paddings(shape: Sequence[int], order: Sequence[int], step: int, period: int) -> list[Padding]:
+def paddings(shape: Sequence[int], order: Sequence[int], step: int, period: int) -> list[TilePadding]:
     """Unused elements after the steps of the slower dimensions, least room first; every stride a multiple of ``step``.
 
     ``period`` elements are one turn through all banks. A dimension gets less than that, for with a whole turn more its
@@ -155,7 +155,7 @@ def paddings(shape: Sequence[int], order: Sequence[int], step: int, period: int)
                 pads[k] = -room % step + counts[k] * step
             room = (room + pads[k]) * shape[order[k]]
         if any(pads):
-            found.add(Padding(room, tuple(pads)))
+            found.add(TilePadding(room, tuple(pads)))
     return sorted(found)
 
 
@@ -171,11 +171,11 @@ def _one_by_one(turns: int, dims: int) -> Iterator[tuple[int, ...]]:
             yield tuple([turn if d == k else 0 for d in range(dims)])
 
 
-def padded(shape: Sequence[int], order: Sequence[int], pads: Sequence[int]) -> Candidate:
+def pad_tile(shape: Sequence[int], order: Sequence[int], pads: Sequence[int]) -> TileCandidate:
     """The tile in that order with those paddings; without any it is the bare one."""
     if not any(pads):
         return bare(shape, order)
-    layout, room = strided(shape, order, pads)
+    layout, room = strided_tile(shape, order, pads)
     told = " and ".join([str(pad) for pad in pads if pad])
     row = {"row-major": "rows", "column-major": "columns"}.get(order_words(order), f"steps of {order_words(order)}")
-    return Candidate("padding", f"{row} padded by {told}", layout, room, layout.offsets().ravel(), 1)
+    return TileCandidate("padding", f"{row} padded by {told}", layout, room, layout.offsets().ravel(), 1)

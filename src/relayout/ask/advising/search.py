@@ -9,14 +9,14 @@ from typing import NamedTuple
 
 from .candidates import (
     KINDS,
-    Candidate,
+    TileCandidate,
     aligned,
     are_combined,
     bare,
     orders,
-    padded,
+    pad_tile,
     paddings,
-    swizzled,
+    swizzle_tile,
     swizzles,
     to_powers,
 )
@@ -29,7 +29,7 @@ class Choice(NamedTuple):
 
     cost: int
     bytes: int
-    candidate: Candidate
+    candidate: TileCandidate
     wavefronts: tuple[int, ...]
 
     @property
@@ -38,11 +38,11 @@ class Choice(NamedTuple):
         return self.cost, self.bytes, self.candidate.parts, KINDS.index(self.candidate.kind)
 
 
-class Tile(NamedTuple):
+class OrderedTile(NamedTuple):
     """A tile that swizzles and matrices move, with the classes of the instructions of each access."""
 
     order: tuple[int, ...]
-    candidate: Candidate
+    candidate: TileCandidate
     classes: list[Classes]
 
 
@@ -114,27 +114,27 @@ class Search:
         """Whether a layout of these kinds reaches the bound."""
         return any(self.best[kind].cost == self.least for kind in kinds if kind in self.best)
 
-    def _tiles(self, chosen: Sequence[tuple[tuple[int, ...], tuple[int, ...]]]) -> list[Tile]:
+    def _tiles(self, chosen: Sequence[tuple[tuple[int, ...], tuple[int, ...]]]) -> list[OrderedTile]:
         """The tiles, given by orders and paddings, that fit the budget and keep every vector whole; smallest first."""
         found = []
         for order, pads in chosen:
-            tile = padded(self.shape, order, pads)
+            tile = pad_tile(self.shape, order, pads)
             if self._affords(tile.elements) and all(d.addresses(tile.offsets) is not None for d in self.demands):
-                found.append(Tile(order, tile, [demand.classes(tile.offsets) for demand in self.demands]))
+                found.append(OrderedTile(order, tile, [demand.classes(tile.offsets) for demand in self.demands]))
         return sorted(found, key=lambda tile: tile.candidate.elements)
 
-    def _try_swizzles(self, tiles: Sequence[Tile]) -> None:
+    def _try_swizzles(self, tiles: Sequence[OrderedTile]) -> None:
         low, high = self.vector.bit_length() - 1, self.turn.bit_length() - 1
         chosen = [(*tile[1:], swizzle) for tile in tiles for swizzle in swizzles(tile.candidate, low, high)]
         self.total["swizzle"] = self.total.get("swizzle", 0) + len(chosen)
         for tile, classes, swizzle in chosen:
             self.tried["swizzle"] = self.tried.get("swizzle", 0) + 1
             counts = [demand.class_wavefronts(rows, [swizzle]) for demand, rows in zip(self.demands, classes)]
-            found = self._keep(swizzled(tile, [swizzle]), counts)
+            found = self._keep(swizzle_tile(tile, [swizzle]), counts)
             if found is not None and found.cost == self.least and found.candidate.elements == tile.elements:
                 return
 
-    def _try_shorter_swizzles(self, tiles: Sequence[Tile]) -> None:
+    def _try_shorter_swizzles(self, tiles: Sequence[OrderedTile]) -> None:
         """Those that change bits inside of runs as long as the widest vector, where no access takes such a run."""
         named = [8 * d.access.bytes // self.bits for d in self.demands if d.elements.shape[-1] == 1]
         low, high = max([1, *named]).bit_length() - 1, self.turn.bit_length() - 1
@@ -146,7 +146,7 @@ class Search:
                 counts = [demand.wavefronts(swizzle(tile.offsets)) for demand in self.demands]
                 known = [count for count in counts if count is not None]
                 if len(known) == len(counts):
-                    self._keep(swizzled(tile, [swizzle]), known)
+                    self._keep(swizzle_tile(tile, [swizzle]), known)
 
     def _try_paddings(self, chosen: Sequence[tuple[int, ...]]) -> None:
         found = [
@@ -158,11 +158,11 @@ class Search:
         self.every_padding = are_combined(self.shape, self.vector, self.turn)
         self.total["padding"] = len(found)
         for padding, order in sorted(found, key=lambda one: one[0].room):
-            choice = self._try(padded(self.shape, order, padding.pads))
+            choice = self._try(pad_tile(self.shape, order, padding.pads))
             if choice is not None and choice.cost == self.least:
                 return
 
-    def _try_matrices(self, tiles: Sequence[Tile]) -> None:
+    def _try_matrices(self, tiles: Sequence[OrderedTile]) -> None:
         arch = self.demands[0].arch
         high = arch.banks.bit_length() - 1
         widest = max(demand.access.bytes for demand in self.demands)
@@ -181,7 +181,7 @@ class Search:
             if search.columns is not None:
                 chain = swizzle_chain(search.columns, high, scale)
                 counts = [demand.class_wavefronts(rows, chain) for demand, rows in zip(self.demands, classes)]
-                found = self._keep(swizzled(tile, chain), counts)
+                found = self._keep(swizzle_tile(tile, chain), counts)
                 # One that needs no more room than the tile may be left behind it.
                 self.exhausted &= found is not None and found.candidate.elements == tile.elements
             if search.best == self.least:
@@ -190,14 +190,14 @@ class Search:
     def _affords(self, elements: int) -> bool:
         return self.budget is None or -(-elements * self.bits // 8) <= self.budget
 
-    def _try(self, candidate: Candidate) -> Choice | None:
+    def _try(self, candidate: TileCandidate) -> Choice | None:
         """What the candidate costs, kept if it is the best of its kind; None if it breaks a vector or the budget."""
         self.tried[candidate.kind] = self.tried.get(candidate.kind, 0) + 1
         counts = [demand.wavefronts(candidate.offsets, alike) for demand, alike in zip(self.demands, self._alike)]
         known = [count for count in counts if count is not None]
         return self._keep(candidate, known) if len(known) == len(counts) else None
 
-    def _keep(self, candidate: Candidate, counts: Sequence[int]) -> Choice | None:
+    def _keep(self, candidate: TileCandidate, counts: Sequence[int]) -> Choice | None:
         """The candidate as a choice, kept if it is the best of its kind; None if it breaks the budget."""
         if not self._affords(candidate.elements):
             return None

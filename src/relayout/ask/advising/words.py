@@ -25,7 +25,7 @@ def reasons(search: Search, choice: Choice) -> tuple[str, tuple[str, ...]]:
         lines.append(f"Of what was tried nothing {what}, and that is all there is of these families.")
     else:
         lines.append("Of what was tried nothing is better; an XOR matrix that was not tried may be.")
-    lines.append(f"Tried: {_tried(search)}.")
+    lines.append(f"Tried: {_search_words(search)}.")
     return "bound" if reached else "exhaustive" if search.exhausted else "undecided", tuple(lines)
 
 
@@ -38,7 +38,7 @@ def _bound(search: Search) -> str:
     return f"vectors of {widest} bytes stay whole, so words at one place of them have {banks} of the {arch.banks} banks"
 
 
-def _tried(search: Search) -> str:
+def _search_words(search: Search) -> str:
     def count(kind: str, what: str) -> str:
         total, tried = search.total.get(kind, 0), search.tried.get(kind, 0)
         if total == 0:
@@ -65,7 +65,7 @@ def _tried(search: Search) -> str:
     return "; ".join(parts)
 
 
-def told(advice: Advice) -> str:
+def advice_text(advice: Advice) -> str:
     """The advice as text."""
     shape = " x ".join(map(str, advice.shape))
     bound = "as few as any layout" if advice.wavefronts == advice.least else f"at least {advice.least}"

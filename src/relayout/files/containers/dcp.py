@@ -78,7 +78,7 @@ class Dcp(Container):
 CONTAINER = Dcp()
 
 
-class Place(NamedTuple):
+class BlobPlace(NamedTuple):
     """Where a part was saved: a blob in a file."""
 
     file: Path
@@ -104,9 +104,9 @@ def _sizes(x: Any, file: Path, name: str) -> tuple[int, ...]:
     return tuple(x)
 
 
-def _places(x: Any, file: Path) -> dict[tuple[str, tuple[int, ...]], Place]:
+def _places(x: Any, file: Path) -> dict[tuple[str, tuple[int, ...]], BlobPlace]:
     """Where the part of a name at an offset is."""
-    found: dict[tuple[str, tuple[int, ...]], Place] = {}
+    found: dict[tuple[str, tuple[int, ...]], BlobPlace] = {}
     for key, info in _pairs(x, file, "storage_data"):
         if not isinstance(key, PickledObject) or not isinstance(info, PickledObject):
             raise bad_file(file, "its storage_data is not that of files.", _HINT)
@@ -123,11 +123,11 @@ def _places(x: Any, file: Path) -> dict[tuple[str, tuple[int, ...]], Place]:
         where = name, _sizes(offset, file, name)
         if where in found:
             raise bad_file(file, f"two parts of it begin at {where[1]}.", _HINT, name)
-        found[where] = Place(sibling(file, info.field("relative_path")), start, size)
+        found[where] = BlobPlace(sibling(file, info.field("relative_path")), start, size)
     return found
 
 
-def _tensor(file: Path, name: str, told: Any, places: dict[tuple[str, tuple[int, ...]], Place]) -> StoredTensor:
+def _tensor(file: Path, name: str, told: Any, places: dict[tuple[str, tuple[int, ...]], BlobPlace]) -> StoredTensor:
     if not isinstance(told, PickledObject) or not str(told.of).endswith(".TensorStorageMetadata"):
         raise bad_file(file, "it is neither a tensor nor an object.", _HINT, name)
     element = _element(told.field("properties"), file, name)
@@ -142,8 +142,8 @@ def _tensor(file: Path, name: str, told: Any, places: dict[tuple[str, tuple[int,
     for box in boxes:
         if (name, box[0]) not in places:
             raise bad_file(file, f"its part at {box[0]} is in no file.", _HINT, name)
-        parts[box] = _saved(places[name, box[0]], name, element, box[1])
-    return _joined(file, name, element, shape, parts)
+        parts[box] = _saved_part(places[name, box[0]], name, element, box[1])
+    return _join_parts(file, name, element, shape, parts)
 
 
 def _element(x: Any, file: Path, name: str) -> Element:
@@ -196,7 +196,7 @@ class SavedPart(NamedTuple):
     strides: tuple[int, ...]
 
 
-def _saved(place: Place, name: str, element: Element, sizes: tuple[int, ...]) -> SavedPart:
+def _saved_part(place: BlobPlace, name: str, element: Element, sizes: tuple[int, ...]) -> SavedPart:
     """The tensor that ``torch.save`` wrote into a range of a file."""
     with OpenFile(place.file) as file:
         if place.start + place.size > file.size:
@@ -218,11 +218,11 @@ def _saved(place: Place, name: str, element: Element, sizes: tuple[int, ...]) ->
     return SavedPart(place.file, where.start + offset * element.bits // 8, strides)
 
 
-def _member(part: ZipPart, members: dict[str, zipfile.ZipInfo], key: str, name: str) -> Place:
+def _member(part: ZipPart, members: dict[str, zipfile.ZipInfo], key: str, name: str) -> BlobPlace:
     """Where the bytes of a member of the archive are in the file."""
     if key not in members:
         raise bad_file(part.file.path, f"its part has no {key}.", _HINT, name)
-    return Place(part.file.path, member_start(part, members[key], name, _HINT), members[key].file_size)
+    return BlobPlace(part.file.path, member_start(part, members[key], name, _HINT), members[key].file_size)
 
 
 def _content(part: ZipPart, members: dict[str, zipfile.ZipInfo], key: str, name: str) -> bytes:
@@ -276,7 +276,7 @@ _STORAGES = {
 # ---- parts put together ----------------------------------------------------------------------------------
 
 
-def _joined(
+def _join_parts(
     file: Path, name: str, element: Element, shape: tuple[int, ...], parts: dict[Box, SavedPart]
 ) -> StoredTensor:
     """One array of all parts, which are in order of their offsets."""

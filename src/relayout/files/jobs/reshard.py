@@ -74,7 +74,7 @@ class DealtTensor(NamedTuple):
         """Where the elements of a part of that shape lie in a rank's array; None where it is row-major."""
         return None if self.format is None else self.format.layout(shape)
 
-    def planned(self, shape: tuple[int, ...]) -> PlannedTensor:
+    def rank_plan(self, shape: tuple[int, ...]) -> PlannedTensor:
         """What a rank has of it, where its part has that shape."""
         fmt, stored = self.format, self.stored
         if fmt is None or stored.record is None:
@@ -116,7 +116,7 @@ def reshard(
     read = read_rank_files(path, None if from_ is None else _ranks(from_))
     count = 1 if to == DCP else _ranks(to)
     tensors = _dealt_tensors(read, _rules(read, rules, count), len(read.ranks))
-    ranks = [[_planned(x, count) for x in tensors] for _ in range(count)]
+    ranks = [[_plan_of(x, count) for x in tensors] for _ in range(count)]
     dealt = {x.name: _words(x.rule) for x in tensors}
     made = plan_rank_files(out, ranks, dealt, read.metadata, to == DCP)
     entries: dict[str, tuple[Segment, ...]] = {}
@@ -208,7 +208,7 @@ def _whole_shape(name: str, rule: ShardRule, local: tuple[int, ...], ranks: int)
     try:
         dims = rule.sharding(ranks, tuple([0] * len(local))).dims
     except LayoutError as error:
-        raise _named(error, name) from None
+        raise _with_name(error, name) from None
     return tuple([n * product(tuple([x.size for x in deals if x.axis is not None])) for n, deals in zip(local, dims)])
 
 
@@ -234,7 +234,7 @@ def _check_cuts(x: DealtTensor, ranks: int) -> None:
         try:
             sharding = x.rule.sharding(ranks, shape)
         except LayoutError as error:
-            raise _named(error, f"{x.name}{which}") from None
+            raise _with_name(error, f"{x.name}{which}") from None
         for d, deals in enumerate(sharding.dims):
             dealt = product(tuple([deal.size for deal in deals if deal.axis is not None]))
             fixed = product(tuple([deal.size for deal in deals if deal.size]))
@@ -351,16 +351,16 @@ def _check_copies(read: RankFiles, tensors: Sequence[DealtTensor]) -> None:
                         raise bad_file(read.path, what, "find out which is right, or deal it by a rule", x.name)
 
 
-def _planned(x: DealtTensor, ranks: int) -> PlannedTensor:
+def _plan_of(x: DealtTensor, ranks: int) -> PlannedTensor:
     """What one of so many ranks has of a tensor."""
     shapes = []
     for part in range(len(x.rows) or 1):
         try:
             shapes.append(x.rule.sharding(ranks, x.shape_of(part)).padded_local_shape())
         except LayoutError as error:
-            raise _named(error, x.name) from None
+            raise _with_name(error, x.name) from None
     rows = sum([shape[0] for shape in shapes]) if x.rows else 0
-    return x.planned((rows, *x.shape[1:]) if x.rows else shapes[0])
+    return x.rank_plan((rows, *x.shape[1:]) if x.rows else shapes[0])
 
 
 def _words(rule: ShardRule) -> Mapping[str, Any]:
@@ -370,7 +370,7 @@ def _words(rule: ShardRule) -> Mapping[str, Any]:
 
 def _row(x: DealtTensor, before: int, after: int) -> Row:
     size = nbytes(x.stored.interface.element, x.shape)
-    words = [f"{x.stored.element.name} {list(_planned(x, n).shape)}" for n in (before, after)]
+    words = [f"{x.stored.element.name} {list(_plan_of(x, n).shape)}" for n in (before, after)]
     copies = [n // _holders(x.rule.sharding(n, x.shape_of(0))) for n in (before, after)]
     return Row(x.name, words[0], words[1], size * copies[0], size * copies[1], 0.0, words[0] == words[1])
 
@@ -379,6 +379,6 @@ def _total(final: Destination) -> int:
     return sum([s.size for segments in final.entries.values() for s in segments])
 
 
-def _named(error: LayoutError, name: str) -> LayoutError:
+def _with_name(error: LayoutError, name: str) -> LayoutError:
     hint = "choose a number of ranks that divides it, or another rule"
     return type(error)(f"tensor {name!r}: {error.message}", hint=hint, **{**error.operands, "tensor": name})

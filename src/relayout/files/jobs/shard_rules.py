@@ -49,10 +49,10 @@ def find_rule(rules: Iterable[ShardRule], name: str) -> ShardRule | None:
 def read_shard_rules(rules: Any) -> tuple[ShardRule, ...]:
     """The rules of a TOML file, or of a list of dictionaries or rules."""
     given = toml_tables(Path(rules)) if isinstance(rules, str | Path) else rules
-    return tuple([_checked(each) for each in given])
+    return tuple([_as_rule(each) for each in given])
 
 
-def _checked(x: Any) -> ShardRule:
+def _as_rule(x: Any) -> ShardRule:
     if isinstance(x, ShardRule):
         x = x._asdict()
     if not isinstance(x, Mapping) or not isinstance(x.get("name"), str) or not isinstance(x.get("deal"), str):

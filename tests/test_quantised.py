@@ -560,6 +560,17 @@ def test_the_config_of_compressed_tensors_must_fit(tmp_path: Path, told: dict[st
         quantised_layers(open_source(file))
 
 
+def test_bytes_of_bitsandbytes_are_known(tmp_path: Path) -> None:
+    parts = {"weight": np.zeros((64, 128), np.int8), "SCB": np.ones(64, np.float32)}
+    file = checkpoint(tmp_path / "in", {"m": parts}, {"quant_method": "bitsandbytes", "load_in_8bit": True})
+    assert [str(x) for x in quantised_layers(open_source(file))[1]] == [
+        "bitsandbytes int8, 8 bits, groups of 128, k=128 n=64"
+    ]
+    file = checkpoint(tmp_path / "bad", {"m": {**parts, "SCB": np.ones(63, np.float32)}}, {})
+    with pytest.raises(rl.BadFile, match=r"'m.SCB': \(63,\) are not the rows of the weight"):
+        quantised_layers(open_source(file))
+
+
 def test_awq_for_its_other_kernels_is_known(tmp_path: Path) -> None:
     codes = np.random.default_rng(15).integers(0, 16, (64, 256))
     config = {"quant_method": "awq", "bits": 4, "group_size": 32}

@@ -300,6 +300,19 @@ def _bitsandbytes(source: Source, name: str, config: Mapping[str, Any]) -> Found
     return QuantisedLayer(name, f"bitsandbytes {kind}", 4, block, (k, n), tensors), records
 
 
+def _int8(source: Source, name: str, config: Mapping[str, Any]) -> Found:
+    """``.weight`` of LLM.int8() in bitsandbytes, rows n, with the largest magnitude of every row in ``.SCB``."""
+    weight, scales = source.get(f"{name}.weight"), source.get(f"{name}.SCB")
+    if weight is None or scales is None or weight.element.name != "int8" or weight.record is not None:
+        return None
+    if len(weight.shape) != 2 or scales.shape != weight.shape[:1]:
+        raise bad_file(source.path, f"{shown(scales.shape)} are not the rows of the weight.", _HINT, scales.name)
+    n, k = weight.shape
+    tensors = {"weight": weight.name, "scales": scales.name, **_beside(source, name)}
+    records = {weight.name: LayoutRecord.of("row-major", (n, k), axes="nk")}
+    return QuantisedLayer(name, "bitsandbytes int8", 8, k, (k, n), tensors), records
+
+
 def _nvfp4(source: Source, name: str, config: Mapping[str, Any]) -> Found:
     """``.weight`` of ModelOpt's NVFP4, pairs of codes in bytes, with a scale for every 16 and one for all."""
     weight, scales, whole = (source.get(f"{name}.{part}") for part in ("weight", "weight_scale", "weight_scale_2"))
@@ -334,7 +347,7 @@ def _fp8(source: Source, name: str, config: Mapping[str, Any]) -> Found:
 
 
 def _of_weight(source: Source, name: str, config: Mapping[str, Any]) -> Found:
-    known = (_mlx, _bitsandbytes, _nvfp4, _fp8)
+    known = (_mlx, _bitsandbytes, _int8, _nvfp4, _fp8)
     return next((found for recognise in known if (found := recognise(source, name, config)) is not None), None)
 
 

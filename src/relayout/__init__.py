@@ -113,6 +113,7 @@ if TYPE_CHECKING:
     from .ask.probes import probes
     from .ask.rosetta import rosetta
     from .ask.sectors import Sectors, sectors
+    from .codegen.code import code
     from .drawing.draw import draw
     from .drawing.text import format_layout, print_layout
     from .engine.logical import from_logical
@@ -142,6 +143,7 @@ _LAZY = {
     "rosetta": ".ask.rosetta",
     "Sectors": ".ask.sectors",
     "sectors": ".ask.sectors",
+    "code": ".codegen.code",
     "draw": ".drawing.draw",
     "format_layout": ".drawing.text",
     "print_layout": ".drawing.text",
@@ -191,6 +193,7 @@ __all__ = [
     "banks",
     "catalog",
     "check",
+    "code",
     "compare",
     "coreai",
     "draw",

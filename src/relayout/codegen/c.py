@@ -1,0 +1,510 @@
+"""Functions in C99, in the style of clang-format: no dependencies but the standard library's headers."""
+
+from __future__ import annotations
+
+import re
+
+from ..elements.types import Element
+from ..errors import NotExpressible
+from .c_lines import Lines, product_text, sum_text, value_text
+from .loops import Level
+from .program import PackFunction
+from .values import ONE, Definition, Value
+
+TYPES = {"float32": "float", "float64": "double", "complex64": "float _Complex", "complex128": "double _Complex"}
+"""The elements that C computes with, beside integers; all others are moved as unsigned integers of their width."""
+
+SHORT_RUN = 16
+"""Neighbours of fewer bytes are copied one by one: a call takes longer."""
+
+
+def c_type(element: Element) -> str:
+    """The type that an element has in C; what shares bytes is bytes."""
+    kind = element.underlying
+    if kind.bits < 8 or kind.name == "bool":
+        return "uint8_t"
+    if kind.name in TYPES:
+        return TYPES[kind.name]
+    if kind.bits > 64:
+        raise NotExpressible(
+            f"C has no type for the {kind.bits} bits of {kind.name}.",
+            hint="take it as uint64, with one more dimension of 2",
+            element=element,
+        )
+    return f"{'int' if kind.integral and kind.limits[0] else 'uint'}{kind.bits}_t"
+
+
+class PackWriter:
+    """The text of one function."""
+
+    def __init__(self, function: PackFunction) -> None:
+        self.function = function
+        self.name = function.name
+        self.nest = function.nest
+        self.type = c_type(function.element)
+        self.bits = function.element.bits
+        self.constants: dict[str, Value] = {}
+        self.helpers: set[str] = set()
+        self.depth = 1
+        self.body = Lines()
+        self.at_index = self._needs_indices()
+
+    # ---- the whole ---------------------------------------------------------------------------------------
+
+    def text(self) -> str:
+        """The helpers that the function needs, and the function under a comment."""
+        self._write_fill()
+        if not self.nest.empty:
+            self._write_loops()
+        body = self.body.lines
+        head = Lines()
+        if self.function.sizes:
+            none = " || ".join([f"{n} < 1" for n in self.function.sizes])
+            head.add(1, f"if ({none})")
+            head.add(2, "return;")
+        body = [*head.lines, *self._constants(body), *body]
+        used = "\n".join(body)
+        body = [*[f"  (void){n};" for n in ("src", "dst") if not re.search(rf"\b{n}\b", used)], *body]
+        comment = Lines()
+        for line in self.function.about:
+            comment.add(0, f"// {line}")
+        parts = [*self._helpers(), "\n".join([*comment.lines, f"{self.signature} {{", *body, "}"])]
+        return "\n\n".join(parts)
+
+    @property
+    def signature(self) -> str:
+        sizes = [f"int64_t {n}" for n in self.function.sizes]
+        opening = f"void {self.name}("
+        lines = Lines()
+        lines.add_list(opening, [f"const {self.type} *src", f"{self.type} *dst", *sizes], ")")
+        return "\n".join(lines.lines)
+
+    def _constants(self, body: list[str]) -> list[str]:
+        """The definitions of the names that the body uses: blocks, sizes, then strides."""
+        strides = [(name, value_text(value)) for name, value in self.constants.items() if name[:4] in ("src_", "dst_")]
+        strides = [(name, text) for name, text in strides if name != "dst_size"]
+        sizes = [(name, value_text(value)) for name, value in self.constants.items() if value.known]
+        sizes = [entry for entry in sizes if entry not in strides and entry[0] != "dst_size"]
+        named = sizes + [(d.name, definition_text(d)) for d in self.function.definitions]
+        named += [(n, value_text(v)) for n, v in self.constants.items() if (n, value_text(v)) not in sizes + strides]
+        named += strides
+        used = "\n".join(body)
+        kept = []
+        for name, text in named[::-1]:
+            if re.search(rf"\b{name}\b", used):
+                kept.append((name, text))
+                used += "\n" + text
+        found = Lines()
+        for k, (name, text) in enumerate(kept[::-1]):
+            if (name, text) in strides and (k == 0 or kept[::-1][k - 1] not in strides):
+                found.add(1, "// Strides, in elements")
+            found.add(1, f"const int64_t {name} = {text};")
+        return found.lines
+
+    def _helpers(self) -> list[str]:
+        """The small functions that this one calls."""
+        found = []
+        for name in ("min", "max"):
+            if name in self.helpers:
+                sign = "<" if name == "min" else ">"
+                found.append(
+                    f"static int64_t {self.name}_{name}(int64_t a, int64_t b) {{\n  return a {sign} b ? a : b;\n}}"
+                )
+        for side, operand in (("src", self.function.source), ("dst", self.function.target)):
+            swizzle = operand.swizzle
+            if f"swizzle_{side}" in self.helpers and swizzle is not None:
+                arrow = f">> {swizzle.shift}" if swizzle.shift >= 0 else f"<< {-swizzle.shift}"
+                found.append(
+                    f"// Exchanges places within runs of {swizzle.period} elements.\n"
+                    f"static int64_t {self.name}_swizzle_{side}(int64_t i) {{\n"
+                    f"  return i ^ ((i & 0x{swizzle.source_mask:x}) {arrow});\n}}"
+                )
+        if "packed" in self.helpers:
+            found += packed_helpers(self.name, self.bits)
+        return found
+
+    # ---- padding -----------------------------------------------------------------------------------------
+
+    def _write_fill(self) -> None:
+        """All of the target gets the fill, where it has places beside the elements, or where elements share bytes."""
+        function = self.function
+        elements = ONE
+        for extent in function.extents:
+            elements *= extent
+        storage, packed = function.target.storage, self.bits < 8
+        if storage == Value(0) or (storage == elements and not packed):
+            return
+        self.constants["dst_size"] = storage
+        depth = 1
+        fill = function.fill
+        if packed:
+            self.constants["dst_bytes"] = Value(0)
+            count = byte_count(storage, self.bits)
+            self.body.add(1, "// Places beside the elements, and bits beside the last one")
+            if len(set(fill)) == 1:
+                self.body.add(1, f"memset(dst, {fill[0]}, (size_t)({count}));")
+                return
+            digits = ", ".join([f"0x{byte:02x}" for byte in fill])
+            self.body.add(1, f"static const uint8_t fill[{len(fill)}] = {{{digits}}};")
+            self.body.add(1, f"for (int64_t i = 0; i < {count}; ++i)")
+            self.body.add(2, f"dst[i] = fill[i % {len(fill)}];")
+            if storage.known and storage.number * self.bits % 8:
+                keep = (1 << (storage.number * self.bits % 8)) - 1
+                self.body.add(1, f"dst[{storage.number * self.bits // 8}] &= 0x{keep:02x};")
+            elif not storage.known and any(fill):
+                self.body.add(1, f"if (dst_size * {self.bits} % 8)")
+                self.body.add(
+                    2, f"dst[dst_size * {self.bits} / 8] &= (uint8_t)((1 << dst_size * {self.bits} % 8) - 1);"
+                )
+            return
+        self.body.add(1, "// Places beside the elements")
+        plain = len(set(fill)) == 1
+        if not storage.known:
+            self.body.add(1, f"if (dst_size > {value_text(elements)}){' {' * (not plain)}")
+            depth = 2
+        if plain:
+            self.body.add(depth, f"memset(dst, {fill[0]}, (size_t)dst_size * sizeof(*dst));")
+        else:
+            digits = ", ".join([f"0x{byte:02x}" for byte in fill])
+            self.body.add(depth, f"static const uint8_t fill[{len(fill)}] = {{{digits}}};")
+            self.body.add(depth, "for (int64_t i = 0; i < dst_size; ++i)")
+            self.body.add(depth + 1, "memcpy(dst + i, fill, sizeof(fill));")
+            if not storage.known:
+                self.body.add(1, "}")
+
+    # ---- loops -------------------------------------------------------------------------------------------
+
+    def _needs_indices(self) -> bool:
+        """Whether places are numbers until the last moment: where a pointer could leave the memory, or is none."""
+        if self.bits < 8 or self.function.source.swizzle or self.function.target.swizzle:
+            return True
+        for k, level in enumerate(self.nest.levels):
+            if self.nest.axes[level.axis].low or any(not level.place.divides(x.place) for x in self.nest.around(k)):
+                return True
+        return False
+
+    def _write_loops(self) -> None:
+        levels = self.nest.levels
+        if not levels:
+            self.body.add(1, self._move(sum_text(self._terms("src", None)), sum_text(self._terms("dst", None))))
+            return
+        last = len(levels) - 1
+        bounds = self._bounds_behind(-1)
+        for k in range(last):
+            self._open_loop(k, *bounds[k])
+            self._declare_coordinates(k, before=False)
+            bounds |= self._bounds_behind(k)
+        self._declare_coordinates(last, before=True)
+        self._write_innermost(levels[last], *bounds[last], self._is_copied())
+        while self.depth > 1:
+            self.depth -= 1
+            self.body.add(self.depth, "}")
+
+    def _open_loop(self, k: int, start: str, end: str) -> None:
+        name = self.nest.levels[k].name
+        self.body.add(self.depth, f"// {self._title(k)}")
+        self.body.add(self.depth, f"for (int64_t {name} = {start}; {name} < {end}; ++{name}) {{")
+        self.depth += 1
+
+    def _title(self, k: int) -> str:
+        """What the loop runs through, in words."""
+        level = self.nest.levels[k]
+        title = self.nest.axes[level.axis].axis.title
+        others = [x for x in self.nest.levels if x.axis == level.axis and x is not level]
+        above = [x.place for x in others if level.place.divides(x.place) and x.place != level.place]
+        within = min(above, key=lambda place: (len(place.names), place.number), default=None)
+        steps = "" if level.place == ONE else f", in steps of {value_text(level.place)}"
+        return f"{title}{steps}" if within is None else f"{title}{steps}, within {value_text(within)}"
+
+    def _bounds_behind(self, k: int) -> dict[int, tuple[str, str]]:
+        """The bounds of the loops that are known once loop ``k`` is open; -1 stands for the start."""
+        found = {}
+        for j, level in enumerate(self.nest.levels):
+            around = [i for i in range(j) if self.nest.levels[i].axis == level.axis]
+            if max(around, default=-1) == k:
+                found[j] = self._bounds(j)
+        return found
+
+    def _bounds(self, k: int) -> tuple[str, str]:
+        """Where the loop starts and ends; what is no name or number is computed in front of it."""
+        level = self.nest.levels[k]
+        own = self.nest.axes[level.axis]
+        name = own.axis.name
+        count = self._count_name(level)
+        base = [(x.name, self._place_name(x)) for x in self.nest.around(k)]
+        start, end = "0", count
+        if level.clamped:
+            self.helpers.add("min")
+            high = self._named(f"{name}_size", own.high)
+            rest = self._rest(high, base, level)
+            end = f"{level.name}_end"
+            self.body.add(self.depth, f"const int64_t {end} = {self.name}_min({count}, {rest});")
+        if level.raised:
+            inside = sum([(x.count.number - 1) * x.place.number for x in self.nest.inside(k)])
+            low = own.low - inside
+            if base:
+                self.helpers.add("max")
+                start = f"{level.name}_start"
+                rest = self._rest(str(low), base, level)
+                self.body.add(self.depth, f"const int64_t {start} = {self.name}_max(0, {rest});")
+            else:
+                start = str(-(-low // level.place.number))
+        return start, end
+
+    def _rest(self, end: str, base: list[tuple[str, str]], level: Level) -> str:
+        """So many steps of the loop up to ``end``, rounded up."""
+        left = " - ".join([end, *[product_text([name, place]) for name, place in base]])
+        if level.place == ONE:
+            return left
+        place = self._place_name(level)
+        return f"({left} + {place} - 1) / {place}"
+
+    def _count_name(self, level: Level) -> str:
+        own = self.nest.axes[level.axis]
+        name = own.axis.name
+        if level.count == own.high and level.place == ONE:
+            return self._named(f"{name}_size", level.count)
+        others = [x for x in self.nest.levels if x.axis == level.axis and x.place == level.count]
+        if level.place == ONE and others:
+            return self._place_name(others[0])
+        top = all(x.place.divides(level.place) for x in self.nest.levels if x.axis == level.axis)
+        return self._named(f"{name}_blocks" if top and level.place != ONE else f"{level.name}_count", level.count)
+
+    def _place_name(self, level: Level) -> str:
+        if level.place == ONE:
+            return "1"
+        name = self.nest.axes[level.axis].axis.name
+        several = len([x for x in self.nest.levels if x.axis == level.axis and x.place != ONE]) > 1
+        return self._named(f"{level.name}_step" if several else f"{name}_block", level.place)
+
+    def _named(self, name: str, value: Value) -> str:
+        """A name for a number; what has a name of its own keeps it."""
+        if value.number == 1 and len(value.names) < 2:
+            return value.names[0] if value.names else "1"
+        taken = {d.name for d in self.function.definitions} | {n for n, v in self.constants.items() if v != value}
+        while name in taken:
+            name += "_"
+        self.constants[name] = value
+        return name
+
+    # ---- places ------------------------------------------------------------------------------------------
+
+    def _coordinate_levels(self, axis: int) -> list[Level]:
+        return [level for level in self.nest.levels if level.axis == axis]
+
+    def _by_coordinate(self, axis: int, side: str) -> bool:
+        """Whether a side moves by one stride along an axis of several loops, so that its coordinate tells the place."""
+        levels = self._coordinate_levels(axis)
+        if side == "src" and self.nest.axes[axis].split is not None:
+            return False
+        if len(levels) < 2 or levels[-1].place != ONE:
+            return False
+        lowest = _step(levels[-1], side)
+        return all(_step(level, side) == lowest * level.place for level in levels)
+
+    def _needs_coordinate(self, axis: int) -> bool:
+        levels = self._coordinate_levels(axis)
+        if self.nest.axes[axis].split is not None:
+            return not (len(levels) == 1 and levels[0].place == ONE)
+        return self._by_coordinate(axis, "src") or self._by_coordinate(axis, "dst")
+
+    def _declare_coordinates(self, k: int, before: bool) -> None:
+        """The coordinate of the axis whose last loop this is, where places need it.
+
+        Before the innermost loop it leaves that one out.
+        """
+        axis = self.nest.levels[k].axis
+        if self.nest.inside(k) or (before and self.nest.axes[axis].split is not None):
+            return
+        self._declare_coordinate(axis, self.nest.levels[-1] if before else None)
+        if not before:
+            self._declare_split(axis)
+
+    def _declare_coordinate(self, axis: int, left_out: Level | None) -> None:
+        if not self._needs_coordinate(axis):
+            return
+        levels = [level for level in self._coordinate_levels(axis) if level is not left_out]
+        text = " + ".join([product_text([level.name, self._place_name(level)]) for level in levels])
+        self.body.add(self.depth, f"const int64_t {self.nest.axes[axis].axis.name} = {text or '0'};")
+
+    def _declare_split(self, axis: int) -> None:
+        """The source's place along an axis that it cuts elsewhere."""
+        own = self.nest.axes[axis]
+        if own.split is None:
+            return
+        name = own.axis.name if self._needs_coordinate(axis) else self._coordinate_levels(axis)[0].name
+        position = name if not own.shift else f"({name} {'+' if own.shift > 0 else '-'} {abs(own.shift)})"
+        terms = []
+        for j, digit in enumerate(own.split):
+            text = position if digit.place == ONE else f"{position} / {_factor_text(digit.place)}"
+            if j < len(own.split) - 1:
+                text = f"{text} % {_factor_text(digit.size)}"
+            if digit.stride != ONE:
+                stride = self._named(f"src_{own.axis.name}_{j}", digit.stride)
+                text = f"{text} * {stride}"
+            terms.append(text)
+        self.body.add(self.depth, f"const int64_t src_{own.axis.name} = {' + '.join(terms)};")
+
+    def _terms(self, side: str, innermost: Level | None) -> list[str]:
+        """The sum that tells a place, without what the innermost loop adds."""
+        start = self.nest.source if side == "src" else self.nest.target
+        terms = []
+        for axis in dict.fromkeys(level.axis for level in self.nest.levels):
+            own = self.nest.axes[axis].axis.name
+            if side == "src" and self.nest.axes[axis].split is not None:
+                if innermost is None or innermost.axis != axis:
+                    terms.append(f"src_{own}")
+            elif self._by_coordinate(axis, side):
+                stride = _step(self._coordinate_levels(axis)[-1], side)
+                terms.append(self._scaled(own, f"{side}_{own}", stride))
+            else:
+                for level in self._coordinate_levels(axis):
+                    if level is not innermost:
+                        terms.append(self._scaled(level.name, f"{side}_{level.name}", _step(level, side)))
+        constant = sum([value.number for value in start if value.known])
+        moved = [value_text(value) for value in start if not value.known]
+        return [term for term in [*terms, *moved, str(constant) if constant else ""] if term]
+
+    def _scaled(self, index: str, name: str, stride: Value) -> str:
+        if stride == Value(0):
+            return ""
+        return product_text([index, self._named(name, stride)])
+
+    def _place(self, side: str, index: str) -> str:
+        operand = self.function.source if side == "src" else self.function.target
+        if operand.swizzle is not None:
+            self.helpers.add(f"swizzle_{side}")
+            return f"{self.name}_swizzle_{side}({index})"
+        return index
+
+    def _move(self, source: str, target: str) -> str:
+        """One element from an index to another."""
+        first, second = self._place("src", source), self._place("dst", target)
+        if self.bits < 8:
+            self.helpers.add("packed")
+            return f"{self.name}_put(dst, {second}, {self.name}_get(src, {first}));"
+        return f"dst[{second}] = src[{first}];"
+
+    # ---- the innermost loop ------------------------------------------------------------------------------
+
+    def _is_copied(self) -> bool:
+        """Whether the innermost loop is a run of whole bytes, long enough for ``memcpy``."""
+        function, level = self.function, self.nest.levels[-1]
+        if not self.nest.run or self.nest.axes[level.axis].split is not None:
+            return False
+        if function.source.swizzle or function.target.swizzle:
+            return False
+        if level.count.known and level.count.number * self.bits < 8 * SHORT_RUN:
+            return False
+        if self.bits >= 8:
+            return True
+        steps = [step for x in self.nest.levels[:-1] for step in (x.source, x.target)]
+        steps += [*self.nest.source, *self.nest.target, level.count]
+        whole = all(step is not None and step.number * self.bits % 8 == 0 for step in steps)
+        return whole and level.count.known and not level.clamped and not level.raised
+
+    def _write_innermost(self, level: Level, start: str, end: str, copied: bool) -> None:
+        source, target = sum_text(self._terms("src", level)), sum_text(self._terms("dst", level))
+        depth, name = self.depth, level.name
+        title = self._title(len(self.nest.levels) - 1)
+        if copied:
+            more = "" if start == "0" else f" + {start}"
+            count = end if start == "0" else f"({end} - {start})"
+            if self.bits < 8:
+                self.body.add(depth, f"const int64_t from = {source};")
+                self.body.add(depth, f"const int64_t to = {target};")
+                self.body.add(depth, f"// {title}: neighbours on both sides")
+                first, second = [f"{x} * {self.bits} / 8" for x in ("dst + to", "src + from")]
+                self.body.add(depth, f"memcpy({first}, {second}, (size_t){count} * {self.bits} / 8);")
+                return
+            self.body.add(depth, f"const {self.type} *from = {_pointer('src', source)}{more};")
+            self.body.add(depth, f"{self.type} *to = {_pointer('dst', target)}{more};")
+            self.body.add(depth, f"// {title}: neighbours on both sides")
+            self.body.add(depth, f"memcpy(to, from, (size_t){count} * sizeof(*dst));")
+            return
+        split = self.nest.axes[level.axis].split is not None
+        if self.at_index:
+            self.body.add(depth, f"const int64_t from = {source};")
+            self.body.add(depth, f"const int64_t to = {target};")
+        else:
+            self.body.add(depth, f"const {self.type} *from = {_pointer('src', source)};")
+            self.body.add(depth, f"{self.type} *to = {_pointer('dst', target)};")
+        own = self.nest.axes[level.axis].axis.name
+        inner = [
+            f"src_{own}" if split else self._scaled(name, f"src_{name}", level.source or Value(0)),
+            self._scaled(name, f"dst_{name}", level.target),
+        ]
+        if self.at_index:
+            move = self._move(*[f"{base} + {term}" if term else base for base, term in zip(("from", "to"), inner)])
+        else:
+            move = f"to[{inner[1] or '0'}] = from[{inner[0] or '0'}];"
+        self.body.add(depth, f"// {title}")
+        opening = f"for (int64_t {name} = {start}; {name} < {end}; ++{name})"
+        if not split:
+            self.body.add(depth, opening)
+            self.body.add(depth + 1, move)
+            return
+        self.body.add(depth, f"{opening} {{")
+        self.depth += 1
+        self._declare_coordinate(level.axis, None)
+        self._declare_split(level.axis)
+        self.body.add(self.depth, move)
+
+
+def _pointer(memory: str, place: str) -> str:
+    if place == "0":
+        return memory
+    return f"{memory} - {place[1:]}" if place.startswith("-") else f"{memory} + {place}"
+
+
+def _step(level: Level, side: str) -> Value:
+    return (level.source or Value(0)) if side == "src" else level.target
+
+
+def _factor_text(value: Value) -> str:
+    text = value_text(value)
+    return f"({text})" if " " in text else text
+
+
+def definition_text(definition: Definition) -> str:
+    """A quotient that is rounded up."""
+    value, divisor = value_text(definition.value), _factor_text(definition.divisor)
+    more = str(definition.divisor.number - 1) if definition.divisor.known else f"{divisor} - 1"
+    text = f"({value} + {more}) / {divisor}"
+    return f"{text} * {divisor}" if definition.whole else text
+
+
+def byte_count(storage: Value, bits: int) -> str:
+    """The bytes of so many elements that share bytes."""
+    return str(-(-storage.number * bits // 8)) if storage.known else f"(dst_size * {bits} + 7) / 8"
+
+
+def packed_helpers(name: str, bits: int) -> list[str]:
+    """Reading and writing one element of a few bits, the least significant bit first."""
+    mask = (1 << bits) - 1
+    if 8 % bits == 0:
+        shift = {1: 3, 2: 2, 4: 1}[bits]
+        place = f"i % {8 // bits} * {bits}" if bits > 1 else "i % 8"
+        return [
+            f"static unsigned {name}_get(const uint8_t *p, int64_t i) {{\n"
+            f"  return p[i >> {shift}] >> ({place}) & 0x{mask:x};\n}}",
+            f"static void {name}_put(uint8_t *p, int64_t i, unsigned x) {{\n"
+            f"  const int at = (int)({place});\n"
+            f"  p[i >> {shift}] = (uint8_t)((p[i >> {shift}] & ~(0x{mask:x} << at)) | x << at);\n}}",
+        ]
+    return [
+        f"// Element i has the bits from {bits} * i on; some lie in two bytes.\n"
+        f"static unsigned {name}_get(const uint8_t *p, int64_t i) {{\n"
+        f"  const int at = (int)(i * {bits} % 8);\n"
+        f"  unsigned x = p[i * {bits} / 8] >> at;\n"
+        f"  if (at > {8 - bits})\n"
+        f"    x |= (unsigned)p[i * {bits} / 8 + 1] << (8 - at);\n"
+        f"  return x & 0x{mask:x};\n}}",
+        f"static void {name}_put(uint8_t *p, int64_t i, unsigned x) {{\n"
+        f"  const int at = (int)(i * {bits} % 8);\n"
+        f"  uint8_t *q = p + i * {bits} / 8;\n"
+        f"  q[0] = (uint8_t)((q[0] & ~(0x{mask:x} << at)) | x << at);\n"
+        f"  if (at > {8 - bits})\n"
+        f"    q[1] = (uint8_t)((q[1] & ~(0x{mask:x} >> (8 - at))) | x >> (8 - at));\n}}",
+    ]
+

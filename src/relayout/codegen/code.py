@@ -1,0 +1,185 @@
+"""``code``: functions for a layout, or between two, as text of a language."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from ..dialects.resolve import Resolved, resolve, resolve_together
+from ..elements.encoding import named_encoding
+from ..elements.interface import Interface, Plain
+from ..elements.types import element as element_of
+from ..engine.fill import fill_bytes
+from ..engine.nest import check_extents
+from ..engine.places import check_in_memory, prove_places
+from ..errors import LimitExceeded, NotExpressible, ShapeError, shown
+from ..format.format import Format
+from ..layout.layout import Layout
+from .checksums import checked_runs
+from .index import index_functions
+from .loops import build_nest
+from .operands import Operand, axis_names, format_operand, layout_operand, size_names
+from .program import PackFunction
+from .targets import target_named
+from .values import Definitions, Value
+
+INDEX_BITS = 63
+"""Places are counted by signed integers of 64 bits."""
+
+MAX_LOOPS = 64
+"""No function has more dimensions."""
+
+
+def code(
+    src: Any,
+    dst: Any = None,
+    element: Any = None,
+    target: str = "c",
+    *,
+    name: str | None = None,
+    shape: Any = None,
+    axes: str | None = None,
+    fill: Any = None,
+    inverse: bool = False,
+    test: bool = False,
+) -> str:
+    """The text of a function that moves elements of one layout to another, in the language ``target``.
+
+    It needs no library but the language's own. Operands are layouts, formats, texts in any dialect or einops patterns,
+    over the same coordinates as for ``plan``; ``shape`` is that of the data. Where neither has a shape, both being
+    formats, the sizes are arguments. All of the target's memory is written, as by ``repack`` to a new array: beside the
+    elements with ``fill``, else that of the format, else 0. ``inverse`` adds the way back, ``NAME_inverse``, and
+    ``test`` a program that runs the functions and compares checksums that this library computed.
+
+    Without ``dst`` it is the functions of one layout: ``NAME_offset`` tells the place of a coordinate,
+    ``NAME_coordinate`` the coordinate of a place, and ``NAME_each`` visits all elements in the order of memory.
+
+    >>> print(code("(4,3):(1,4)", name="at").splitlines()[2])
+    // The place of an element of (4, 3):(1, 4), in elements.
+    """
+    language = target_named(target)
+    if dst is None:
+        if element is not None or inverse or test or fill is not None:
+            raise ShapeError("the functions of one layout move no elements.", hint="give dst as well", src=src)
+        operand = resolve(src, shape=shape, axes=axes)
+        return language.write_index(index_functions(operand, _checked_name(name, "layout"), _title(src, operand)))
+    if element is None:
+        raise ShapeError("a function between two layouts has a type.", hint="give the element, as in 'float32'")
+    interface = _interface(element)
+    first = resolve(src, element=interface)
+    operands = first, resolve(dst, element=interface, fill=fill)
+    source, aim = resolve_together(operands, shape=shape, axes=axes, data=True)
+    title = f"{_title(src, source)} to {_title(dst, aim)}"
+    named = _checked_name(name, _usual_name(dst, interface))
+    functions = [_pack_function(source, aim, interface, named, title, axes)]
+    if inverse:
+        back = f"{_title(dst, aim)} to {_title(src, source)}"
+        functions.append(_pack_function(aim, source, interface, f"{named}_inverse", back, axes))
+    if not test:
+        return language.write_pack(functions)
+    pairs = [(source, aim), (aim, source)][: len(functions)]
+    return language.write_test(functions, [checked_runs(f, *pair) for f, pair in zip(functions, pairs)])
+
+
+def _interface(element: Any) -> Interface:
+    """The interface of the elements, which are moved bit by bit."""
+    if isinstance(element, Interface):
+        return element
+    return named_encoding(element) or Plain(element_of(element).underlying.name)
+
+
+def _pack_function(
+    source: Resolved, target: Resolved, interface: Interface, name: str, title: str, axes: str | None
+) -> PackFunction:
+    names = axes or source.axes or target.axes
+    definitions = Definitions()
+    extents: tuple[Value, ...]
+    operands: list[Operand]
+    if source.layout is None and target.layout is None:
+        first, second = _formats(source, target)
+        letters = axis_names(names, first.rank)
+        sizes = size_names(first.rank)
+        extents = tuple([Value(1, (n,)) for n in sizes])
+        operands = [format_operand(fmt, letters, definitions) for fmt in (first, second)]
+        about = f"The sizes are {', '.join([f'{n} ({a})' if n[0] != a[0] or len(a) < 2 else n for n, a in zip(sizes, letters)])}."
+    else:
+        a, b = source.placed, target.placed
+        _check_layouts(a, b, interface.element.bits)
+        letters, sizes = axis_names(names, a.rank), ()
+        extents = tuple(map(Value, a.extents))
+        operands = [layout_operand(a), layout_operand(b)]
+        shape = ", ".join([f"{x} {n}" for x, n in zip(letters, a.extents)])
+        about = f"The shape is {shape}; src has {a.storage_size} elements, dst {b.storage_size}."
+    nest = build_nest(letters, extents, operands[0], operands[1], definitions)
+    fill = fill_bytes(interface, 0 if target.fill is None else target.fill)
+    words = (f"Moves {interface.element.name} from {title}.", about)
+    return PackFunction(
+        name, words, interface.element, extents, sizes, operands[0], operands[1], fill, nest, tuple(definitions.found)
+    )
+
+
+def _formats(source: Resolved, target: Resolved) -> tuple[Format, Format]:
+    """Both formats, of one rank; what makes a layout only of a shape needs one."""
+    found = []
+    for operand in (source, target):
+        if not isinstance(operand.format, Format):
+            raise ShapeError("this says nothing about the shape.", hint="pass shape=(...)", got=operand.format)
+        found.append(operand.format)
+    if found[0].rank != found[1].rank:
+        raise ShapeError(
+            f"the formats have {found[0].rank} and {found[1].rank} dimensions.", hint="take formats of one rank"
+        )
+    return found[0], found[1]
+
+
+def _check_layouts(source: Layout, target: Layout, bits: int) -> None:
+    for layout in (source, target):
+        check_in_memory(layout)
+        if layout.rank > MAX_LOOPS:
+            raise LimitExceeded(
+                f"{layout.rank} dimensions are over the limit of {MAX_LOOPS}.", hint="group some", limit=MAX_LOOPS
+            )
+        if max(layout.storage_size, 1) * bits >> INDEX_BITS:
+            raise LimitExceeded(
+                f"{layout.storage_size} elements are more than an index of 64 bits counts.",
+                hint="take a part of it (narrow)",
+                limit=1 << INDEX_BITS,
+            )
+    check_extents(source, target)
+    prove_places(target)
+
+
+# ---- names -----------------------------------------------------------------------------------------------
+
+SHORT_TYPES = {"bool": "bool", "bfloat16": "bf16"}
+
+
+def _checked_name(name: Any, usual: str) -> str:
+    if name is None:
+        return usual
+    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,200}", name):
+        raise ShapeError(
+            f"{shown(name)} is no name of a function.", hint="letters, digits and _, a letter first", name=name
+        )
+    return name
+
+
+def _usual_name(dst: Any, interface: Interface) -> str:
+    """``pack_htp_r4_crouton_u8`` for a name of the catalog, ``pack_f32`` for what has none."""
+    kind = interface.element.underlying
+    short = SHORT_TYPES.get(kind.name) or re.sub(r"^(u?)(?:int|float)(\d+)$", _short, kind.name)
+    words = ["pack", short]
+    if isinstance(dst, str) and re.fullmatch(r"[A-Za-z][\w:.]{0,60}", dst):
+        plain = re.sub(r"(?<=[A-Za-z0-9])(?=[A-Z][a-z]{4,})", "_", dst)
+        words.insert(1, re.sub(r"\W+", "_", plain).strip("_").lower())
+    return "_".join(words)
+
+
+def _short(match: re.Match[str]) -> str:
+    letter = "f" if "float" in match.group() else match.group(1) or "i"
+    return f"{letter}{match.group(2)}"
+
+
+def _title(given: Any, operand: Resolved) -> str:
+    text = given if isinstance(given, str) else str(operand.subject)
+    return " ".join(text.replace("\\", "/").split())

@@ -1,0 +1,224 @@
+"""The loop nest between two operands, in no language: which loops, in which order, how far, and what a step moves.
+
+A dimension is cut where either operand carries. Where the cuts of both divide each other, every loop moves both by a
+constant; where they do not, the loops are the target's and the source's place is computed from the coordinate. A loop
+over a part of a dimension ends where the window ends, given the loops of that dimension around it, so that one nest
+serves every size, whole blocks or not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from .operands import Operand, OperandDigit
+from .values import ONE, Definitions, Value
+
+TILE = 32
+"""Both sides of a transposition are cut into tiles of so many elements, which stay in a cache."""
+
+ZERO = Value(0)
+
+
+class Axis(NamedTuple):
+    """A dimension, or several that both operands run through as one: what it is called, and its size."""
+
+    name: str
+    title: str
+    extent: Value
+
+
+class Level(NamedTuple):
+    """One loop: ``count`` steps at most, each of so many coordinates of its axis, and of elements on both sides.
+
+    With ``clamped`` it ends where the axis ends. From ``low`` on, coordinates are in the window: with ``raised`` the
+    loop starts there. ``source`` is None where the source's place is computed from the coordinate.
+    """
+
+    axis: int
+    name: str
+    place: Value
+    count: Value
+    source: Value | None
+    target: Value
+    clamped: bool
+    raised: bool
+    slowness: tuple[int, int, int]
+
+
+class LoopAxis(NamedTuple):
+    """An axis with the window of positions that its loops count through, and the source's digits where they are cut
+    elsewhere: of the position plus ``shift``.
+    """
+
+    axis: Axis
+    low: int
+    high: Value
+    split: tuple[OperandDigit, ...] | None = None
+    shift: int = 0
+
+
+class LoopNest(NamedTuple):
+    """The loops, the slowest first, the axes they run through, and where both sides start."""
+
+    axes: tuple[LoopAxis, ...]
+    levels: tuple[Level, ...]
+    source: tuple[Value, ...]
+    target: tuple[Value, ...]
+    empty: bool
+
+    def around(self, k: int) -> list[Level]:
+        """The loops of the same axis around loop ``k``."""
+        return [level for level in self.levels[:k] if level.axis == self.levels[k].axis]
+
+    def inside(self, k: int) -> list[Level]:
+        """The loops of the same axis inside loop ``k``."""
+        return [level for level in self.levels[k + 1 :] if level.axis == self.levels[k].axis]
+
+    @property
+    def run(self) -> bool:
+        """Whether the last loop is a run of neighbours on both sides, one at least."""
+        if not self.levels or (self.levels[-1].source, self.levels[-1].target) != (ONE, ONE):
+            return False
+        own = [level.place for level in self.levels if level.axis == self.levels[-1].axis]
+        return all(inner.divides(outer) for outer, inner in pairwise(own))
+
+
+def build_nest(
+    names: Sequence[str], extents: Sequence[Value], source: Operand, target: Operand, definitions: Definitions
+) -> LoopNest:
+    """The loops over all elements, in the order of the target's memory."""
+    axes, first, second = _merge_axes(names, extents, source, target)
+    found: list[LoopAxis] = []
+    levels: list[Level] = []
+    starts, ends = list(source.offset), list(target.offset)
+    for axis, (a, low_a), (b, low_b) in zip(axes, first, second):
+        cut, own, moved, shifted = _cut_axis(len(found), axis, a, low_a, b, low_b, definitions)
+        found.append(cut)
+        levels += own
+        starts += moved
+        ends += shifted
+    ordered = sorted(_tiled(levels), key=lambda level: level.slowness)
+    empty = any(extent == ZERO for extent in extents)
+    nest = LoopNest(tuple(found), tuple(ordered), tuple(starts), tuple(ends), empty)
+    return nest if empty else _bounded(nest)
+
+
+Digits = tuple[tuple[OperandDigit, ...], int]
+"""The digits of an operand along one axis, and where its window starts."""
+
+
+def _merge_axes(
+    names: Sequence[str], extents: Sequence[Value], source: Operand, target: Operand
+) -> tuple[list[Axis], list[Digits], list[Digits]]:
+    """The axes of several steps; those that follow each other on both sides, without a cut, as one."""
+    kept = [d for d, extent in enumerate(extents) if extent != ONE]
+    axes = [Axis(names[d], names[d], extents[d]) for d in kept]
+    first: list[Digits] = [(source.dims[d], source.origins[d]) for d in kept]
+    second: list[Digits] = [(target.dims[d], target.origins[d]) for d in kept]
+    k = 0
+    while k + 1 < len(axes):
+        outer, inner = axes[k], axes[k + 1]
+        sides = [(side[k][0], side[k + 1][0]) for side in (first, second)]
+        plain = all(len(x) == len(y) == 1 for x, y in sides)
+        if plain and all(x[0].stride == y[0].stride * inner.extent for x, y in sides):
+            axes[k : k + 2] = [
+                Axis(f"{outer.name}_{inner.name}", f"{outer.title} and {inner.title}", outer.extent * inner.extent)
+            ]
+            for side in (first, second):
+                side[k : k + 2] = [side[k + 1]]
+        else:
+            k += 1
+    return axes, first, second
+
+
+def _cut_axis(
+    index: int,
+    axis: Axis,
+    a: tuple[OperandDigit, ...],
+    low_a: int,
+    b: tuple[OperandDigit, ...],
+    low_b: int,
+    definitions: Definitions,
+) -> tuple[LoopAxis, list[Level], list[Value], list[Value]]:
+    """The loops along one axis, and what the start of the window moves the starts of both sides."""
+    places = _common_places(a, low_a, b, low_b)
+    split = None
+    if places is None:
+        places, low, split = [digit.place for digit in b], low_b, a
+    else:
+        low = low_a if len(b) < 2 else low_b
+    high = Value(axis.extent.number + low) if axis.extent.known else axis.extent
+    moved = [] if split is not None or low_a == low else [_stride_at(a, ONE) * (low_a - low)]
+    shifted = [] if low_b == low else [_stride_at(b, ONE) * (low_b - low)]
+    levels = []
+    for k, place in enumerate(places):
+        top = k == len(places) - 1
+        whole = definitions.quotient(high, place, f"{axis.name}_blocks") if top else places[k + 1].over(place)
+        name = axis.name if len(places) == 1 else f"{axis.name}_{k}"
+        steps = None if split is not None else _stride_at(a, place)
+        digit = _digit_at(b, place)
+        ratio = place.over(digit.place) if digit else place
+        slowness = (digit.slowness if digit else 0, -len(ratio.names), -ratio.number)
+        levels.append(Level(index, name, place, whole, steps, _stride_at(b, place), False, False, slowness))
+    return LoopAxis(axis, low, high, split, low_a - low), levels, moved, shifted
+
+
+def _common_places(
+    a: tuple[OperandDigit, ...], low_a: int, b: tuple[OperandDigit, ...], low_b: int
+) -> list[Value] | None:
+    """Where to cut so that every loop moves both by a constant; None where the cuts do not divide each other."""
+    first, second = [digit.place for digit in a], [digit.place for digit in b]
+    if len(a) < 2:
+        return second or [ONE]
+    if len(b) < 2:
+        return first
+    if low_a != low_b:
+        return None
+    places = sorted({*first, *second}, key=lambda place: (len(place.names), place.number))
+    return places if all(x.divides(y) for x, y in pairwise(places)) else None
+
+
+def _digit_at(digits: tuple[OperandDigit, ...], place: Value) -> OperandDigit | None:
+    """The digit that a step of so many coordinates moves: the slowest whose own steps divide it."""
+    found = None
+    for digit in digits:
+        if digit.place.divides(place):
+            found = digit
+    return found
+
+
+def _stride_at(digits: tuple[OperandDigit, ...], place: Value) -> Value:
+    digit = _digit_at(digits, place)
+    return ZERO if digit is None else digit.stride * place.over(digit.place)
+
+
+def _bounded(nest: LoopNest) -> LoopNest:
+    """The nest with each loop's bounds: a number where it is known, else the end or start of the window."""
+    levels = list(nest.levels)
+    for k, level in enumerate(levels):
+        own = nest.axes[level.axis]
+        around = [x for x in levels[:k] if x.axis == level.axis]
+        inside = [x for x in levels[k + 1 :] if x.axis == level.axis]
+        known = own.high.known and all(x.place.known and x.count.known for x in (*around, level, *inside))
+        if known:
+            place, count, high = level.place.number, level.count.number, own.high.number
+            if not around:
+                count = min(count, -(-high // place))
+            reach = sum([(x.count.number - 1) * x.place.number for x in around])
+            rest = sum([(x.count.number - 1) * x.place.number for x in inside])
+            clamped = reach + (count - 1) * place >= high
+            levels[k] = level._replace(count=Value(count), clamped=clamped, raised=own.low > rest)
+        else:
+            levels[k] = level._replace(clamped=bool(around) or bool(inside) and not _is_top(level, inside))
+    return nest._replace(levels=tuple(level for level in levels if level.count != ONE or level.clamped or level.raised))
+
+
+def _is_top(level: Level, others: Sequence[Level]) -> bool:
+    return all(other.place.divides(level.place) for other in others)
+
+
+def _tiled(levels: Sequence[Level]) -> list[Level]:
+    """The loops, with the fastest of both sides cut into tiles where they are two: no line of memory is read twice."""
+    return list(levels)

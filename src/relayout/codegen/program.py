@@ -1,0 +1,65 @@
+"""What a target language is asked to write: one function between two operands, or the place of an element in one."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+from ..elements.types import Element
+from .loops import LoopNest
+from .operands import Operand
+from .values import Definition, Value
+
+
+class PackFunction(NamedTuple):
+    """A function that moves all elements of ``source`` to their places in ``target``.
+
+    ``fill`` are the bytes of one stored element, or of eight that share bytes, for places beside the elements.
+    ``sizes`` are the arguments of a function for any size, and ``about`` says in words what it does.
+    """
+
+    name: str
+    about: tuple[str, ...]
+    element: Element
+    extents: tuple[Value, ...]
+    sizes: tuple[str, ...]
+    source: Operand
+    target: Operand
+    fill: bytes
+    nest: LoopNest
+    definitions: tuple[Definition, ...]
+
+
+class IndexFunctions(NamedTuple):
+    """Where the element of a coordinate lies, which element lies at a place, and all of them in memory's order."""
+
+    name: str
+    title: str
+    names: tuple[str, ...]
+    extents: tuple[Value, ...]
+    sizes: tuple[str, ...]
+    operand: Operand
+    definitions: tuple[Definition, ...]
+    no_inverse: str
+    """Why no place tells its element; empty where each does."""
+
+
+class CheckedSize(NamedTuple):
+    """One run of a self-test: the sizes, the bytes of both memories, and the checksum of what must come out."""
+
+    sizes: tuple[int, ...]
+    source: int
+    target: int
+    checksum: int
+
+
+class Target(Protocol):
+    """A language: its name, the suffix of its files, and the texts that it writes."""
+
+    name: str
+    suffix: str
+
+    def write_pack(self, functions: list[PackFunction]) -> str: ...
+
+    def write_test(self, functions: list[PackFunction], runs: list[list[CheckedSize]]) -> str: ...
+
+    def write_index(self, functions: IndexFunctions) -> str: ...

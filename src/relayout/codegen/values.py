@@ -1,0 +1,83 @@
+"""Sizes and strides that may be known only when the generated code runs: products of a number and of names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+
+class Value(NamedTuple):
+    """``number`` times all ``names``; one without names is known."""
+
+    number: int
+    names: tuple[str, ...] = ()
+
+    def __mul__(self, other: object) -> Value:
+        other = as_value(other)
+        return Value(self.number * other.number, tuple(sorted(self.names + other.names)) if self.number else ())
+
+    @property
+    def known(self) -> bool:
+        return not self.names
+
+    def divides(self, other: Value) -> bool:
+        """Whether it divides the other whatever the names stand for, as far as the factors tell."""
+        rest = list(other.names)
+        for name in self.names:
+            if name not in rest:
+                return False
+            rest.remove(name)
+        return self.number != 0 and other.number % self.number == 0
+
+    def over(self, other: Value) -> Value:
+        """The quotient by a value that divides it."""
+        rest = list(self.names)
+        for name in other.names:
+            rest.remove(name)
+        return Value(self.number // other.number, tuple(rest))
+
+
+ONE = Value(1)
+
+
+def as_value(x: object) -> Value:
+    """A number as a value."""
+    return x if isinstance(x, Value) else Value(x)  # type: ignore[arg-type]
+
+
+def product_of(values: Iterable[Value]) -> Value:
+    total = ONE
+    for value in values:
+        total *= value
+    return total
+
+
+class Definition(NamedTuple):
+    """A name for ``value`` over ``divisor``, rounded up; with ``whole`` times the divisor again."""
+
+    name: str
+    value: Value
+    divisor: Value
+    whole: bool = False
+
+
+class Definitions:
+    """The names that the code defines before its loops, each for one value."""
+
+    def __init__(self) -> None:
+        self.found: list[Definition] = []
+
+    def quotient(self, value: Value, divisor: Value, name: str, whole: bool = False) -> Value:
+        """``value`` over ``divisor``, rounded up; a new name for it where it is neither known nor exact."""
+        if divisor.divides(value):
+            return value if whole else value.over(divisor)
+        if value.known and divisor.known:
+            count = -(-value.number // divisor.number)
+            return Value(count * divisor.number if whole else count)
+        for old in self.found:
+            if old[1:] == (value, divisor, whole):
+                return Value(1, (old.name,))
+        taken = {old.name for old in self.found}
+        unique = next(n for n in (name, *[f"{name}_{k}" for k in range(2, len(taken) + 3)]) if n not in taken)
+        self.found.append(Definition(unique, value, divisor, whole))
+        return Value(1, (unique,))

@@ -1,0 +1,286 @@
+"""Generated code, compiled with every warning and sanitizer and run: numpy tells what must come out, bit for bit."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from random import Random
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import relayout as rl
+from relayout.elements import subbyte
+from relayout.integers.nested import flatten
+
+CC = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+FLAGS = ["-std=c99", "-Wall", "-Wextra", "-Wshadow", "-Werror", "-pedantic"]
+
+needs_cc = pytest.mark.skipif(CC is None, reason="no C compiler")
+
+
+class Case(NamedTuple):
+    """One function: its text, the arguments behind its pointers, the bytes it reads and those it must write."""
+
+    name: str
+    text: str
+    sizes: tuple[int, ...]
+    given: bytes
+    expected: bytes
+    about: str
+
+
+# ---- the judge -------------------------------------------------------------------------------------------
+
+
+def places(layout: rl.Layout) -> Any:
+    """The offset of every element, by mixed-radix digits of numpy's indices."""
+    total = np.full(layout.extents, layout.offset, np.int64)
+    for d in range(layout.rank):
+        shape = layout.shape[d] if isinstance(layout.shape, tuple) else layout.shape
+        stride = layout.stride[d] if isinstance(layout.stride, tuple) else layout.stride
+        rest = np.arange(layout.extents[d]) + layout.origin[d]
+        own = np.zeros_like(rest)
+        for n, step in zip(flatten((shape,)), flatten((stride,))):
+            own += rest % n * step
+            rest = rest // n
+        total += own.reshape([-1 if k == d else 1 for k in range(layout.rank)])
+    swizzle = layout.swizzle
+    if swizzle is not None:
+        read = total & swizzle.source_mask
+        total = total ^ (read >> swizzle.shift if swizzle.shift >= 0 else read << -swizzle.shift)
+    return total
+
+
+def stored(array: Any, fmt: rl.Format, fill: int) -> Any:
+    """An array in a format, by numpy's pad, reshape and transpose."""
+    block = [int(np.prod([f.size for f in fmt.blocks if f.dim == d])) for d in range(fmt.rank)]
+    padded = np.pad(array, [(0, -n % b) for n, b in zip(array.shape, block)], constant_values=fill)
+    shape: list[int] = []
+    where: dict[int, int] = {}
+    for d in range(fmt.rank):
+        for k in [k for k, f in enumerate(fmt.factors) if f.dim == d]:
+            where[k] = len(shape)
+            shape.append(fmt.factors[k].size or padded.shape[d] // block[d])
+    return padded.reshape(shape).transpose([where[k] for k in range(len(fmt.factors))])
+
+
+def by_places(source: rl.Layout, target: rl.Layout, memory: Any, fill: int = 0) -> Any:
+    out = np.full(target.storage_size, fill, memory.dtype)
+    if source.size:
+        out[places(target)] = memory[places(source)]
+    return out
+
+
+# ---- cases -----------------------------------------------------------------------------------------------
+
+
+def random_layout(rng: Random, extents: tuple[int, ...], swizzled: bool = True) -> rl.Layout:
+    """Digits of random sizes in random order, some backwards, with gaps, a window and a swizzle."""
+    shapes, origins = [], []
+    for n in extents:
+        left = rng.choice([0, 0, 0, 1, 3])
+        sizes = [rng.choice([2, 3, 4, 8]) for _ in range(rng.choice([0, 0, 1, 2]))]
+        block = int(np.prod(sizes))
+        sizes.append(max(-(-(n + left) // block), 1) + rng.choice([0, 0, 1]))
+        if len(sizes) == 1:
+            sizes[0], left = n, 0
+        shapes.append(tuple(sizes))
+        origins.append(left)
+    digits = [(d, k) for d, sizes in enumerate(shapes) for k in range(len(sizes))]
+    rng.shuffle(digits)
+    if rng.random() < 0.4:
+        digits.sort(key=lambda x: (-x[0], x[1]))
+    strides: dict[tuple[int, int], int] = {}
+    step, offset = 1, 0
+    for d, k in digits:
+        step *= rng.choice([1, 1, 1, 1, 2]) if step > 1 else 1
+        n = shapes[d][k]
+        backwards = rng.random() < 0.15
+        strides[d, k] = -step if backwards else step
+        offset += (n - 1) * step if backwards else 0
+        step *= n
+    stride = tuple([tuple([strides[d, k] for k in range(len(sizes))]) for d, sizes in enumerate(shapes)])
+    offset += rng.choice([0, 0, 0, 5])
+    layout = rl.Layout(tuple(shapes), stride, offset=offset, extents=extents, origin=tuple(origins))
+    if swizzled and rng.random() < 0.2:
+        layout = layout.with_swizzle(rl.Swizzle(2, rng.choice([0, 1]), rng.choice([2, 3, -2])))
+    return layout
+
+
+KINDS = {"uint8": "u1", "int16": "i2", "float16": "u2", "bfloat16": "u2", "float32": "u4", "float64": "u8"}
+
+
+def random_pairs() -> Iterator[Case]:
+    rng = Random(21)
+    generator = np.random.default_rng(21)
+    for k in range(60):
+        extents = tuple([rng.choice([1, 2, 3, 5, 7, 8, 12, 17]) for _ in range(rng.choice([1, 2, 2, 3, 4]))])
+        source, target = random_layout(rng, extents), random_layout(rng, extents)
+        kind, word = rng.choice(list(KINDS.items()))
+        memory = generator.integers(0, 256, source.storage_size * np.dtype(word).itemsize, np.uint8)
+        if kind.startswith("float"):
+            memory &= 0x3F
+        text = rl.code(source, target, kind, name=f"pair_{k}")
+        expected = by_places(source, target, memory.view(word))
+        yield Case(f"pair_{k}", text, (), memory.tobytes(), expected.tobytes(), f"{source} -> {target}")
+
+
+FORMATS = [
+    "0 1 2 3 axes nhwc",
+    "0 3 1 2 axes nhwc",
+    "htp:R4Crouton",
+    "0 1 2 3 / 3,4 axes nhwc",
+    "0 3 1 2 / 3,16 2,3 axes nhwc",
+    "3 2 1 0 / 1,2 3,8 1,2 3,2 axes nhwc fill 7",
+    "0 1 2 3 / 3,6 axes nhwc",
+]
+
+
+def format_pairs() -> Iterator[Case]:
+    """Formats without a shape: one function, several shapes."""
+    rng = Random(4)
+    generator = np.random.default_rng(4)
+    shapes = [(1, 1, 1, 1), (1, 8, 8, 32), (2, 9, 3, 40), (1, 3, 17, 5), (3, 4, 6, 12), (0, 4, 4, 4)]
+    for a, first in enumerate(FORMATS):
+        for b, second in enumerate(FORMATS):
+            if a == b:
+                continue
+            texts = [rl.code(first, second, "uint8", name=f"format_{a}_{b}")]
+            source, target = [rl.resolve(x, element="uint8").format for x in (first, second)]
+            assert isinstance(source, rl.Format) and isinstance(target, rl.Format)
+            for shape in rng.sample(shapes, 3):
+                data = generator.integers(0, 256, shape, np.uint8)
+                given = stored(data, source, 99)
+                expected = stored(data, target, target.fill or 0)
+                text = texts.pop() if texts else ""
+                about = f"{first} -> {second} at {shape}"
+                yield Case(f"format_{a}_{b}", text, shape, given.tobytes(), expected.tobytes(), about)
+
+
+def rests_and_alignments() -> Iterator[Case]:
+    """Digits above a rest, backwards and aligned: their places are those of the layout at each shape."""
+    plain = rl.Format(2, [(0, 0), (1, 0)])
+    others = [
+        rl.Format(2, [(0, 0), (1, 0), (1, 2, "rest")]),
+        rl.Format(2, [(1, 0), (0, 0), (0, 4, -1)]),
+        rl.Format(2, [(0, 0), (1, 0), (1, 4)], align=[64, 16, 8, 1]),
+        rl.Format(2, [(0, 0), (1, 0), (1, 2, "rest"), (0, 3)]),
+        rl.Format(2, [(0, 0), (1, 0), (1, 4), (1, 2, "rest")]),
+    ]
+    generator = np.random.default_rng(8)
+    pairs = [(plain, x) for x in others] + [(x, plain) for x in others] + [(others[4], others[2]), (others[0], others[4])]
+    for k, (first, second) in enumerate(pairs):
+        text = rl.code(first, second, "int16", name=f"rest_{k}")
+        for shape in ((1, 1), (5, 7), (4, 16), (9, 10), (3, 0)):
+            source, target = first.layout(shape), second.layout(shape)
+            memory = generator.integers(0, 1 << 15, source.storage_size).astype(np.int16)
+            expected = by_places(source, target, memory)
+            about = f"{first} -> {second} at {shape}"
+            yield Case(f"rest_{k}", text, shape, memory.tobytes(), expected.tobytes(), about)
+            text = ""
+
+
+def packed_pairs() -> Iterator[Case]:
+    """Elements that share bytes, with and without fill, of known and of any size."""
+    rng = Random(3)
+    generator = np.random.default_rng(3)
+    for k, bits in enumerate([1, 2, 3, 4, 4, 4, 5, 6, 7]):
+        shape = (rng.choice([2, 3, 6]), rng.choice([16, 19, 32]))
+        fmt = rl.Format(2, [(1, 0), (0, 0), (1, 8), (0, 2)][:: 1 if k % 2 else 1], fill=1)
+        plain = rl.Format(2, [(0, 0), (1, 0)])
+        source, target = (plain, fmt) if k % 3 else (fmt, plain)
+        codes = generator.integers(0, 1 << bits, shape, np.uint8)
+        given, expected = stored(codes, source, 0), stored(codes, target, target.fill or 0)
+        for sizes in ((), shape):
+            name = f"packed_{k}_{len(sizes)}"
+            text = rl.code(source, target, f"uint{bits}", name=name, shape=None if sizes else shape)
+            read, written = [subbyte.pack(x.reshape(-1), f"uint{bits}").tobytes() for x in (given, expected)]
+            yield Case(name, text, sizes, read, written, f"{bits} bits, {source} -> {target} at {shape}")
+
+
+def wide_fills() -> Iterator[Case]:
+    """A fill whose bytes differ."""
+    data = np.arange(15, dtype=np.float32).reshape(3, 5)
+    fmt = rl.Format(2, [(0, 0), (1, 0), (0, 2), (1, 4)], fill=1.5)
+    expected = stored(data, fmt, 1.5)  # type: ignore[arg-type]
+    for name, shape in (("fill_any", None), ("fill_known", (3, 5))):
+        text = rl.code("0 1", fmt, "float32", name=name, shape=shape)
+        yield Case(name, text, () if shape else (3, 5), data.tobytes(), expected.tobytes(), "fill 1.5")
+
+
+def inverses() -> Iterator[Case]:
+    """The way back of a pack."""
+    data = np.random.default_rng(5).integers(0, 256, (1, 9, 3, 40), np.uint8)
+    fmt = rl.resolve("htp:R4Crouton", element="uint8").format
+    assert isinstance(fmt, rl.Format)
+    packed = stored(data, fmt, 31)
+    text = rl.code("0 1 2 3 axes nhwc", "htp:R4Crouton", "uint8", name="both", inverse=True)
+    yield Case("both", text, data.shape, data.tobytes(), packed.tobytes(), "there")
+    yield Case("both_inverse", "", data.shape, packed.tobytes(), data.tobytes(), "and back")
+
+
+GROUPS: dict[str, Callable[[], Iterator[Case]]] = {
+    "random layouts": random_pairs,
+    "formats of any size": format_pairs,
+    "rests and alignments": rests_and_alignments,
+    "packed elements": packed_pairs,
+    "wide fills": wide_fills,
+    "inverses": inverses,
+}
+
+MAIN = """
+static void *exactly(long n) {
+  void *p = malloc(n ? (size_t)n : 1);
+  if (!p)
+    abort();
+  return p;
+}
+
+#define RUN(call, given, written)                                              \\
+  do {                                                                         \\
+    void *src = exactly(given), *dst = exactly(written);                       \\
+    if ((given) && fread(src, (given), 1, stdin) != 1)                         \\
+      abort();                                                                 \\
+    memset(dst, 0xa5, (written) ? (written) : 1);                              \\
+    call;                                                                      \\
+    fwrite(dst, 1, (written), stdout);                                         \\
+    free(src);                                                                 \\
+    free(dst);                                                                 \\
+  } while (0)
+"""
+
+
+def compile_text(folder: Path, name: str, text: str) -> Path:
+    """The program; with sanitizers where the compiler has them."""
+    source, program = folder / f"{name}.c", folder / name
+    source.write_text(text)
+    for more in (["-fsanitize=undefined,address", "-fno-sanitize-recover=all"], []):
+        done = subprocess.run([CC, *FLAGS, *more, str(source), "-o", str(program)], capture_output=True, text=True)
+        if done.returncode == 0 or "sanitize" not in done.stderr:
+            break
+    assert done.returncode == 0, done.stderr[:4000]
+    return program
+
+
+@needs_cc
+@pytest.mark.parametrize("group", GROUPS)
+def test_c_moves_every_element_to_its_place(group: str, tmp_path: Path) -> None:
+    cases = list(GROUPS[group]())
+    texts = ["#include <stdio.h>\n#include <stdlib.h>\n", *[case.text for case in cases], MAIN]
+    calls = []
+    for case in cases:
+        arguments = ", ".join(["src", "dst", *map(str, case.sizes)])
+        calls.append(f"  RUN({case.name}({arguments}), {len(case.given)}, {len(case.expected)});")
+    program = compile_text(tmp_path, "cases", "\n".join([*texts, "int main(void) {", *calls, "  return 0;\n}\n"]))
+    done = subprocess.run([program], input=b"".join([case.given for case in cases]), capture_output=True)
+    assert done.returncode == 0, done.stderr[:4000]
+    start = 0
+    for case in cases:
+        got = done.stdout[start : start + len(case.expected)]
+        start += len(case.expected)
+        assert got == case.expected, f"{case.about}\n{case.text}"
+    assert start == len(done.stdout)

@@ -6,7 +6,8 @@ import re
 
 from ..elements.types import Element
 from ..errors import NotExpressible
-from .c_lines import Lines, product_text, sum_text, value_text
+from ..layout.swizzle import Swizzle
+from .c_lines import Lines, function_text, product_text, sum_text, value_text
 from .loops import Level
 from .program import PackFunction
 from .values import ONE, Definition, Value
@@ -107,18 +108,12 @@ class PackWriter:
         for name in ("min", "max"):
             if name in self.helpers:
                 sign = "<" if name == "min" else ">"
-                found.append(
-                    f"static int64_t {self.name}_{name}(int64_t a, int64_t b) {{\n  return a {sign} b ? a : b;\n}}"
-                )
+                head = f"static int64_t {self.name}_{name}(int64_t a, int64_t b) {{"
+                found.append(function_text([head], [f"  return a {sign} b ? a : b;"]))
         for side, operand in (("src", self.function.source), ("dst", self.function.target)):
             swizzle = operand.swizzle
             if f"swizzle_{side}" in self.helpers and swizzle is not None:
-                arrow = f">> {swizzle.shift}" if swizzle.shift >= 0 else f"<< {-swizzle.shift}"
-                found.append(
-                    f"// Exchanges places within runs of {swizzle.period} elements.\n"
-                    f"static int64_t {self.name}_swizzle_{side}(int64_t i) {{\n"
-                    f"  return i ^ ((i & 0x{swizzle.source_mask:x}) {arrow});\n}}"
-                )
+                found.append(swizzle_text(f"{self.name}_swizzle_{side}", swizzle))
         if "packed" in self.helpers:
             found += packed_helpers(self.name, self.bits)
         return found
@@ -140,9 +135,9 @@ class PackWriter:
         if packed:
             self.constants["dst_bytes"] = Value(0)
             count = byte_count(storage, self.bits)
-            self.body.add(1, "// Places beside the elements, and bits beside the last one")
+            self.body.add(1, "// Padding, and the bits behind the last element")
             if len(set(fill)) == 1:
-                self.body.add(1, f"memset(dst, {fill[0]}, (size_t)({count}));")
+                self.body.add(1, f"memset(dst, {fill[0]}, {count if storage.known else f'(size_t)({count})'});")
                 return
             digits = ", ".join([f"0x{byte:02x}" for byte in fill])
             self.body.add(1, f"static const uint8_t fill[{len(fill)}] = {{{digits}}};")
@@ -157,7 +152,7 @@ class PackWriter:
                     2, f"dst[dst_size * {self.bits} / 8] &= (uint8_t)((1 << dst_size * {self.bits} % 8) - 1);"
                 )
             return
-        self.body.add(1, "// Places beside the elements")
+        self.body.add(1, "// Padding")
         plain = len(set(fill)) == 1
         if not storage.known:
             self.body.add(1, f"if (dst_size > {value_text(elements)}){' {' * (not plain)}")
@@ -410,22 +405,23 @@ class PackWriter:
         if copied:
             more = "" if start == "0" else f" + {start}"
             count = end if start == "0" else f"({end} - {start})"
-            if self.bits < 8:
-                self.body.add(depth, f"const int64_t from = {source};")
-                self.body.add(depth, f"const int64_t to = {target};")
+            if self.at_index:
+                self.body.add(depth, f"const int64_t from = {source}{more};")
+                self.body.add(depth, f"const int64_t to = {target}{more};")
                 self.body.add(depth, f"// {title}: neighbours on both sides")
-                first, second = [f"{x} * {self.bits} / 8" for x in ("dst + to", "src + from")]
-                self.body.add(depth, f"memcpy({first}, {second}, (size_t){count} * {self.bits} / 8);")
+                scale, size = (f" * {self.bits} / 8", f"{self.bits} / 8") if self.bits < 8 else ("", "sizeof(*dst)")
+                self.body.add(depth, f"memcpy(dst + to{scale}, src + from{scale}, (size_t){count} * {size});")
                 return
-            self.body.add(depth, f"const {self.type} *from = {_pointer('src', source)}{more};")
-            self.body.add(depth, f"{self.type} *to = {_pointer('dst', target)}{more};")
+            self.body.add(depth, f"const {self.type} *from = {_pointer('src', source)};")
+            self.body.add(depth, f"{self.type} *to = {_pointer('dst', target)};")
             self.body.add(depth, f"// {title}: neighbours on both sides")
             self.body.add(depth, f"memcpy(to, from, (size_t){count} * sizeof(*dst));")
             return
         split = self.nest.axes[level.axis].split is not None
         if self.at_index:
-            self.body.add(depth, f"const int64_t from = {source};")
-            self.body.add(depth, f"const int64_t to = {target};")
+            for label, place in (("from", source), ("to", target)):
+                if place != "0":
+                    self.body.add(depth, f"const int64_t {label} = {place};")
         else:
             self.body.add(depth, f"const {self.type} *from = {_pointer('src', source)};")
             self.body.add(depth, f"{self.type} *to = {_pointer('dst', target)};")
@@ -435,7 +431,8 @@ class PackWriter:
             self._scaled(name, f"dst_{name}", level.target),
         ]
         if self.at_index:
-            move = self._move(*[f"{base} + {term}" if term else base for base, term in zip(("from", "to"), inner)])
+            bases = ["from"] * (source != "0"), ["to"] * (target != "0")
+            move = self._move(*[sum_text([*base, *[term] * bool(term)]) for base, term in zip(bases, inner)])
         else:
             move = f"to[{inner[1] or '0'}] = from[{inner[0] or '0'}];"
         self.body.add(depth, f"// {title}")
@@ -479,15 +476,23 @@ def byte_count(storage: Value, bits: int) -> str:
     return str(-(-storage.number * bits // 8)) if storage.known else f"(dst_size * {bits} + 7) / 8"
 
 
+def swizzle_text(name: str, swizzle: Swizzle) -> str:
+    """The function that a swizzle is; its own inverse."""
+    arrow = f">> {swizzle.shift}" if swizzle.shift >= 0 else f"<< {-swizzle.shift}"
+    body = [f"  return i ^ ((i & 0x{swizzle.source_mask:x}) {arrow});"]
+    text = function_text([f"static int64_t {name}(int64_t i) {{"], body)
+    return f"// Exchanges places within runs of {swizzle.period} elements; its own inverse.\n{text}"
+
+
 def packed_helpers(name: str, bits: int) -> list[str]:
     """Reading and writing one element of a few bits, the least significant bit first."""
     mask = (1 << bits) - 1
     if 8 % bits == 0:
         shift = {1: 3, 2: 2, 4: 1}[bits]
         place = f"i % {8 // bits} * {bits}" if bits > 1 else "i % 8"
+        head = f"static unsigned {name}_get(const uint8_t *p, int64_t i) {{"
         return [
-            f"static unsigned {name}_get(const uint8_t *p, int64_t i) {{\n"
-            f"  return p[i >> {shift}] >> ({place}) & 0x{mask:x};\n}}",
+            function_text([head], [f"  return p[i >> {shift}] >> ({place}) & 0x{mask:x};"]),
             f"static void {name}_put(uint8_t *p, int64_t i, unsigned x) {{\n"
             f"  const int at = (int)({place});\n"
             f"  p[i >> {shift}] = (uint8_t)((p[i >> {shift}] & ~(0x{mask:x} << at)) | x << at);\n}}",

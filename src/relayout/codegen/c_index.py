@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from .c import definition_text
-from .c_lines import Lines, product_text, sum_text, value_text
+from .c import definition_text, swizzle_text
+from .c_lines import Lines, function_text, product_text, sum_text, value_text
 from .index import digits_by_stride
 from .program import IndexFunctions
 from .values import ONE, Value, product_of
@@ -32,14 +32,7 @@ class IndexWriter:
 
     def _swizzle(self) -> list[str]:
         swizzle = self.operand.swizzle
-        if swizzle is None:
-            return []
-        arrow = f">> {swizzle.shift}" if swizzle.shift >= 0 else f"<< {-swizzle.shift}"
-        return [
-            f"// Exchanges places within runs of {swizzle.period} elements; its own inverse.\n"
-            f"static int64_t {self.name}_swizzle(int64_t i) {{\n"
-            f"  return i ^ ((i & 0x{swizzle.source_mask:x}) {arrow});\n}}"
-        ]
+        return [] if swizzle is None else [swizzle_text(f"{self.name}_swizzle", swizzle)]
 
     def _with_constants(self, opening: str, arguments: list[str], body: Lines, comment: list[str]) -> str:
         """A function with the names that its body uses."""
@@ -58,7 +51,7 @@ class IndexWriter:
         notes = Lines()
         for line in comment:
             notes.add(0, f"// {line}")
-        return "\n".join([*notes.lines, *head.lines, *unused, *kept.lines, *body.lines, "}"])
+        return "\n".join([*notes.lines, function_text(head.lines, [*unused, *kept.lines, *body.lines])])
 
     def _offset(self) -> str:
         body = Lines()
@@ -153,8 +146,11 @@ class IndexWriter:
         self._return_without_sizes(body, "return;")
         if self.arguments:
             body.add(1, f"int64_t {', '.join(self.arguments)};")
-        body.add(1, f"const int64_t storage_size = {value_text(self.operand.storage)};")
-        body.add(1, "for (int64_t offset = 0; offset < storage_size; ++offset) {")
+        end = value_text(self.operand.storage)
+        if " " in end or end.isdigit():
+            body.add(1, f"const int64_t storage_size = {end};")
+            end = "storage_size"
+        body.add(1, f"for (int64_t offset = 0; offset < {end}; ++offset) {{")
         body.add(2, f"if ({self.name}_coordinate({found}))")
         body.add(3, f"visit({', '.join(['offset', *self.arguments, 'context'])});")
         body.add(1, "}")

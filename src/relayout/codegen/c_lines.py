@@ -75,6 +75,14 @@ def _break(line: str, indent: int) -> tuple[int | None, int]:
     return (None, 0) if best is None else best[1:]
 
 
+def function_text(head: list[str], body: list[str]) -> str:
+    """A function; a short one on a line."""
+    joined = f"{head[-1]} {body[0].strip()} }}" if len(head) == len(body) == 1 else ""
+    if joined and len(joined) <= WIDTH and not body[0].strip().startswith("//"):
+        return joined
+    return "\n".join([*head, *body, "}"])
+
+
 def value_text(value: Value) -> str:
     """A product as one writes it."""
     if not value.names:

@@ -14,9 +14,16 @@ class CTarget:
 
     name = "c"
     suffix = ".c"
+    reserved = frozenset(
+        "auto break case char const continue default do double else enum extern float for goto if inline int long main "
+        "register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while "
+        "memcpy memset malloc free abort puts".split()
+    )
 
     def write_pack(self, functions: list[PackFunction]) -> str:
-        return _text(["#include <stdint.h>\n#include <string.h>", *[PackWriter(f).text() for f in functions]])
+        texts = [PackWriter(function).text() for function in functions]
+        copies = any(word in text for text in texts for word in ("memcpy(", "memset("))
+        return _text(["#include <stdint.h>" + "\n#include <string.h>" * copies, *texts])
 
     def write_index(self, functions: IndexFunctions) -> str:
         return write_index(functions)

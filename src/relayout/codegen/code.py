@@ -19,7 +19,7 @@ from .checksums import checked_runs
 from .index import index_functions
 from .loops import build_nest
 from .operands import Operand, axis_names, format_operand, layout_operand, size_names
-from .program import PackFunction
+from .program import PackFunction, Target
 from .targets import target_named
 from .values import Definitions, Value
 
@@ -62,7 +62,7 @@ def code(
         if element is not None or inverse or test or fill is not None:
             raise ShapeError("the functions of one layout move no elements.", hint="give dst as well", src=src)
         operand = resolve(src, shape=shape, axes=axes)
-        return language.write_index(index_functions(operand, _checked_name(name, "layout"), _title(src, operand)))
+        return language.write_index(index_functions(operand, _checked_name(name, "layout", language), _title(src, operand)))
     if element is None:
         raise ShapeError("a function between two layouts has a type.", hint="give the element, as in 'float32'")
     interface = _interface(element)
@@ -70,7 +70,7 @@ def code(
     operands = first, resolve(dst, element=interface, fill=fill)
     source, aim = resolve_together(operands, shape=shape, axes=axes, data=True)
     title = f"{_title(src, source)} to {_title(dst, aim)}"
-    named = _checked_name(name, _usual_name(dst, interface))
+    named = _checked_name(name, _usual_name(dst, interface), language)
     functions = [_pack_function(source, aim, interface, named, title, axes)]
     if inverse:
         back = f"{_title(dst, aim)} to {_title(src, source)}"
@@ -154,9 +154,11 @@ def _check_layouts(source: Layout, target: Layout, bits: int) -> None:
 SHORT_TYPES = {"bool": "bool", "bfloat16": "bf16"}
 
 
-def _checked_name(name: Any, usual: str) -> str:
+def _checked_name(name: Any, usual: str, language: Target) -> str:
     if name is None:
         return usual
+    if isinstance(name, str) and name in language.reserved:
+        raise ShapeError(f"{name} has a meaning in {language.name}.", hint="take another name", name=name)
     if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,200}", name):
         raise ShapeError(
             f"{shown(name)} is no name of a function.", hint="letters, digits and _, a letter first", name=name

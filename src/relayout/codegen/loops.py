@@ -99,7 +99,7 @@ def build_nest(
         levels += own
         starts += moved
         ends += shifted
-    ordered = sorted(_tiled(levels), key=lambda level: level.slowness)
+    ordered = sorted(_tiled(levels, found, definitions), key=lambda level: level.slowness)
     empty = any(extent == ZERO for extent in extents)
     nest = LoopNest(tuple(found), tuple(ordered), tuple(starts), tuple(ends), empty)
     return nest if empty else _bounded(nest)
@@ -219,6 +219,43 @@ def _is_top(level: Level, others: Sequence[Level]) -> bool:
     return all(other.place.divides(level.place) for other in others)
 
 
-def _tiled(levels: Sequence[Level]) -> list[Level]:
-    """The loops, with the fastest of both sides cut into tiles where they are two: no line of memory is read twice."""
-    return list(levels)
+def _tiled(levels: list[Level], axes: Sequence[LoopAxis], definitions: Definitions) -> list[Level]:
+    """The loops, with the fastest of either side cut into tiles where these are two long ones.
+
+    A tile's lines of both memories stay in a cache until all of their elements are moved.
+    """
+    writes = next((level for level in levels if level.target == ONE and level.source != ONE), None)
+    reads = next((level for level in levels if level.source == ONE and level.target != ONE), None)
+    if writes is None or reads is None or writes.axis == reads.axis:
+        return levels
+    if not all(_can_be_tiled(level, levels, axes[level.axis]) for level in (writes, reads)):
+        return levels
+    found = [level for level in levels if level not in (writes, reads)]
+    for turn, level in enumerate((reads, writes)):
+        place = level.place * TILE
+        high = axes[level.axis].high
+        top = all(x.place.divides(level.place) for x in levels if x.axis == level.axis)
+        name = f"{axes[level.axis].axis.name}_blocks"
+        count = definitions.quotient(high, place, name) if top else level.count.over(Value(TILE))
+        strides = [None if step is None else step * TILE for step in (level.source, level.target)]
+        found.append(level._replace(place=place, count=count, source=strides[0], target=level.target * TILE))
+        found.append(level._replace(count=Value(TILE), slowness=(FASTEST, turn, 0)))
+    return [_renamed(level, found, axes[level.axis].axis.name) for level in found]
+
+
+FASTEST = 1 << 62
+
+
+def _can_be_tiled(level: Level, levels: Sequence[Level], own: LoopAxis) -> bool:
+    """Whether a loop is long, or may be, and its tiles are whole but for the last of the axis."""
+    if own.low or own.split is not None or (level.count.known and level.count.number < 2 * TILE):
+        return False
+    top = all(x.place.divides(level.place) for x in levels if x.axis == level.axis)
+    return top or (level.count.known and level.count.number % TILE == 0)
+
+
+def _renamed(level: Level, levels: Sequence[Level], name: str) -> Level:
+    """The loop with its number among those of its axis."""
+    own = [x.place for x in levels if x.axis == level.axis]
+    below = [place for place in own if place.divides(level.place) and place != level.place]
+    return level._replace(name=name if len(own) == 1 else f"{name}_{len(below)}")

@@ -53,10 +53,11 @@ class CheckedSize(NamedTuple):
 
 
 class Target(Protocol):
-    """A language: its name, the suffix of its files, and the texts that it writes."""
+    """A language: its name, the suffix of its files, what no function may be called, and the texts that it writes."""
 
     name: str
     suffix: str
+    reserved: frozenset[str]
 
     def write_pack(self, functions: list[PackFunction]) -> str: ...
 

@@ -151,7 +151,8 @@ def format_pairs() -> Iterator[Case]:
                 continue
             texts = [rl.code(first, second, "uint8", name=f"format_{a}_{b}")]
             source, target = [rl.resolve(x, element="uint8").format for x in (first, second)]
-            assert isinstance(source, rl.Format) and isinstance(target, rl.Format)
+            assert isinstance(source, rl.Format)
+            assert isinstance(target, rl.Format)
             for shape in rng.sample(shapes, 3):
                 data = generator.integers(0, 256, shape, np.uint8)
                 given = stored(data, source, 99)
@@ -172,7 +173,9 @@ def rests_and_alignments() -> Iterator[Case]:
         rl.Format(2, [(0, 0), (1, 0), (1, 4), (1, 2, "rest")]),
     ]
     generator = np.random.default_rng(8)
-    pairs = [(plain, x) for x in others] + [(x, plain) for x in others] + [(others[4], others[2]), (others[0], others[4])]
+    pairs = (
+        [(plain, x) for x in others] + [(x, plain) for x in others] + [(others[4], others[2]), (others[0], others[4])]
+    )
     for k, (first, second) in enumerate(pairs):
         text = rl.code(first, second, "int16", name=f"rest_{k}")
         for shape in ((1, 1), (5, 7), (4, 16), (9, 10), (3, 0)):
@@ -190,7 +193,7 @@ def packed_pairs() -> Iterator[Case]:
     generator = np.random.default_rng(3)
     for k, bits in enumerate([1, 2, 3, 4, 4, 4, 5, 6, 7]):
         shape = (rng.choice([2, 3, 6]), rng.choice([16, 19, 32]))
-        fmt = rl.Format(2, [(1, 0), (0, 0), (1, 8), (0, 2)][:: 1 if k % 2 else 1], fill=1)
+        fmt = rl.Format(2, [(1, 0), (0, 0), (1, 8), (0, 2)], fill=1)
         plain = rl.Format(2, [(0, 0), (1, 0)])
         source, target = (plain, fmt) if k % 3 else (fmt, plain)
         codes = generator.integers(0, 1 << bits, shape, np.uint8)
@@ -223,6 +226,24 @@ def inverses() -> Iterator[Case]:
     yield Case("both_inverse", "", data.shape, packed.tobytes(), data.tobytes(), "and back")
 
 
+def transposes() -> Iterator[Case]:
+    """Long loops on both sides, which are cut into tiles, of known and of any size."""
+    generator = np.random.default_rng(6)
+    pairs = [
+        ("0 1", "1 0", (70, 65)),
+        ("0 1", "1 0", (64, 128)),
+        ("0 1 2", "0 2 1", (2, 97, 66)),
+        ("0 1 2", "2 1 0", (65, 2, 64)),
+    ]
+    for k, (first, second, shape) in enumerate(pairs):
+        data = generator.integers(0, 1 << 15, shape).astype(np.int16)
+        source, target = [stored(data, rl.Format.parse(x), 0) for x in (first, second)]
+        for sizes in ((), shape):
+            name = f"transpose_{k}_{len(sizes)}"
+            text = rl.code(first, second, "int16", name=name, shape=None if sizes else shape)
+            yield Case(name, text, sizes, source.tobytes(), target.tobytes(), f"{first} -> {second} at {shape}")
+
+
 GROUPS: dict[str, Callable[[], Iterator[Case]]] = {
     "random layouts": random_pairs,
     "formats of any size": format_pairs,
@@ -230,6 +251,7 @@ GROUPS: dict[str, Callable[[], Iterator[Case]]] = {
     "packed elements": packed_pairs,
     "wide fills": wide_fills,
     "inverses": inverses,
+    "transposes": transposes,
 }
 
 MAIN = """
@@ -270,7 +292,7 @@ def compile_text(folder: Path, name: str, text: str) -> Path:
 @pytest.mark.parametrize("group", GROUPS)
 def test_c_moves_every_element_to_its_place(group: str, tmp_path: Path) -> None:
     cases = list(GROUPS[group]())
-    texts = ["#include <stdio.h>\n#include <stdlib.h>\n", *[case.text for case in cases], MAIN]
+    texts = ["#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n", *[case.text for case in cases], MAIN]
     calls = []
     for case in cases:
         arguments = ", ".join(["src", "dst", *map(str, case.sizes)])
@@ -284,3 +306,134 @@ def test_c_moves_every_element_to_its_place(group: str, tmp_path: Path) -> None:
         start += len(case.expected)
         assert got == case.expected, f"{case.about}\n{case.text}"
     assert start == len(done.stdout)
+
+
+# ---- the functions of one layout -------------------------------------------------------------------------
+
+
+VISIT = """
+static void seen(int64_t offset, {coordinate}, void *context) {{
+  (void)context;
+  printf("%lld{formats}\\n", (long long)offset{values});
+  if ({name}_offset({names}{sizes}) != offset)
+    abort();
+}}
+"""
+
+
+@needs_cc
+def test_c_tells_places_and_visits_them_in_the_order_of_memory(tmp_path: Path) -> None:
+    rng = Random(12)
+    layouts: list[tuple[rl.Layout, Any]] = []
+    while len(layouts) < 12:
+        extents = tuple([rng.choice([1, 2, 3, 5, 8]) for _ in range(rng.choice([1, 2, 3]))])
+        layout = random_layout(rng, extents)
+        layouts.append((layout, layout))
+    for fmt, shape in (
+        (rl.Format(2, [(1, 0), (0, 0), (1, 4), (0, 2, -1)]), (5, 7)),
+        (rl.Format.parse("0 1 / 1,4"), (3, 9)),
+    ):
+        layouts.append((fmt.layout(shape), fmt))
+    layouts.append((rl.Format(1, [(0, 0), (0, 2, "rest")]).layout(9), rl.Format(1, [(0, 0), (0, 2, "rest")])))
+    texts, calls = ["#include <stdio.h>\n#include <stdlib.h>\n"], []
+    for k, (layout, subject) in enumerate(layouts):
+        names = [f"i{d}" for d in range(layout.rank)]
+        sizes = list(layout.extents) if isinstance(subject, rl.Format) else []
+        texts.append(rl.code(subject, name=f"at_{k}"))
+        words = VISIT.format(
+            name=f"at_{k}",
+            coordinate=", ".join([f"int64_t {n}" for n in names]),
+            formats=" %lld" * len(names),
+            values="".join([f", (long long){n}" for n in names]),
+            names=", ".join(names),
+            sizes="".join([f", {n}" for n in sizes]),
+        )
+        texts.append(words.replace("void seen(", f"void seen_{k}("))
+        arguments = ", ".join([f"seen_{k}", "0", *map(str, sizes)])
+        calls.append(f'  at_{k}_each({arguments});\n  puts("");')
+    program = compile_text(tmp_path, "places", "\n".join([*texts, "int main(void) {", *calls, "  return 0;\n}\n"]))
+    done = subprocess.run([program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[:4000]
+    for (layout, subject), lines in zip(layouts, done.stdout.split("\n\n")):
+        got = [tuple(map(int, line.split())) for line in lines.splitlines()]
+        where = places(layout)
+        assert got == sorted([(int(where[index]), *index) for index in np.ndindex(*layout.extents)]), subject
+
+
+def test_without_an_inverse_the_text_says_why() -> None:
+    text = rl.code("(3,4):(1,2)")
+    assert "int64_t layout_offset(int64_t i0, int64_t i1) { return i0 + i1 * 2; }" in text
+    assert "_coordinate(" not in text
+    assert "a stride of 2 is within the reach of smaller ones, 2" in text
+
+
+# ---- the text --------------------------------------------------------------------------------------------
+
+
+@needs_cc
+def test_a_text_carries_its_test(tmp_path: Path) -> None:
+    right = rl.code("0 1 2 3 axes nhwc", "htp:R4Crouton", "uint8", test=True, inverse=True)
+    program = compile_text(tmp_path, "right", right)
+    assert subprocess.run([program], capture_output=True, text=True).stdout == "ok\n"
+    for k, (old, new) in enumerate([("c_1 * c_block;", "0;"), ("memset(dst, 31", "memset(dst, 30")]):
+        assert old in right
+        done = subprocess.run([compile_text(tmp_path, f"wrong{k}", right.replace(old, new, 1))], capture_output=True)
+        assert (done.returncode, done.stdout) == (1, b"wrong\n")
+
+
+@needs_cc
+@pytest.mark.parametrize("kind", ["int3", "complex64", "float8_e4m3fn", "bool", "float64"])
+def test_the_test_of_any_element(kind: str, tmp_path: Path) -> None:
+    text = rl.code("0 1", "1 0 / 1,4 fill 1", kind, test=True, shape=(5, 7))
+    done = subprocess.run([compile_text(tmp_path, "one", text)], capture_output=True, text=True)
+    assert done.stdout == "ok\n"
+
+
+def test_the_crouton_reads_as_one_writes_it() -> None:
+    text = rl.code("0 1 2 3 axes nhwc", "htp:R4Crouton", "uint8")
+    assert "void pack_htp_r4_crouton_u8(const uint8_t *src, uint8_t *dst, int64_t n0," in text
+    assert "    // h, in steps of 8\n    for (int64_t h_1 = 0; h_1 < h_blocks; ++h_1) {" in text
+    assert "memcpy(to, from, (size_t)c_0_end * sizeof(*dst));" in text
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_what_is_one_run_is_one_copy() -> None:
+    text = rl.code("0 1 2", "0 1 2", "float32", shape=(2, 3, 64))
+    assert "for (" not in text
+    assert "memset" not in text
+    assert text.count("memcpy(") == 1
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda: rl.code("0 1", "1 0", "float32", "rust"), rl.NotExpressible, "there is no target language 'rust'"),
+        (lambda: rl.code("0 1", "1 0", "float32", name="a b"), rl.ShapeError, "no name of a function"),
+        (lambda: rl.code("0 1", "1 0", "float32", name="while"), rl.ShapeError, "has a meaning in c"),
+        (lambda: rl.code("0 1", "1 0"), rl.ShapeError, "has a type"),
+        (lambda: rl.code("0 1", "1 0", "int128"), rl.NotExpressible, "no type for the 128 bits"),
+        (lambda: rl.code("0 1", "0 1 2", "int8"), rl.ShapeError, "2 and 3 dimensions"),
+        (lambda: rl.code("(3,4):(4,1)", "(3,4):(1,1)", "int8"), rl.Overlap, "address|place|offset"),
+        (lambda: rl.code("(3,4):(0,1)", "(3,4):(4,1)", "int8", inverse=True), rl.Overlap, "address|place|offset"),
+        (lambda: rl.code("0 1", "1 0", "int8", shape=(1 << 40, 1 << 40)), rl.LimitExceeded, "index of 64 bits"),
+        (lambda: rl.code("0 1", "1 0", "int8", shape=(1 << 14, 1 << 14), test=True), rl.LimitExceeded, "test"),
+        (lambda: rl.code("0 1", test=True), rl.ShapeError, "move no elements"),
+    ],
+)
+def test_what_cannot_be_written_is_refused(call: Callable[[], str], error: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=words):
+        call()
+
+
+def test_the_command_writes_a_file(tmp_path: Path) -> None:
+    from click.testing import CliRunner
+
+    from relayout.cli.main import relayout
+
+    file = tmp_path / "pack.c"
+    words = ["code", "0 1", "1 0", "--dtype", "int8", "--shape", "3,4", "--name", "turn", "-o", str(file)]
+    assert CliRunner().invoke(relayout, words).exit_code == 0
+    assert file.read_text() == rl.code("0 1", "1 0", "int8", name="turn", shape=(3, 4))
+    assert CliRunner().invoke(relayout, ["code", "--list-targets"]).output.split()[0] == "c"
+    assert CliRunner().invoke(relayout, [*words[:-1], str(tmp_path / "no" / "pack.c")]).exit_code == 3
+    assert CliRunner().invoke(relayout, ["code", "0 1", "1 0"]).exit_code == 2

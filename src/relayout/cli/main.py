@@ -48,6 +48,7 @@ COMMANDS = {
         "repack": ("move", "The tensors of a file into another layout."),
         "reshard": ("reshard", "A checkpoint for another number of ranks."),
         "verify": ("move", "Do two files hold the same elements?"),
+        "code": ("code", "The function that moves elements, as text."),
     },
     "Start": {
         "demo": ("tour", "Show what relayout does, on built-in data."),

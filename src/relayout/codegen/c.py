@@ -69,7 +69,7 @@ class PackWriter:
         comment = Lines()
         for line in self.function.about:
             comment.add(0, f"// {line}")
-        parts = [*self._helpers(), "\n".join([*comment.lines, f"{self.signature} {{", *body, "}"])]
+        parts = [*self._helpers(), "\n".join([*comment.lines, self.signature, *body, "}"])]
         return "\n\n".join(parts)
 
     @property
@@ -77,7 +77,7 @@ class PackWriter:
         sizes = [f"int64_t {n}" for n in self.function.sizes]
         opening = f"void {self.name}("
         lines = Lines()
-        lines.add_list(opening, [f"const {self.type} *src", f"{self.type} *dst", *sizes], ")")
+        lines.add_list(opening, [f"const {self.type} *src", f"{self.type} *dst", *sizes], ") {")
         return "\n".join(lines.lines)
 
     def _constants(self, body: list[str]) -> list[str]:
@@ -133,7 +133,6 @@ class PackWriter:
         depth = 1
         fill = function.fill
         if packed:
-            self.constants["dst_bytes"] = Value(0)
             count = byte_count(storage, self.bits)
             self.body.add(1, "// Padding, and the bits behind the last element")
             if len(set(fill)) == 1:
@@ -235,7 +234,7 @@ class PackWriter:
             end = f"{level.name}_end"
             self.body.add(self.depth, f"const int64_t {end} = {self.name}_min({count}, {rest});")
         if level.raised:
-            inside = sum([(x.count.number - 1) * x.place.number for x in self.nest.inside(k)])
+            inside = sum([(x.steps.number - 1) * x.place.number for x in self.nest.inside(k)])
             low = own.low - inside
             if base:
                 self.helpers.add("max")
@@ -257,13 +256,13 @@ class PackWriter:
     def _count_name(self, level: Level) -> str:
         own = self.nest.axes[level.axis]
         name = own.axis.name
-        if level.count == own.high and level.place == ONE:
-            return self._named(f"{name}_size", level.count)
-        others = [x for x in self.nest.levels if x.axis == level.axis and x.place == level.count]
+        if level.steps == own.high and level.place == ONE:
+            return self._named(f"{name}_size", level.steps)
+        others = [x for x in self.nest.levels if x.axis == level.axis and x.place == level.steps]
         if level.place == ONE and others:
             return self._place_name(others[0])
         top = all(x.place.divides(level.place) for x in self.nest.levels if x.axis == level.axis)
-        return self._named(f"{name}_blocks" if top and level.place != ONE else f"{level.name}_count", level.count)
+        return self._named(f"{name}_blocks" if top and level.place != ONE else f"{level.name}_count", level.steps)
 
     def _place_name(self, level: Level) -> str:
         if level.place == ONE:
@@ -353,9 +352,8 @@ class PackWriter:
                 stride = _step(self._coordinate_levels(axis)[-1], side)
                 terms.append(self._scaled(own, f"{side}_{own}", stride))
             else:
-                for level in self._coordinate_levels(axis):
-                    if level is not innermost:
-                        terms.append(self._scaled(level.name, f"{side}_{level.name}", _step(level, side)))
+                levels = [level for level in self._coordinate_levels(axis) if level is not innermost]
+                terms += [self._scaled(level.name, f"{side}_{level.name}", _step(level, side)) for level in levels]
         constant = sum([value.number for value in start if value.known])
         moved = [value_text(value) for value in start if not value.known]
         return [term for term in [*terms, *moved, str(constant) if constant else ""] if term]
@@ -389,14 +387,14 @@ class PackWriter:
             return False
         if function.source.swizzle or function.target.swizzle:
             return False
-        if level.count.known and level.count.number * self.bits < 8 * SHORT_RUN:
+        if level.steps.known and level.steps.number * self.bits < 8 * SHORT_RUN:
             return False
         if self.bits >= 8:
             return True
         steps = [step for x in self.nest.levels[:-1] for step in (x.source, x.target)]
-        steps += [*self.nest.source, *self.nest.target, level.count]
+        steps += [*self.nest.source, *self.nest.target, level.steps]
         whole = all(step is not None and step.number * self.bits % 8 == 0 for step in steps)
-        return whole and level.count.known and not level.clamped and not level.raised
+        return whole and level.steps.known and not level.clamped and not level.raised
 
     def _write_innermost(self, level: Level, start: str, end: str, copied: bool) -> None:
         source, target = sum_text(self._terms("src", level)), sum_text(self._terms("dst", level))
@@ -512,4 +510,3 @@ def packed_helpers(name: str, bits: int) -> list[str]:
         f"  if (at > {8 - bits})\n"
         f"    q[1] = (uint8_t)((q[1] & ~(0x{mask:x} >> (8 - at))) | x >> (8 - at));\n}}",
     ]
-

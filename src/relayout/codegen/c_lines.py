@@ -36,7 +36,7 @@ class Lines:
         line, column = opening, len(opening)
         for k, entry in enumerate(entries):
             text = entry + (closing if k == len(entries) - 1 else ",")
-            if len(line) > column and len(line) + 1 + len(text) + 2 > WIDTH:
+            if len(line) > column and len(line) + 1 + len(text) > WIDTH:
                 self.lines.append(line)
                 line = " " * column + text
             else:

@@ -9,16 +9,20 @@ from .checksums import MIXER, WEIGHT
 from .program import CheckedSize, IndexFunctions, PackFunction
 
 
+KEYWORDS = """
+auto break case char const continue default do double else enum extern float for goto if inline int long register
+restrict return short signed sizeof static struct switch typedef union unsigned void volatile while
+main memcpy memset malloc free abort puts
+"""
+"""C's own words, and the functions that the texts call."""
+
+
 class CTarget:
     """C99; ``cc pack.c && ./a.out`` prints ``ok`` for a text with its test."""
 
     name = "c"
     suffix = ".c"
-    reserved = frozenset(
-        "auto break case char const continue default do double else enum extern float for goto if inline int long main "
-        "register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while "
-        "memcpy memset malloc free abort puts".split()
-    )
+    reserved = frozenset(KEYWORDS.split())
 
     def write_pack(self, functions: list[PackFunction]) -> str:
         texts = [PackWriter(function).text() for function in functions]

@@ -47,7 +47,12 @@ def _handful(source: Resolved, target: Resolved) -> list[tuple[int, ...]]:
     """Shapes below, at and above the blocks; small ones, whatever the rank."""
     blocks = [x.format.block_shape for x in (source, target) if isinstance(x.format, Format)]
     largest = [max(sizes) for sizes in zip(*blocks)]
-    found = [tuple([1] * len(largest)), tuple(largest), tuple([n + 1 for n in largest]), tuple([n + 2 for n in largest])]
+    found = [
+        tuple([1] * len(largest)),
+        tuple(largest),
+        tuple([n + 1 for n in largest]),
+        tuple([n + 2 for n in largest]),
+    ]
     found.append(tuple([max(2 * n - 1, 2 + d) for d, n in enumerate(largest)]))
     return [sizes for sizes in dict.fromkeys(found) if prod(sizes) <= MAX_ELEMENTS >> 4] or found[:1]
 
@@ -79,4 +84,3 @@ def _run(function: PackFunction, source: Resolved, target: Resolved, sizes: tupl
     written = pack(placed, f"uint{bits}") if bits < 8 else placed.view(np.uint8)
     lengths = [-(-count * bits // 8) for count in counts]
     return CheckedSize(sizes, lengths[0], lengths[1], checksum(written))
-

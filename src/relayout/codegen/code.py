@@ -12,7 +12,7 @@ from ..elements.types import element as element_of
 from ..engine.fill import fill_bytes
 from ..engine.nest import check_extents
 from ..engine.places import check_in_memory, prove_places
-from ..errors import LimitExceeded, NotExpressible, ShapeError, shown
+from ..errors import LimitExceeded, ShapeError, shown
 from ..format.format import Format
 from ..layout.layout import Layout
 from .checksums import checked_runs
@@ -62,7 +62,9 @@ def code(
         if element is not None or inverse or test or fill is not None:
             raise ShapeError("the functions of one layout move no elements.", hint="give dst as well", src=src)
         operand = resolve(src, shape=shape, axes=axes)
-        return language.write_index(index_functions(operand, _checked_name(name, "layout", language), _title(src, operand)))
+        return language.write_index(
+            index_functions(operand, _checked_name(name, "layout", language), _title(src, operand))
+        )
     if element is None:
         raise ShapeError("a function between two layouts has a type.", hint="give the element, as in 'float32'")
     interface = _interface(element)
@@ -101,7 +103,8 @@ def _pack_function(
         sizes = size_names(first.rank)
         extents = tuple([Value(1, (n,)) for n in sizes])
         operands = [format_operand(fmt, letters, definitions) for fmt in (first, second)]
-        about = f"The sizes are {', '.join([f'{n} ({a})' if n[0] != a[0] or len(a) < 2 else n for n, a in zip(sizes, letters)])}."
+        told = ", ".join([f"{n} ({letter})" for n, letter in zip(sizes, letters)])
+        about = f"The sizes are {told}."
     else:
         a, b = source.placed, target.placed
         _check_layouts(a, b, interface.element.bits)

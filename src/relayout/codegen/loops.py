@@ -30,7 +30,7 @@ class Axis(NamedTuple):
 
 
 class Level(NamedTuple):
-    """One loop: ``count`` steps at most, each of so many coordinates of its axis, and of elements on both sides.
+    """One loop: ``steps`` at most, each of so many coordinates of its axis, and of elements on both sides.
 
     With ``clamped`` it ends where the axis ends. From ``low`` on, coordinates are in the window: with ``raised`` the
     loop starts there. ``source`` is None where the source's place is computed from the coordinate.
@@ -39,7 +39,7 @@ class Level(NamedTuple):
     axis: int
     name: str
     place: Value
-    count: Value
+    steps: Value
     source: Value | None
     target: Value
     clamped: bool
@@ -201,18 +201,18 @@ def _bounded(nest: LoopNest) -> LoopNest:
         own = nest.axes[level.axis]
         around = [x for x in levels[:k] if x.axis == level.axis]
         inside = [x for x in levels[k + 1 :] if x.axis == level.axis]
-        known = own.high.known and all(x.place.known and x.count.known for x in (*around, level, *inside))
+        known = own.high.known and all(x.place.known and x.steps.known for x in (*around, level, *inside))
         if known:
-            place, count, high = level.place.number, level.count.number, own.high.number
+            place, count, high = level.place.number, level.steps.number, own.high.number
             if not around:
                 count = min(count, -(-high // place))
-            reach = sum([(x.count.number - 1) * x.place.number for x in around])
-            rest = sum([(x.count.number - 1) * x.place.number for x in inside])
+            reach = sum([(x.steps.number - 1) * x.place.number for x in around])
+            rest = sum([(x.steps.number - 1) * x.place.number for x in inside])
             clamped = reach + (count - 1) * place >= high
-            levels[k] = level._replace(count=Value(count), clamped=clamped, raised=own.low > rest)
+            levels[k] = level._replace(steps=Value(count), clamped=clamped, raised=own.low > rest)
         else:
-            levels[k] = level._replace(clamped=bool(around) or bool(inside) and not _is_top(level, inside))
-    return nest._replace(levels=tuple(level for level in levels if level.count != ONE or level.clamped or level.raised))
+            levels[k] = level._replace(clamped=bool(around) or not _is_top(level, inside))
+    return nest._replace(levels=tuple(level for level in levels if level.steps != ONE or level.clamped or level.raised))
 
 
 def _is_top(level: Level, others: Sequence[Level]) -> bool:
@@ -236,10 +236,10 @@ def _tiled(levels: list[Level], axes: Sequence[LoopAxis], definitions: Definitio
         high = axes[level.axis].high
         top = all(x.place.divides(level.place) for x in levels if x.axis == level.axis)
         name = f"{axes[level.axis].axis.name}_blocks"
-        count = definitions.quotient(high, place, name) if top else level.count.over(Value(TILE))
+        count = definitions.quotient(high, place, name) if top else level.steps.over(Value(TILE))
         strides = [None if step is None else step * TILE for step in (level.source, level.target)]
-        found.append(level._replace(place=place, count=count, source=strides[0], target=level.target * TILE))
-        found.append(level._replace(count=Value(TILE), slowness=(FASTEST, turn, 0)))
+        found.append(level._replace(place=place, steps=count, source=strides[0], target=level.target * TILE))
+        found.append(level._replace(steps=Value(TILE), slowness=(FASTEST, turn, 0)))
     return [_renamed(level, found, axes[level.axis].axis.name) for level in found]
 
 
@@ -248,10 +248,10 @@ FASTEST = 1 << 62
 
 def _can_be_tiled(level: Level, levels: Sequence[Level], own: LoopAxis) -> bool:
     """Whether a loop is long, or may be, and its tiles are whole but for the last of the axis."""
-    if own.low or own.split is not None or (level.count.known and level.count.number < 2 * TILE):
+    if own.low or own.split is not None or (level.steps.known and level.steps.number < 2 * TILE):
         return False
     top = all(x.place.divides(level.place) for x in levels if x.axis == level.axis)
-    return top or (level.count.known and level.count.number % TILE == 0)
+    return top or (level.steps.known and level.steps.number % TILE == 0)
 
 
 def _renamed(level: Level, levels: Sequence[Level], name: str) -> Level:

@@ -75,8 +75,7 @@ def format_operand(fmt: Format, names: tuple[str, ...], definitions: Definitions
     """A format whose sizes are arguments; numbers of blocks and alignments get names."""
     sizes = [Value(1, (name,)) for name in size_names(fmt.rank)]
     rests = [
-        definitions.quotient(n, Value(block), f"{name}_blocks")
-        for n, block, name in zip(sizes, fmt.block_shape, names)
+        definitions.quotient(n, Value(block), f"{name}_blocks") for n, block, name in zip(sizes, fmt.block_shape, names)
     ]
     physical = [Value(f.size) if f.size else rests[f.dim] for f in fmt.factors]
     if fmt.align is not None and any(f.backwards for f in fmt.factors):

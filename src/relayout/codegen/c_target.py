@@ -8,7 +8,6 @@ from .c_lines import Lines
 from .checksums import MIXER, WEIGHT
 from .program import CheckedSize, IndexFunctions, PackFunction
 
-
 KEYWORDS = """
 auto break case char const continue default do double else enum extern float for goto if inline int long register
 restrict return short signed sizeof static struct switch typedef union unsigned void volatile while

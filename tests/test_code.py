@@ -393,7 +393,7 @@ def test_the_crouton_reads_as_one_writes_it() -> None:
     text = rl.code("0 1 2 3 axes nhwc", "htp:R4Crouton", "uint8")
     assert "void pack_htp_r4_crouton_u8(const uint8_t *src, uint8_t *dst, int64_t n0," in text
     assert "    // h, in steps of 8\n    for (int64_t h_1 = 0; h_1 < h_blocks; ++h_1) {" in text
-    assert "memcpy(to, from, (size_t)c_0_end * sizeof(*dst));" in text
+    assert "memcpy(to, from, (size_t)c_block * sizeof(*dst));" in text
     assert max(map(len, text.splitlines())) <= 80
 
 

@@ -7,7 +7,7 @@ import re
 from ..elements.types import Element
 from ..errors import NotExpressible
 from ..layout.swizzle import Swizzle
-from .c_lines import Lines, function_text, product_text, sum_text, value_text
+from .c_lines import CLines, function_text, product_text, sum_text, value_text
 from .loops import Level
 from .program import PackFunction
 from .values import ONE, Definition, Value
@@ -17,6 +17,9 @@ TYPES = {"float32": "float", "float64": "double", "complex64": "float _Complex",
 
 SHORT_RUN = 16
 """Neighbours of fewer bytes are copied one by one: a call takes longer."""
+
+LONG_RUN = 512
+"""Up to so many bytes a copy of a size that the compiler knows is faster: whole blocks have one of their own."""
 
 
 def c_type(element: Element) -> str:
@@ -47,7 +50,7 @@ class PackWriter:
         self.constants: dict[str, Value] = {}
         self.helpers: set[str] = set()
         self.depth = 1
-        self.body = Lines()
+        self.body = CLines()
         self.at_index = self._needs_indices()
 
     # ---- the whole ---------------------------------------------------------------------------------------
@@ -58,7 +61,7 @@ class PackWriter:
         if not self.nest.empty:
             self._write_loops()
         body = self.body.lines
-        head = Lines()
+        head = CLines()
         if self.function.sizes:
             none = " || ".join([f"{n} < 1" for n in self.function.sizes])
             head.add(1, f"if ({none})")
@@ -66,7 +69,7 @@ class PackWriter:
         body = [*head.lines, *self._constants(body), *body]
         used = "\n".join(body)
         body = [*[f"  (void){n};" for n in ("src", "dst") if not re.search(rf"\b{n}\b", used)], *body]
-        comment = Lines()
+        comment = CLines()
         for line in self.function.about:
             comment.add(0, f"// {line}")
         parts = [*self._helpers(), "\n".join([*comment.lines, self.signature, *body, "}"])]
@@ -76,7 +79,7 @@ class PackWriter:
     def signature(self) -> str:
         sizes = [f"int64_t {n}" for n in self.function.sizes]
         opening = f"void {self.name}("
-        lines = Lines()
+        lines = CLines()
         lines.add_list(opening, [f"const {self.type} *src", f"{self.type} *dst", *sizes], ") {")
         return "\n".join(lines.lines)
 
@@ -95,7 +98,7 @@ class PackWriter:
             if re.search(rf"\b{name}\b", used):
                 kept.append((name, text))
                 used += "\n" + text
-        found = Lines()
+        found = CLines()
         for k, (name, text) in enumerate(kept[::-1]):
             if (name, text) in strides and (k == 0 or kept[::-1][k - 1] not in strides):
                 found.add(1, "// Strides, in elements")
@@ -413,6 +416,12 @@ class PackWriter:
             self.body.add(depth, f"const {self.type} *from = {_pointer('src', source)};")
             self.body.add(depth, f"{self.type} *to = {_pointer('dst', target)};")
             self.body.add(depth, f"// {title}: neighbours on both sides")
+            if level.clamped and level.steps.known and level.steps.number * self.bits <= 8 * LONG_RUN:
+                whole = self._count_name(level)
+                self.body.add(depth, f"if ({count} == {whole})")
+                self.body.add(depth + 1, f"memcpy(to, from, (size_t){whole} * sizeof(*dst));")
+                self.body.add(depth, "else")
+                depth += 1
             self.body.add(depth, f"memcpy(to, from, (size_t){count} * sizeof(*dst));")
             return
         split = self.nest.axes[level.axis].split is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from .c import definition_text, swizzle_text
-from .c_lines import Lines, function_text, product_text, sum_text, value_text
+from .c_lines import CLines, function_text, product_text, sum_text, value_text
 from .index import digits_by_stride
 from .program import IndexFunctions
 from .values import ONE, Value, product_of
@@ -34,11 +34,11 @@ class IndexWriter:
         swizzle = self.operand.swizzle
         return [] if swizzle is None else [swizzle_text(f"{self.name}_swizzle", swizzle)]
 
-    def _with_constants(self, opening: str, arguments: list[str], body: Lines, comment: list[str]) -> str:
+    def _with_constants(self, opening: str, arguments: list[str], body: CLines, comment: list[str]) -> str:
         """A function with the names that its body uses."""
-        head = Lines()
+        head = CLines()
         head.add_list(opening, arguments or ["void"], ") {")
-        used, kept = "\n".join(body.lines), Lines()
+        used, kept = "\n".join(body.lines), CLines()
         needed = []
         for definition in self.functions.definitions[::-1]:
             if re.search(rf"\b{definition.name}\b", used):
@@ -48,13 +48,13 @@ class IndexWriter:
             kept.add(1, f"const int64_t {definition.name} = {definition_text(definition)};")
         given = re.findall(r"int64_t \*?(\w+)$", "\n".join(arguments), re.MULTILINE)
         unused = [f"  (void){n};" for n in given if not re.search(rf"\b{n}\b", used)]
-        notes = Lines()
+        notes = CLines()
         for line in comment:
             notes.add(0, f"// {line}")
         return "\n".join([*notes.lines, function_text(head.lines, [*unused, *kept.lines, *body.lines])])
 
     def _offset(self) -> str:
-        body = Lines()
+        body = CLines()
         terms = []
         for d, digits in enumerate(self.operand.dims):
             origin = self.operand.origins[d]
@@ -84,7 +84,7 @@ class IndexWriter:
         return [f"{', '.join(pairs)}."] if pairs else []
 
     def _coordinate(self) -> str:
-        body = Lines()
+        body = CLines()
         self._return_without_sizes(body, "return 0;")
         body.add(1, "if (offset < 0)")
         body.add(2, "return 0;")
@@ -131,18 +131,18 @@ class IndexWriter:
         comment = ["Tells the coordinate of the element at a place; returns 0 where there is none."]
         return self._with_constants(f"int {self.name}_coordinate(", arguments, body, comment)
 
-    def _return_without_sizes(self, body: Lines, text: str) -> None:
+    def _return_without_sizes(self, body: CLines, text: str) -> None:
         if self.functions.sizes:
             body.add(1, f"if ({' || '.join([f'{n} < 1' for n in self.functions.sizes])})")
             body.add(2, text)
 
     def _each(self) -> str:
         """The walk through memory."""
-        kind = Lines()
+        kind = CLines()
         coordinate = [f"int64_t {i}" for i in self.arguments]
         kind.add_list(f"typedef void {self.name}_visitor(", ["int64_t offset", *coordinate, "void *context"], ");")
         found = ", ".join(["offset", *[f"&{i}" for i in self.arguments], *self.functions.sizes])
-        body = Lines()
+        body = CLines()
         self._return_without_sizes(body, "return;")
         if self.arguments:
             body.add(1, f"int64_t {', '.join(self.arguments)};")

@@ -10,7 +10,7 @@ from .values import Value
 WIDTH = 80
 
 
-class Lines:
+class CLines:
     """Lines of a body, indented by their depth, none longer than ``WIDTH`` where it can be broken."""
 
     def __init__(self) -> None:

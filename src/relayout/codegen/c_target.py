@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .c import PackWriter, c_type
 from .c_index import write_index
-from .c_lines import Lines
+from .c_lines import CLines
 from .checksums import MIXER, WEIGHT
 from .program import CheckedSize, IndexFunctions, PackFunction
 
@@ -48,7 +48,7 @@ def _text(parts: list[str]) -> str:
 def _check(function: PackFunction) -> str:
     """The run of one function on bytes that depend on their place, and the checksum of what it writes."""
     kind, name = c_type(function.element), function.name
-    body = Lines()
+    body = CLines()
     sizes = [f"int64_t {n}" for n in function.sizes]
     arguments = ["int64_t src_bytes", "int64_t dst_bytes", "uint64_t expected", *sizes]
     body.lines.append("// Whether a run writes what it should: 0 if it does.")
@@ -73,7 +73,7 @@ def _check(function: PackFunction) -> str:
 
 
 def _main(functions: list[PackFunction], runs: list[list[CheckedSize]]) -> str:
-    body = Lines()
+    body = CLines()
     body.add(0, "int main(void) {")
     body.add(1, "int failed = 0;")
     for function, own in zip(functions, runs):

@@ -18,7 +18,7 @@ from ..layout.layout import Layout
 from .checksums import checked_runs
 from .index import index_functions
 from .loops import build_nest
-from .operands import Operand, axis_names, format_operand, layout_operand, size_names
+from .operands import DigitOperand, axis_names, format_operand, layout_operand, size_names
 from .program import PackFunction, Target
 from .targets import target_named
 from .values import Definitions, Value
@@ -96,7 +96,7 @@ def _pack_function(
     names = axes or source.axes or target.axes
     definitions = Definitions()
     extents: tuple[Value, ...]
-    operands: list[Operand]
+    operands: list[DigitOperand]
     if source.layout is None and target.layout is None:
         first, second = _formats(source, target)
         letters = axis_names(names, first.rank)

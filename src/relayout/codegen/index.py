@@ -6,7 +6,7 @@ from ..dialects.resolve import Resolved
 from ..engine.places import check_in_memory
 from ..errors import ShapeError
 from ..format.format import Format
-from .operands import Operand, OperandDigit, axis_names, format_operand, layout_operand, size_names
+from .operands import DigitOperand, OperandDigit, axis_names, format_operand, layout_operand, size_names
 from .program import IndexFunctions
 from .values import Definitions, Value
 
@@ -32,13 +32,13 @@ def index_functions(operand: Resolved, name: str, title: str) -> IndexFunctions:
     )
 
 
-def digits_by_stride(operand: Operand) -> list[tuple[int, int, OperandDigit]]:
+def digits_by_stride(operand: DigitOperand) -> list[tuple[int, int, OperandDigit]]:
     """All digits, the slowest in memory first, each with its dimension and its number there."""
     digits = [(d, k, digit) for d, own in enumerate(operand.dims) for k, digit in enumerate(own)]
     return sorted(digits, key=lambda entry: entry[2].slowness)
 
 
-def _no_inverse(operand: Operand, any_size: bool) -> str:
+def _no_inverse(operand: DigitOperand, any_size: bool) -> str:
     """Why digits cannot be read off a place, the slowest first; a format's always can."""
     if any_size:
         return ""

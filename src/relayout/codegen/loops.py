@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from .operands import Operand, OperandDigit
+from .operands import DigitOperand, OperandDigit
 from .values import ONE, Definitions, Value
 
 TILE = 32
@@ -21,7 +21,7 @@ TILE = 32
 ZERO = Value(0)
 
 
-class Axis(NamedTuple):
+class NestAxis(NamedTuple):
     """A dimension, or several that both operands run through as one: what it is called, and its size."""
 
     name: str
@@ -52,7 +52,7 @@ class LoopAxis(NamedTuple):
     elsewhere: of the position plus ``shift``.
     """
 
-    axis: Axis
+    axis: NestAxis
     low: int
     high: Value
     split: tuple[OperandDigit, ...] | None = None
@@ -86,7 +86,7 @@ class LoopNest(NamedTuple):
 
 
 def build_nest(
-    names: Sequence[str], extents: Sequence[Value], source: Operand, target: Operand, definitions: Definitions
+    names: Sequence[str], extents: Sequence[Value], source: DigitOperand, target: DigitOperand, definitions: Definitions
 ) -> LoopNest:
     """The loops over all elements, in the order of the target's memory."""
     axes, first, second = _merge_axes(names, extents, source, target)
@@ -99,10 +99,10 @@ def build_nest(
         levels += own
         starts += moved
         ends += shifted
-    ordered = sorted(_tiled(levels, found, definitions), key=lambda level: level.slowness)
+    ordered = sorted(_cut_tiles(levels, found, definitions), key=lambda level: level.slowness)
     empty = any(extent == ZERO for extent in extents)
     nest = LoopNest(tuple(found), tuple(ordered), tuple(starts), tuple(ends), empty)
-    return nest if empty else _bounded(nest)
+    return nest if empty else _set_bounds(nest)
 
 
 Digits = tuple[tuple[OperandDigit, ...], int]
@@ -110,11 +110,11 @@ Digits = tuple[tuple[OperandDigit, ...], int]
 
 
 def _merge_axes(
-    names: Sequence[str], extents: Sequence[Value], source: Operand, target: Operand
-) -> tuple[list[Axis], list[Digits], list[Digits]]:
+    names: Sequence[str], extents: Sequence[Value], source: DigitOperand, target: DigitOperand
+) -> tuple[list[NestAxis], list[Digits], list[Digits]]:
     """The axes of several steps; those that follow each other on both sides, without a cut, as one."""
     kept = [d for d, extent in enumerate(extents) if extent != ONE]
-    axes = [Axis(names[d], names[d], extents[d]) for d in kept]
+    axes = [NestAxis(names[d], names[d], extents[d]) for d in kept]
     first: list[Digits] = [(source.dims[d], source.origins[d]) for d in kept]
     second: list[Digits] = [(target.dims[d], target.origins[d]) for d in kept]
     k = 0
@@ -124,7 +124,7 @@ def _merge_axes(
         plain = all(len(x) == len(y) == 1 for x, y in sides)
         if plain and all(x[0].stride == y[0].stride * inner.extent for x, y in sides):
             axes[k : k + 2] = [
-                Axis(f"{outer.name}_{inner.name}", f"{outer.title} and {inner.title}", outer.extent * inner.extent)
+                NestAxis(f"{outer.name}_{inner.name}", f"{outer.title} and {inner.title}", outer.extent * inner.extent)
             ]
             for side in (first, second):
                 side[k : k + 2] = [side[k + 1]]
@@ -135,7 +135,7 @@ def _merge_axes(
 
 def _cut_axis(
     index: int,
-    axis: Axis,
+    axis: NestAxis,
     a: tuple[OperandDigit, ...],
     low_a: int,
     b: tuple[OperandDigit, ...],
@@ -194,7 +194,7 @@ def _stride_at(digits: tuple[OperandDigit, ...], place: Value) -> Value:
     return ZERO if digit is None else digit.stride * place.over(digit.place)
 
 
-def _bounded(nest: LoopNest) -> LoopNest:
+def _set_bounds(nest: LoopNest) -> LoopNest:
     """The nest with each loop's bounds: a number where it is known, else the end or start of the window."""
     levels = list(nest.levels)
     for k, level in enumerate(levels):
@@ -219,7 +219,7 @@ def _is_top(level: Level, others: Sequence[Level]) -> bool:
     return all(other.place.divides(level.place) for other in others)
 
 
-def _tiled(levels: list[Level], axes: Sequence[LoopAxis], definitions: Definitions) -> list[Level]:
+def _cut_tiles(levels: list[Level], axes: Sequence[LoopAxis], definitions: Definitions) -> list[Level]:
     """The loops, with the fastest of either side cut into tiles where these are two long ones.
 
     A tile's lines of both memories stay in a cache until all of their elements are moved.
@@ -240,7 +240,7 @@ def _tiled(levels: list[Level], axes: Sequence[LoopAxis], definitions: Definitio
         strides = [None if step is None else step * TILE for step in (level.source, level.target)]
         found.append(level._replace(place=place, steps=count, source=strides[0], target=level.target * TILE))
         found.append(level._replace(steps=Value(TILE), slowness=(FASTEST, turn, 0)))
-    return [_renamed(level, found, axes[level.axis].axis.name) for level in found]
+    return [_number_loop(level, found, axes[level.axis].axis.name) for level in found]
 
 
 FASTEST = 1 << 62
@@ -254,7 +254,7 @@ def _can_be_tiled(level: Level, levels: Sequence[Level], own: LoopAxis) -> bool:
     return top or (level.steps.known and level.steps.number % TILE == 0)
 
 
-def _renamed(level: Level, levels: Sequence[Level], name: str) -> Level:
+def _number_loop(level: Level, levels: Sequence[Level], name: str) -> Level:
     """The loop with its number among those of its axis."""
     own = [x.place for x in levels if x.axis == level.axis]
     below = [place for place in own if place.divides(level.place) and place != level.place]

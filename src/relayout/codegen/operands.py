@@ -25,7 +25,7 @@ class OperandDigit(NamedTuple):
     slowness: int
 
 
-class Operand(NamedTuple):
+class DigitOperand(NamedTuple):
     """The digits of every dimension, the fastest first, the window's start in each, and where it all starts.
 
     ``offset`` is a sum. ``storage`` counts the elements of the memory.
@@ -50,7 +50,7 @@ def size_names(rank: int) -> tuple[str, ...]:
     return tuple([f"n{d}" for d in range(rank)])
 
 
-def layout_operand(layout: Layout) -> Operand:
+def layout_operand(layout: Layout) -> DigitOperand:
     """A layout, each dimension by the fewest digits."""
     constant = layout.offset
     modes = []
@@ -68,10 +68,10 @@ def layout_operand(layout: Layout) -> Operand:
         dims.append(tuple(digits))
     offset = (Value(constant),) if constant else ()
     storage = Value(layout.storage_size)
-    return Operand(tuple(dims), tuple([mode.origin for mode in modes]), offset, layout.swizzle, storage)
+    return DigitOperand(tuple(dims), tuple([mode.origin for mode in modes]), offset, layout.swizzle, storage)
 
 
-def format_operand(fmt: Format, names: tuple[str, ...], definitions: Definitions) -> Operand:
+def format_operand(fmt: Format, names: tuple[str, ...], definitions: Definitions) -> DigitOperand:
     """A format whose sizes are arguments; numbers of blocks and alignments get names."""
     sizes = [Value(1, (name,)) for name in size_names(fmt.rank)]
     rests = [
@@ -103,7 +103,7 @@ def format_operand(fmt: Format, names: tuple[str, ...], definitions: Definitions
                 digits.append(OperandDigit(physical[k], place, stride, k))
             place *= physical[k]
         dims.append(merge_digits(digits))
-    return Operand(tuple(dims), (0,) * fmt.rank, tuple(offset), None, storage)
+    return DigitOperand(tuple(dims), (0,) * fmt.rank, tuple(offset), None, storage)
 
 
 def merge_digits(digits: list[OperandDigit]) -> tuple[OperandDigit, ...]:

@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 
 from ..elements.types import Element
 from .loops import LoopNest
-from .operands import Operand
+from .operands import DigitOperand
 from .values import Definition, Value
 
 
@@ -22,8 +22,8 @@ class PackFunction(NamedTuple):
     element: Element
     extents: tuple[Value, ...]
     sizes: tuple[str, ...]
-    source: Operand
-    target: Operand
+    source: DigitOperand
+    target: DigitOperand
     fill: bytes
     nest: LoopNest
     definitions: tuple[Definition, ...]
@@ -37,7 +37,7 @@ class IndexFunctions(NamedTuple):
     names: tuple[str, ...]
     extents: tuple[Value, ...]
     sizes: tuple[str, ...]
-    operand: Operand
+    operand: DigitOperand
     definitions: tuple[Definition, ...]
     no_inverse: str
     """Why no place tells its element; empty where each does."""

@@ -81,9 +81,10 @@ def address_table(addresses: Any, access: Access, arch: Architecture, off: int |
     """
     given = addresses if isinstance(addresses, np.ndarray) else np.asarray(addresses, dtype=object)
     if given.ndim == 0 or given.shape[-1] != arch.lanes:
-        count = given.shape[-1] if given.ndim else "no"
+        ragged = given.dtype == object and any(isinstance(entry, Sequence) for entry in given.flat)
+        came = f"{given.shape[-1]} addresses" if given.ndim and not ragged else f"{shown(addresses)}"
         raise ShapeError(
-            f"a warp of {arch.name} has {arch.lanes} lanes, and {count} addresses came.",
+            f"a warp of {arch.name} has {arch.lanes} lanes, and {came} came.",
             hint=f"give {arch.lanes} addresses, None for a lane that is off",
             addresses=addresses,
             arch=arch.name,

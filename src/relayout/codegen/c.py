@@ -8,9 +8,9 @@ from ..elements.types import Element
 from ..errors import NotExpressible
 from ..layout.swizzle import Swizzle
 from .c_lines import CLines, function_text, product_text, sum_text, value_text
-from .loops import Level
+from .loops import NestLevel
 from .program import PackFunction
-from .values import ONE, Definition, Value
+from .values import ONE, Definition, Monomial
 
 TYPES = {"float32": "float", "float64": "double", "complex64": "float _Complex", "complex128": "double _Complex"}
 """The elements that C computes with, beside integers; all others are moved as unsigned integers of their width."""
@@ -47,7 +47,7 @@ class PackWriter:
         self.nest = function.nest
         self.type = c_type(function.element)
         self.bits = function.element.bits
-        self.constants: dict[str, Value] = {}
+        self.constants: dict[str, Monomial] = {}
         self.helpers: set[str] = set()
         self.depth = 1
         self.body = CLines()
@@ -130,7 +130,7 @@ class PackWriter:
         for extent in function.extents:
             elements *= extent
         storage, packed = function.target.storage, self.bits < 8
-        if storage == Value(0) or (storage == elements and not packed):
+        if storage == Monomial(0) or (storage == elements and not packed):
             return
         self.constants["dst_size"] = storage
         depth = 1
@@ -232,7 +232,7 @@ class PackWriter:
         start, end = "0", count
         if level.clamped:
             self.helpers.add("min")
-            high = self._named(f"{name}_size", own.high)
+            high = self._name_value(f"{name}_size", own.high)
             rest = self._rest(high, base, level)
             end = f"{level.name}_end"
             self.body.add(self.depth, f"const int64_t {end} = {self.name}_min({count}, {rest});")
@@ -248,7 +248,7 @@ class PackWriter:
                 start = str(-(-low // level.place.number))
         return start, end
 
-    def _rest(self, end: str, base: list[tuple[str, str]], level: Level) -> str:
+    def _rest(self, end: str, base: list[tuple[str, str]], level: NestLevel) -> str:
         """So many steps of the loop up to ``end``, rounded up."""
         left = " - ".join([end, *[product_text([name, place]) for name, place in base]])
         if level.place == ONE:
@@ -256,25 +256,25 @@ class PackWriter:
         place = self._place_name(level)
         return f"({left} + {place} - 1) / {place}"
 
-    def _count_name(self, level: Level) -> str:
+    def _count_name(self, level: NestLevel) -> str:
         own = self.nest.axes[level.axis]
         name = own.axis.name
         if level.steps == own.high and level.place == ONE:
-            return self._named(f"{name}_size", level.steps)
+            return self._name_value(f"{name}_size", level.steps)
         others = [x for x in self.nest.levels if x.axis == level.axis and x.place == level.steps]
         if level.place == ONE and others:
             return self._place_name(others[0])
         top = all(x.place.divides(level.place) for x in self.nest.levels if x.axis == level.axis)
-        return self._named(f"{name}_blocks" if top and level.place != ONE else f"{level.name}_count", level.steps)
+        return self._name_value(f"{name}_blocks" if top and level.place != ONE else f"{level.name}_count", level.steps)
 
-    def _place_name(self, level: Level) -> str:
+    def _place_name(self, level: NestLevel) -> str:
         if level.place == ONE:
             return "1"
         name = self.nest.axes[level.axis].axis.name
         several = len([x for x in self.nest.levels if x.axis == level.axis and x.place != ONE]) > 1
-        return self._named(f"{level.name}_step" if several else f"{name}_block", level.place)
+        return self._name_value(f"{level.name}_step" if several else f"{name}_block", level.place)
 
-    def _named(self, name: str, value: Value) -> str:
+    def _name_value(self, name: str, value: Monomial) -> str:
         """A name for a number; what has a name of its own keeps it."""
         if value.number == 1 and len(value.names) < 2:
             return value.names[0] if value.names else "1"
@@ -286,7 +286,7 @@ class PackWriter:
 
     # ---- places ------------------------------------------------------------------------------------------
 
-    def _coordinate_levels(self, axis: int) -> list[Level]:
+    def _coordinate_levels(self, axis: int) -> list[NestLevel]:
         return [level for level in self.nest.levels if level.axis == axis]
 
     def _by_coordinate(self, axis: int, side: str) -> bool:
@@ -317,7 +317,7 @@ class PackWriter:
         if not before:
             self._declare_split(axis)
 
-    def _declare_coordinate(self, axis: int, left_out: Level | None) -> None:
+    def _declare_coordinate(self, axis: int, left_out: NestLevel | None) -> None:
         if not self._needs_coordinate(axis):
             return
         levels = [level for level in self._coordinate_levels(axis) if level is not left_out]
@@ -337,12 +337,12 @@ class PackWriter:
             if j < len(own.split) - 1:
                 text = f"{text} % {_factor_text(digit.size)}"
             if digit.stride != ONE:
-                stride = self._named(f"src_{own.axis.name}_{j}", digit.stride)
+                stride = self._name_value(f"src_{own.axis.name}_{j}", digit.stride)
                 text = f"{text} * {stride}"
             terms.append(text)
         self.body.add(self.depth, f"const int64_t src_{own.axis.name} = {' + '.join(terms)};")
 
-    def _terms(self, side: str, innermost: Level | None) -> list[str]:
+    def _terms(self, side: str, innermost: NestLevel | None) -> list[str]:
         """The sum that tells a place, without what the innermost loop adds."""
         start = self.nest.source if side == "src" else self.nest.target
         terms = []
@@ -353,18 +353,18 @@ class PackWriter:
                     terms.append(f"src_{own}")
             elif self._by_coordinate(axis, side):
                 stride = _step(self._coordinate_levels(axis)[-1], side)
-                terms.append(self._scaled(own, f"{side}_{own}", stride))
+                terms.append(self._term(own, f"{side}_{own}", stride))
             else:
                 levels = [level for level in self._coordinate_levels(axis) if level is not innermost]
-                terms += [self._scaled(level.name, f"{side}_{level.name}", _step(level, side)) for level in levels]
+                terms += [self._term(level.name, f"{side}_{level.name}", _step(level, side)) for level in levels]
         constant = sum([value.number for value in start if value.known])
         moved = [value_text(value) for value in start if not value.known]
         return [term for term in [*terms, *moved, str(constant) if constant else ""] if term]
 
-    def _scaled(self, index: str, name: str, stride: Value) -> str:
-        if stride == Value(0):
+    def _term(self, index: str, name: str, stride: Monomial) -> str:
+        if stride == Monomial(0):
             return ""
-        return product_text([index, self._named(name, stride)])
+        return product_text([index, self._name_value(name, stride)])
 
     def _place(self, side: str, index: str) -> str:
         operand = self.function.source if side == "src" else self.function.target
@@ -399,7 +399,7 @@ class PackWriter:
         whole = all(step is not None and step.number * self.bits % 8 == 0 for step in steps)
         return whole and level.steps.known and not level.clamped and not level.raised
 
-    def _write_innermost(self, level: Level, start: str, end: str, copied: bool) -> None:
+    def _write_innermost(self, level: NestLevel, start: str, end: str, copied: bool) -> None:
         source, target = sum_text(self._terms("src", level)), sum_text(self._terms("dst", level))
         depth, name = self.depth, level.name
         title = self._title(len(self.nest.levels) - 1)
@@ -434,8 +434,8 @@ class PackWriter:
             self.body.add(depth, f"{self.type} *to = {_pointer('dst', target)};")
         own = self.nest.axes[level.axis].axis.name
         inner = [
-            f"src_{own}" if split else self._scaled(name, f"src_{name}", level.source or Value(0)),
-            self._scaled(name, f"dst_{name}", level.target),
+            f"src_{own}" if split else self._term(name, f"src_{name}", level.source or Monomial(0)),
+            self._term(name, f"dst_{name}", level.target),
         ]
         if self.at_index:
             bases = ["from"] * (source != "0"), ["to"] * (target != "0")
@@ -461,11 +461,11 @@ def _pointer(memory: str, place: str) -> str:
     return f"{memory} - {place[1:]}" if place.startswith("-") else f"{memory} + {place}"
 
 
-def _step(level: Level, side: str) -> Value:
-    return (level.source or Value(0)) if side == "src" else level.target
+def _step(level: NestLevel, side: str) -> Monomial:
+    return (level.source or Monomial(0)) if side == "src" else level.target
 
 
-def _factor_text(value: Value) -> str:
+def _factor_text(value: Monomial) -> str:
     text = value_text(value)
     return f"({text})" if " " in text else text
 
@@ -478,7 +478,7 @@ def definition_text(definition: Definition) -> str:
     return f"{text} * {divisor}" if definition.whole else text
 
 
-def byte_count(storage: Value, bits: int) -> str:
+def byte_count(storage: Monomial, bits: int) -> str:
     """The bytes of so many elements that share bytes."""
     return str(-(-storage.number * bits // 8)) if storage.known else f"(dst_size * {bits} + 7) / 8"
 

@@ -8,7 +8,7 @@ from .c import definition_text, swizzle_text
 from .c_lines import CLines, function_text, product_text, sum_text, value_text
 from .index import digits_by_stride
 from .program import IndexFunctions
-from .values import ONE, Value, product_of
+from .values import ONE, Monomial, product_of
 
 
 class IndexWriter:
@@ -65,7 +65,7 @@ class IndexWriter:
                     text += f" % {_factor(digit.size)}"
                 sign = "-" if digit.stride.number < 0 else ""
                 stride = digit.stride * -1 if sign else digit.stride
-                if stride != Value(0):
+                if stride != Monomial(0):
                     terms.append(sign + product_text([text, value_text(stride)]))
         constant = sum([value.number for value in self.operand.offset if value.known])
         terms += [value_text(value) for value in self.operand.offset if not value.known]
@@ -99,7 +99,7 @@ class IndexWriter:
             body.add(1, "if (rest < 0)")
             body.add(2, "return 0;")
         parts: dict[int, list[str]] = {}
-        above: Value | None = None
+        above: Monomial | None = None
         for d, k, digit in digits:
             stride = digit.stride * -1 if digit.stride.number < 0 else digit.stride
             single = len(self.operand.dims[d]) == 1 and digit.stride.number > 0 and not self.operand.origins[d]
@@ -160,7 +160,7 @@ class IndexWriter:
         return "\n".join(kind.lines) + "\n\n" + text
 
 
-def _factor(value: Value) -> str:
+def _factor(value: Monomial) -> str:
     text = value_text(value)
     return f"({text})" if " " in text else text
 

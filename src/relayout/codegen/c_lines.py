@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from .values import Value
+from .values import Monomial
 
 WIDTH = 80
 
@@ -83,7 +83,7 @@ def function_text(head: list[str], body: list[str]) -> str:
     return "\n".join([*head, *body, "}"])
 
 
-def value_text(value: Value) -> str:
+def value_text(value: Monomial) -> str:
     """A product as one writes it."""
     if not value.names:
         return str(value.number)

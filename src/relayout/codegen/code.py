@@ -21,7 +21,7 @@ from .loops import build_nest
 from .operands import DigitOperand, axis_names, format_operand, layout_operand, size_names
 from .program import PackFunction, Target
 from .targets import target_named
-from .values import Definitions, Value
+from .values import Definitions, Monomial
 
 INDEX_BITS = 63
 """Places are counted by signed integers of 64 bits."""
@@ -95,13 +95,13 @@ def _pack_function(
 ) -> PackFunction:
     names = axes or source.axes or target.axes
     definitions = Definitions()
-    extents: tuple[Value, ...]
+    extents: tuple[Monomial, ...]
     operands: list[DigitOperand]
     if source.layout is None and target.layout is None:
         first, second = _formats(source, target)
         letters = axis_names(names, first.rank)
         sizes = size_names(first.rank)
-        extents = tuple([Value(1, (n,)) for n in sizes])
+        extents = tuple([Monomial(1, (n,)) for n in sizes])
         operands = [format_operand(fmt, letters, definitions) for fmt in (first, second)]
         told = ", ".join([f"{n} ({letter})" for n, letter in zip(sizes, letters)])
         about = f"The sizes are {told}."
@@ -109,7 +109,7 @@ def _pack_function(
         a, b = source.placed, target.placed
         _check_layouts(a, b, interface.element.bits)
         letters, sizes = axis_names(names, a.rank), ()
-        extents = tuple(map(Value, a.extents))
+        extents = tuple(map(Monomial, a.extents))
         operands = [layout_operand(a), layout_operand(b)]
         shape = ", ".join([f"{x} {n}" for x, n in zip(letters, a.extents)])
         about = f"The shape is {shape}; src has {a.storage_size} elements, dst {b.storage_size}."

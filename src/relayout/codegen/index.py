@@ -8,7 +8,7 @@ from ..errors import ShapeError
 from ..format.format import Format
 from .operands import DigitOperand, OperandDigit, axis_names, format_operand, layout_operand, size_names
 from .program import IndexFunctions
-from .values import Definitions, Value
+from .values import Definitions, Monomial
 
 
 def index_functions(operand: Resolved, name: str, title: str) -> IndexFunctions:
@@ -19,12 +19,12 @@ def index_functions(operand: Resolved, name: str, title: str) -> IndexFunctions:
         layout = operand.layout
         check_in_memory(layout)
         sizes = ()
-        found, extents = layout_operand(layout), tuple(map(Value, layout.extents))
+        found, extents = layout_operand(layout), tuple(map(Monomial, layout.extents))
         letters = axis_names(operand.axes, layout.rank)
     elif isinstance(operand.format, Format):
         sizes = size_names(operand.format.rank)
         letters = axis_names(operand.axes, operand.format.rank)
-        found, extents = format_operand(operand.format, letters, definitions), tuple([Value(1, (n,)) for n in sizes])
+        found, extents = format_operand(operand.format, letters, definitions), tuple([Monomial(1, (n,)) for n in sizes])
     else:
         raise ShapeError("this says nothing about the shape.", hint="pass shape=(...)", got=operand.format)
     return IndexFunctions(

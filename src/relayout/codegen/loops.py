@@ -13,12 +13,12 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from .operands import DigitOperand, OperandDigit
-from .values import ONE, Definitions, Value
+from .values import ONE, Definitions, Monomial
 
 TILE = 32
 """Both sides of a transposition are cut into tiles of so many elements, which stay in a cache."""
 
-ZERO = Value(0)
+ZERO = Monomial(0)
 
 
 class NestAxis(NamedTuple):
@@ -26,10 +26,10 @@ class NestAxis(NamedTuple):
 
     name: str
     title: str
-    extent: Value
+    extent: Monomial
 
 
-class Level(NamedTuple):
+class NestLevel(NamedTuple):
     """One loop: ``steps`` at most, each of so many coordinates of its axis, and of elements on both sides.
 
     With ``clamped`` it ends where the axis ends. From ``low`` on, coordinates are in the window: with ``raised`` the
@@ -38,10 +38,10 @@ class Level(NamedTuple):
 
     axis: int
     name: str
-    place: Value
-    steps: Value
-    source: Value | None
-    target: Value
+    place: Monomial
+    steps: Monomial
+    source: Monomial | None
+    target: Monomial
     clamped: bool
     raised: bool
     slowness: tuple[int, int, int]
@@ -54,7 +54,7 @@ class LoopAxis(NamedTuple):
 
     axis: NestAxis
     low: int
-    high: Value
+    high: Monomial
     split: tuple[OperandDigit, ...] | None = None
     shift: int = 0
 
@@ -63,16 +63,16 @@ class LoopNest(NamedTuple):
     """The loops, the slowest first, the axes they run through, and where both sides start."""
 
     axes: tuple[LoopAxis, ...]
-    levels: tuple[Level, ...]
-    source: tuple[Value, ...]
-    target: tuple[Value, ...]
+    levels: tuple[NestLevel, ...]
+    source: tuple[Monomial, ...]
+    target: tuple[Monomial, ...]
     empty: bool
 
-    def around(self, k: int) -> list[Level]:
+    def around(self, k: int) -> list[NestLevel]:
         """The loops of the same axis around loop ``k``."""
         return [level for level in self.levels[:k] if level.axis == self.levels[k].axis]
 
-    def inside(self, k: int) -> list[Level]:
+    def inside(self, k: int) -> list[NestLevel]:
         """The loops of the same axis inside loop ``k``."""
         return [level for level in self.levels[k + 1 :] if level.axis == self.levels[k].axis]
 
@@ -86,12 +86,16 @@ class LoopNest(NamedTuple):
 
 
 def build_nest(
-    names: Sequence[str], extents: Sequence[Value], source: DigitOperand, target: DigitOperand, definitions: Definitions
+    names: Sequence[str],
+    extents: Sequence[Monomial],
+    source: DigitOperand,
+    target: DigitOperand,
+    definitions: Definitions,
 ) -> LoopNest:
     """The loops over all elements, in the order of the target's memory."""
     axes, first, second = _merge_axes(names, extents, source, target)
     found: list[LoopAxis] = []
-    levels: list[Level] = []
+    levels: list[NestLevel] = []
     starts, ends = list(source.offset), list(target.offset)
     for axis, (a, low_a), (b, low_b) in zip(axes, first, second):
         cut, own, moved, shifted = _cut_axis(len(found), axis, a, low_a, b, low_b, definitions)
@@ -110,7 +114,7 @@ Digits = tuple[tuple[OperandDigit, ...], int]
 
 
 def _merge_axes(
-    names: Sequence[str], extents: Sequence[Value], source: DigitOperand, target: DigitOperand
+    names: Sequence[str], extents: Sequence[Monomial], source: DigitOperand, target: DigitOperand
 ) -> tuple[list[NestAxis], list[Digits], list[Digits]]:
     """The axes of several steps; those that follow each other on both sides, without a cut, as one."""
     kept = [d for d, extent in enumerate(extents) if extent != ONE]
@@ -141,7 +145,7 @@ def _cut_axis(
     b: tuple[OperandDigit, ...],
     low_b: int,
     definitions: Definitions,
-) -> tuple[LoopAxis, list[Level], list[Value], list[Value]]:
+) -> tuple[LoopAxis, list[NestLevel], list[Monomial], list[Monomial]]:
     """The loops along one axis, and what the start of the window moves the starts of both sides."""
     places = _common_places(a, low_a, b, low_b)
     split = None
@@ -149,7 +153,7 @@ def _cut_axis(
         places, low, split = [digit.place for digit in b], low_b, a
     else:
         low = low_a if len(b) < 2 else low_b
-    high = Value(axis.extent.number + low) if axis.extent.known else axis.extent
+    high = Monomial(axis.extent.number + low) if axis.extent.known else axis.extent
     moved = [] if split is not None or low_a == low else [_stride_at(a, ONE) * (low_a - low)]
     shifted = [] if low_b == low else [_stride_at(b, ONE) * (low_b - low)]
     levels = []
@@ -161,13 +165,13 @@ def _cut_axis(
         digit = _digit_at(b, place)
         ratio = place.over(digit.place) if digit else place
         slowness = (digit.slowness if digit else 0, -len(ratio.names), -ratio.number)
-        levels.append(Level(index, name, place, whole, steps, _stride_at(b, place), False, False, slowness))
+        levels.append(NestLevel(index, name, place, whole, steps, _stride_at(b, place), False, False, slowness))
     return LoopAxis(axis, low, high, split, low_a - low), levels, moved, shifted
 
 
 def _common_places(
     a: tuple[OperandDigit, ...], low_a: int, b: tuple[OperandDigit, ...], low_b: int
-) -> list[Value] | None:
+) -> list[Monomial] | None:
     """Where to cut so that every loop moves both by a constant; None where the cuts do not divide each other."""
     first, second = [digit.place for digit in a], [digit.place for digit in b]
     if len(a) < 2:
@@ -180,7 +184,7 @@ def _common_places(
     return places if all(x.divides(y) for x, y in pairwise(places)) else None
 
 
-def _digit_at(digits: tuple[OperandDigit, ...], place: Value) -> OperandDigit | None:
+def _digit_at(digits: tuple[OperandDigit, ...], place: Monomial) -> OperandDigit | None:
     """The digit that a step of so many coordinates moves: the slowest whose own steps divide it."""
     found = None
     for digit in digits:
@@ -189,7 +193,7 @@ def _digit_at(digits: tuple[OperandDigit, ...], place: Value) -> OperandDigit | 
     return found
 
 
-def _stride_at(digits: tuple[OperandDigit, ...], place: Value) -> Value:
+def _stride_at(digits: tuple[OperandDigit, ...], place: Monomial) -> Monomial:
     digit = _digit_at(digits, place)
     return ZERO if digit is None else digit.stride * place.over(digit.place)
 
@@ -209,17 +213,17 @@ def _set_bounds(nest: LoopNest) -> LoopNest:
             reach = sum([(x.steps.number - 1) * x.place.number for x in around])
             rest = sum([(x.steps.number - 1) * x.place.number for x in inside])
             clamped = reach + (count - 1) * place >= high
-            levels[k] = level._replace(steps=Value(count), clamped=clamped, raised=own.low > rest)
+            levels[k] = level._replace(steps=Monomial(count), clamped=clamped, raised=own.low > rest)
         else:
             levels[k] = level._replace(clamped=bool(around) or not _is_top(level, inside))
     return nest._replace(levels=tuple(level for level in levels if level.steps != ONE or level.clamped or level.raised))
 
 
-def _is_top(level: Level, others: Sequence[Level]) -> bool:
+def _is_top(level: NestLevel, others: Sequence[NestLevel]) -> bool:
     return all(other.place.divides(level.place) for other in others)
 
 
-def _cut_tiles(levels: list[Level], axes: Sequence[LoopAxis], definitions: Definitions) -> list[Level]:
+def _cut_tiles(levels: list[NestLevel], axes: Sequence[LoopAxis], definitions: Definitions) -> list[NestLevel]:
     """The loops, with the fastest of either side cut into tiles where these are two long ones.
 
     A tile's lines of both memories stay in a cache until all of their elements are moved.
@@ -236,17 +240,17 @@ def _cut_tiles(levels: list[Level], axes: Sequence[LoopAxis], definitions: Defin
         high = axes[level.axis].high
         top = all(x.place.divides(level.place) for x in levels if x.axis == level.axis)
         name = f"{axes[level.axis].axis.name}_blocks"
-        count = definitions.quotient(high, place, name) if top else level.steps.over(Value(TILE))
+        count = definitions.quotient(high, place, name) if top else level.steps.over(Monomial(TILE))
         strides = [None if step is None else step * TILE for step in (level.source, level.target)]
         found.append(level._replace(place=place, steps=count, source=strides[0], target=level.target * TILE))
-        found.append(level._replace(steps=Value(TILE), slowness=(FASTEST, turn, 0)))
+        found.append(level._replace(steps=Monomial(TILE), slowness=(FASTEST, turn, 0)))
     return [_number_loop(level, found, axes[level.axis].axis.name) for level in found]
 
 
 FASTEST = 1 << 62
 
 
-def _can_be_tiled(level: Level, levels: Sequence[Level], own: LoopAxis) -> bool:
+def _can_be_tiled(level: NestLevel, levels: Sequence[NestLevel], own: LoopAxis) -> bool:
     """Whether a loop is long, or may be, and its tiles are whole but for the last of the axis."""
     if own.low or own.split is not None or (level.steps.known and level.steps.number < 2 * TILE):
         return False
@@ -254,7 +258,7 @@ def _can_be_tiled(level: Level, levels: Sequence[Level], own: LoopAxis) -> bool:
     return top or (level.steps.known and level.steps.number % TILE == 0)
 
 
-def _number_loop(level: Level, levels: Sequence[Level], name: str) -> Level:
+def _number_loop(level: NestLevel, levels: Sequence[NestLevel], name: str) -> NestLevel:
     """The loop with its number among those of its axis."""
     own = [x.place for x in levels if x.axis == level.axis]
     below = [place for place in own if place.divides(level.place) and place != level.place]

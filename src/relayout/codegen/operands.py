@@ -10,7 +10,7 @@ from ..format.format import Format
 from ..layout.layout import Layout
 from ..layout.modes import simplify_mode
 from ..layout.swizzle import Swizzle
-from .values import ONE, Definitions, Value, as_value, product_of
+from .values import ONE, Definitions, Monomial, as_monomial, product_of
 
 
 class OperandDigit(NamedTuple):
@@ -19,9 +19,9 @@ class OperandDigit(NamedTuple):
     The slowest digit of a dimension takes all that is left, so that ``size`` never bounds it.
     """
 
-    size: Value
-    place: Value
-    stride: Value
+    size: Monomial
+    place: Monomial
+    stride: Monomial
     slowness: int
 
 
@@ -33,9 +33,9 @@ class DigitOperand(NamedTuple):
 
     dims: tuple[tuple[OperandDigit, ...], ...]
     origins: tuple[int, ...]
-    offset: tuple[Value, ...]
+    offset: tuple[Monomial, ...]
     swizzle: Swizzle | None
-    storage: Value
+    storage: Monomial
 
 
 def axis_names(axes: str | None, rank: int) -> tuple[str, ...]:
@@ -63,21 +63,22 @@ def layout_operand(layout: Layout) -> DigitOperand:
     for mode in modes:
         digits, place = [], 1
         for n, stride in zip(mode.sizes, mode.strides):
-            digits.append(OperandDigit(Value(n), Value(place), Value(stride), strides.index(abs(stride))))
+            digits.append(OperandDigit(Monomial(n), Monomial(place), Monomial(stride), strides.index(abs(stride))))
             place *= n
         dims.append(tuple(digits))
-    offset = (Value(constant),) if constant else ()
-    storage = Value(layout.storage_size)
+    offset = (Monomial(constant),) if constant else ()
+    storage = Monomial(layout.storage_size)
     return DigitOperand(tuple(dims), tuple([mode.origin for mode in modes]), offset, layout.swizzle, storage)
 
 
 def format_operand(fmt: Format, names: tuple[str, ...], definitions: Definitions) -> DigitOperand:
     """A format whose sizes are arguments; numbers of blocks and alignments get names."""
-    sizes = [Value(1, (name,)) for name in size_names(fmt.rank)]
+    sizes = [Monomial(1, (name,)) for name in size_names(fmt.rank)]
     rests = [
-        definitions.quotient(n, Value(block), f"{name}_blocks") for n, block, name in zip(sizes, fmt.block_shape, names)
+        definitions.quotient(n, Monomial(block), f"{name}_blocks")
+        for n, block, name in zip(sizes, fmt.block_shape, names)
     ]
-    physical = [Value(f.size) if f.size else rests[f.dim] for f in fmt.factors]
+    physical = [Monomial(f.size) if f.size else rests[f.dim] for f in fmt.factors]
     if fmt.align is not None and any(f.backwards for f in fmt.factors):
         raise NotExpressible(
             f"{fmt} counts digits backwards and aligns them, which depends on the sizes.",
@@ -87,10 +88,10 @@ def format_operand(fmt: Format, names: tuple[str, ...], definitions: Definitions
     align = fmt.align or (1,) * (len(physical) + 1)
     strides, end = [ONE] * len(physical), ONE
     for k in range(len(physical) - 1, -1, -1):
-        strides[k] = definitions.quotient(end, Value(align[k + 1]), f"pitch_{k}", whole=True)
+        strides[k] = definitions.quotient(end, Monomial(align[k + 1]), f"pitch_{k}", whole=True)
         end = strides[k] * physical[k]
-    storage = definitions.quotient(end, Value(align[0]), "storage", whole=True)
-    offset: list[Value] = []
+    storage = definitions.quotient(end, Monomial(align[0]), "storage", whole=True)
+    offset: list[Monomial] = []
     dims: list[tuple[OperandDigit, ...]] = []
     for d in range(fmt.rank):
         digits, place = [], ONE
@@ -117,5 +118,5 @@ def merge_digits(digits: list[OperandDigit]) -> tuple[OperandDigit, ...]:
     return tuple(merged)
 
 
-def elements_of(sizes: tuple[Value, ...]) -> Value:
-    return product_of(map(as_value, sizes))
+def elements_of(sizes: tuple[Monomial, ...]) -> Monomial:
+    return product_of(map(as_monomial, sizes))

@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 from ..elements.types import Element
 from .loops import LoopNest
 from .operands import DigitOperand
-from .values import Definition, Value
+from .values import Definition, Monomial
 
 
 class PackFunction(NamedTuple):
@@ -20,7 +20,7 @@ class PackFunction(NamedTuple):
     name: str
     about: tuple[str, ...]
     element: Element
-    extents: tuple[Value, ...]
+    extents: tuple[Monomial, ...]
     sizes: tuple[str, ...]
     source: DigitOperand
     target: DigitOperand
@@ -35,7 +35,7 @@ class IndexFunctions(NamedTuple):
     name: str
     title: str
     names: tuple[str, ...]
-    extents: tuple[Value, ...]
+    extents: tuple[Monomial, ...]
     sizes: tuple[str, ...]
     operand: DigitOperand
     definitions: tuple[Definition, ...]

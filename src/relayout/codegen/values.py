@@ -6,21 +6,21 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 
-class Value(NamedTuple):
+class Monomial(NamedTuple):
     """``number`` times all ``names``; one without names is known."""
 
     number: int
     names: tuple[str, ...] = ()
 
-    def __mul__(self, other: object) -> Value:
-        other = as_value(other)
-        return Value(self.number * other.number, tuple(sorted(self.names + other.names)) if self.number else ())
+    def __mul__(self, other: object) -> Monomial:
+        other = as_monomial(other)
+        return Monomial(self.number * other.number, tuple(sorted(self.names + other.names)) if self.number else ())
 
     @property
     def known(self) -> bool:
         return not self.names
 
-    def divides(self, other: Value) -> bool:
+    def divides(self, other: Monomial) -> bool:
         """Whether it divides the other whatever the names stand for, as far as the factors tell."""
         rest = list(other.names)
         for name in self.names:
@@ -29,23 +29,23 @@ class Value(NamedTuple):
             rest.remove(name)
         return self.number != 0 and other.number % self.number == 0
 
-    def over(self, other: Value) -> Value:
+    def over(self, other: Monomial) -> Monomial:
         """The quotient by a value that divides it."""
         rest = list(self.names)
         for name in other.names:
             rest.remove(name)
-        return Value(self.number // other.number, tuple(rest))
+        return Monomial(self.number // other.number, tuple(rest))
 
 
-ONE = Value(1)
+ONE = Monomial(1)
 
 
-def as_value(x: object) -> Value:
+def as_monomial(x: object) -> Monomial:
     """A number as a value."""
-    return x if isinstance(x, Value) else Value(x)  # type: ignore[arg-type]
+    return x if isinstance(x, Monomial) else Monomial(x)  # type: ignore[arg-type]
 
 
-def product_of(values: Iterable[Value]) -> Value:
+def product_of(values: Iterable[Monomial]) -> Monomial:
     total = ONE
     for value in values:
         total *= value
@@ -56,8 +56,8 @@ class Definition(NamedTuple):
     """A name for ``value`` over ``divisor``, rounded up; with ``whole`` times the divisor again."""
 
     name: str
-    value: Value
-    divisor: Value
+    value: Monomial
+    divisor: Monomial
     whole: bool = False
 
 
@@ -67,17 +67,17 @@ class Definitions:
     def __init__(self) -> None:
         self.found: list[Definition] = []
 
-    def quotient(self, value: Value, divisor: Value, name: str, whole: bool = False) -> Value:
+    def quotient(self, value: Monomial, divisor: Monomial, name: str, whole: bool = False) -> Monomial:
         """``value`` over ``divisor``, rounded up; a new name for it where it is neither known nor exact."""
         if divisor.divides(value):
             return value if whole else value.over(divisor)
         if value.known and divisor.known:
             count = -(-value.number // divisor.number)
-            return Value(count * divisor.number if whole else count)
+            return Monomial(count * divisor.number if whole else count)
         for old in self.found:
             if old[1:] == (value, divisor, whole):
-                return Value(1, (old.name,))
+                return Monomial(1, (old.name,))
         taken = {old.name for old in self.found}
         unique = next(n for n in (name, *[f"{name}_{k}" for k in range(2, len(taken) + 3)]) if n not in taken)
         self.found.append(Definition(unique, value, divisor, whole))
-        return Value(1, (unique,))
+        return Monomial(1, (unique,))

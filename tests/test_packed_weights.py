@@ -141,9 +141,6 @@ SAME = [
     "awq:gemv mlx:w4 mx:ocp mx:blackwell trtllm:w4a16_sm100 trtllm:w4afp8_sm100 compressed:pack4 compressed:fp4",
     "mlx:w8 trtllm:w8a16_sm100 compressed:pack8 ggml:Q8_0.quants hqq:w8",
     "mlx:w2 compressed:pack2",
-    "mlx:w3 compressed:pack3",
-    "mlx:w5 compressed:pack5",
-    "mlx:w6 compressed:pack6",
     "ggml:q4_0_4x4.quants ggml:iq4_nl_4x4.quants ggml:mxfp4_4x4.quants kai:qsi4cxp4x4.quants kai:qsi4c32p4x4.quants",
     "ggml:q4_0_4x8.quants kai:qsi4cxp4x8.quants kai:qsi4c32p4x8.quants",
     "ggml:q4_0_8x8.quants ggml:iq4_nl_8x8.quants ggml:mxfp4_8x8.quants kai:qsi4cxp8x8.quants kai:qsi4c32p8x8.quants",
@@ -196,3 +193,12 @@ def test_names_are_of_the_width_of_the_elements() -> None:
         assert all(form.element_bits in (None, bits) for n in found for form in [catalog.entry(n).format])
         wide = rl.infer(offsets=catalog.get(name).layout((64, 128)).offsets()).names
         assert (name in wide) == (name != "mlx:w4")
+
+
+@pytest.mark.parametrize("bits", [3, 5, 6])
+def test_odd_widths_of_compressed_tensors_lie_as_those_of_mlx_in_whole_words_only(bits: int) -> None:
+    codes = np.random.default_rng(bits).integers(0, 1 << bits, (3, 96)).astype(np.uint8)
+    record = catalog.record(f"compressed:pack{bits}")
+    assert record.pack({"q": codes}, codes.shape).tobytes() == packed(f"mlx:w{bits}", codes, bits)
+    with pytest.raises(rl.ShapeError, match="are no whole blocks"):
+        record.pack({"q": codes[:, :20]}, (3, 20))

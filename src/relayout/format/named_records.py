@@ -109,15 +109,20 @@ compressed compressed-tensors 0.20 and 52792be0, pack_to_int32: words of codes, 
   pack3_by_word record nk 1,10 bytes 4: q uint3-4 @0 (1,10):(0,3)
     > Until 0.17: a word has as many codes as are whole in it.
   pack3_by_word.zeros record ng 10,1 bytes 4: q uint3-4 @0 (10,1):(3,0)
+  pack3 record nk 1,32 bytes 12: q uint3-4 @0 (1,32):(0,3)
+    > Since 0.18 codes go on in the next word; here for k in multiples of what is whole words. Before, pack3_by_word.
   pack3.zeros record ng 32,1 bytes 12 order 0 2 1 / 2,32: q uint3-4 @0 (32,1):(3,0)
   pack5_by_word record nk 1,6 bytes 4: q uint5-16 @0 (1,6):(0,5)
   pack5_by_word.zeros record ng 6,1 bytes 4: q uint5-16 @0 (6,1):(5,0)
+  pack5 record nk 1,32 bytes 20: q uint5-16 @0 (1,32):(0,5)
   pack5.zeros record ng 32,1 bytes 20 order 0 2 1 / 2,32: q uint5-16 @0 (32,1):(5,0)
   pack6_by_word record nk 1,5 bytes 4: q uint6-32 @0 (1,5):(0,6)
   pack6_by_word.zeros record ng 5,1 bytes 4: q uint6-32 @0 (5,1):(6,0)
+  pack6 record nk 1,16 bytes 12: q uint6-32 @0 (1,16):(0,6)
   pack6.zeros record ng 16,1 bytes 12 order 0 2 1 / 2,32: q uint6-32 @0 (16,1):(6,0)
   pack7_by_word record nk 1,4 bytes 4: q uint7-64 @0 (1,4):(0,7)
   pack7_by_word.zeros record ng 4,1 bytes 4: q uint7-64 @0 (4,1):(7,0)
+  pack7 record nk 1,32 bytes 28: q uint7-64 @0 (1,32):(0,7)
   pack7.zeros record ng 32,1 bytes 28 order 0 2 1 / 2,32: q uint7-64 @0 (32,1):(7,0)
 
 mx Triton f4fca2c0, triton_kernels, layout_details/hopper_value.py: FP4 values for bf16 or fp16 products on Hopper

@@ -115,13 +115,7 @@ modelopt NVIDIA ModelOpt a2fbac7ba, torch/export/quant_utils.py, pack_int4_in_ui
 
 compressed compressed-tensors 0.20, pack_to_int32
   pack2             nk     2  0 1 / 1,16
-  pack3             nk     3  0 1 / 1,32
-    > Since 0.18 codes go on in the next word, and k is a multiple of 32; before, the record pack3_by_word.
   pack4             nk     4  0 1 / 1,8
-  pack5             nk     5  0 1 / 1,32
-  pack6             nk     6  0 1 / 1,16
-    > k is a multiple of 16; before 0.18, the record pack6_by_word. 5 and 7 bits as 3.
-  pack7             nk     7  0 1 / 1,32
   pack8             nk     8  0 1 / 1,4
     > A code is the signed integer plus half the range.
   fp4               nk     4  0 1

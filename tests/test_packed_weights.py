@@ -171,7 +171,7 @@ def test_the_orders_that_several_systems_share_are_all_told() -> None:
 def test_shared_orders_are_proven(line: str) -> None:
     first, *others = line.split()
     for other in others:
-        padded = any(name == "mx:blackwell" or name.startswith("compressed:") for name in (first, other))
+        padded = any(name.startswith(("mx:blackwell", "compressed:")) for name in (first, other))
         assert rl.compare(first, other, shape=(96, 256) if padded else None), other
 
 

@@ -211,12 +211,12 @@ mx Triton f4fca2c0, triton_kernels, tensor_details/layout_details
   cdna4.scales      mk     8  0 1 / 1,4@1 0,16@1 1,2@4 0,2@16 fill 0
   gfx1250.scales    mk     8  0 1 / 0,32@1 0,4@32 1,4 fill 0
     > For four scales along k and more; of fewer the blocks are as narrow as k.
-  blackwell.scales  mk     8  0 1 / 0,32@1 0,4@32 1,4 fill 0
-    > k is padded to 8.
+  blackwell.scales  mk     8  0 1 / 1,2@4 0,32@1 0,4@32 1,4 fill 0
+    > Tiles of 128 by 4, two of them along k: k is padded to 8.
   blackwell         kn     4  1 0 / 0,256
     > Two codes along k in a byte; k is padded to 256 with whatever the memory held.
   blackwell_shuffled kn    4  0 1 / 1,256 0,128 fill 0
-    > Tiles of 128 by 256; k is padded to 256.
+    > Tiles of 128 by 256, for k in whole 256: Triton pads it so, where this order pads to 128.
 
 ggml llama.cpp b21e4de7, ggml/src/ggml-common.h and ggml-quants.c: the order of the codes of GGUF blocks
   Q4_0.quants       nk     4  0 1 / 1,16@1 1,2@16

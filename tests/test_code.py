@@ -276,12 +276,14 @@ static void *exactly(long n) {
 """
 
 
-def compile_text(folder: Path, name: str, text: str) -> Path:
+def compile_text(folder: Path, name: str, text: str, *flags: str) -> Path:
     """The program; with sanitizers where the compiler has them."""
     source, program = folder / f"{name}.c", folder / name
     source.write_text(text)
     for more in (["-fsanitize=undefined,address", "-fno-sanitize-recover=all"], []):
-        done = subprocess.run([CC, *FLAGS, *more, str(source), "-o", str(program)], capture_output=True, text=True)
+        done = subprocess.run(
+            [CC, *FLAGS, *flags, *more, str(source), "-o", str(program)], capture_output=True, text=True
+        )
         if done.returncode == 0 or "sanitize" not in done.stderr:
             break
     assert done.returncode == 0, done.stderr[:4000]
@@ -365,6 +367,88 @@ def test_without_an_inverse_the_text_says_why() -> None:
     assert "int64_t layout_offset(int64_t i0, int64_t i1) { return i0 + i1 * 2; }" in text
     assert "_coordinate(" not in text
     assert "a stride of 2 is within the reach of smaller ones, 2" in text
+
+
+# ---- conversions -----------------------------------------------------------------------------------------
+
+
+def conversions() -> Iterator[tuple[str, str, Any, Any, Any]]:
+    """A name, the text, values, and what numpy makes of them; None where one of them must be refused."""
+    generator = np.random.default_rng(9)
+    reals = generator.normal(0, 20, 60).astype(np.float32)
+    reals[:8] = [0.5, 1.5, -0.5, 2.5, 1e30, -1e30, np.inf, -np.inf]
+    for k, (scale, offset, kind) in enumerate(
+        [(1.0, 3, "uint8"), (0.1, -5, "int8"), (1e-3, 100, "uint16"), (0.3, 0, "int16")]
+    ):
+        means = rl.ScaleOffset(scale, offset, kind)
+        text = rl.code("0 1", "1 0", "float32", dst_element=means, name=f"quantise_{k}", shape=(5, 12))
+        low, high = np.iinfo(kind).min, np.iinfo(kind).max
+        q = reals * (np.float32(1) / np.float32(scale)) + np.float32(offset)
+        expected = np.clip(np.rint(q), low, high).astype(kind)
+        yield f"quantise_{k}", text, reals, expected, "checked"
+        yield f"quantise_{k}", "", np.where(np.arange(60) == 44, np.float32("nan"), reals), expected[:0], "refused"
+        codes = generator.integers(low, high + 1, 60).astype(kind)
+        back = rl.code("0 1", "1 0", means, dst_element="float32", name=f"dequantise_{k}", shape=(5, 12))
+        plain = (codes.astype(np.float32) - np.float32(offset)) * np.float32(scale)
+        yield f"dequantise_{k}", back, codes, plain, "sure"
+    kinds = ["int8", "uint8", "int16", "uint32", "int64", "uint64", "float32", "float64"]
+    for first in kinds:
+        for second in kinds:
+            if first == second:
+                continue
+            name = f"cast_{first}_{second}"
+            text = rl.code("0 1", "1 0", first, dst_element=second, name=name, shape=(5, 12))
+            sure = "float" in second or ("float" not in first and np.can_cast(first, second))
+            yield name, text, np.arange(60).astype(first), np.arange(60).astype(second), "sure" if sure else "checked"
+            if sure:
+                continue
+            held = np.iinfo(second)
+            wrong: list[Any] = [0.5, np.inf, np.nan, -1e30, float(held.max + 1)] if "float" in first else []
+            if "float" not in first:
+                wrong += [n for n in (held.min - 1, held.max + 1) if np.iinfo(first).min <= n <= np.iinfo(first).max]
+            for value in wrong:
+                values = np.arange(60).astype(first)
+                values[17] = value
+                yield name, "", values, values[:0], "refused"
+
+
+@needs_cc
+@pytest.mark.parametrize("flags", [[], ["-O2", "-march=native", "-std=gnu99"]], ids=["plain", "optimised"])
+def test_c_converts_values_as_numpy_does(flags: list[str], tmp_path: Path) -> None:
+    cases = [case for case in conversions() if not flags or "quantise" in case[0]]
+    texts = ["#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n", *[text for _, text, *_ in cases], MAIN]
+    calls = []
+    for name, _, values, expected, how in cases:
+        call = {"sure": "{}", "checked": "if ({}) abort()", "refused": "if (!{}) abort()"}[how].format(
+            f"{name}(src, dst)"
+        )
+        calls.append(f"  RUN({call}, {values.nbytes}, {expected.nbytes or 480});")
+    text = "\n".join([*texts, "int main(void) {", *calls, "  return 0;\n}\n"])
+    program = compile_text(tmp_path, "convert", text, *flags)
+    given = b"".join([values.tobytes() for _, _, values, *_ in cases])
+    done = subprocess.run([program], input=given, capture_output=True)
+    assert done.returncode == 0, done.stderr[:4000]
+    start = 0
+    for name, _, values, expected, how in cases:
+        got = done.stdout[start : start + (expected.nbytes or 480)]
+        start += expected.nbytes or 480
+        if how != "refused":
+            turned = expected.reshape(5, 12).T
+            assert got == turned.tobytes(), (name, values, np.frombuffer(got, expected.dtype).reshape(12, 5).T)
+
+
+@needs_cc
+def test_a_conversion_carries_its_test(tmp_path: Path) -> None:
+    means = rl.ScaleOffset(0.125, 31, "quint8")
+    text = rl.code("0 1 2 3 axes nhwc", "htp:R4Crouton", "float32", dst_element=means, inverse=True, test=True)
+    done = subprocess.run([compile_text(tmp_path, "one", text)], capture_output=True, text=True)
+    assert done.stdout == "ok\n"
+
+
+@pytest.mark.parametrize("kind", ["float16", "bool", "int4", rl.ScaleOffset([1, 2], 0, "int8", axis=0), "complex64"])
+def test_conversions_that_c_lacks_are_refused(kind: Any) -> None:
+    with pytest.raises(rl.NotExpressible, match="convert no values"):
+        rl.code("0 1", "1 0", "float32", dst_element=kind, shape=(2, 3))
 
 
 # ---- the text --------------------------------------------------------------------------------------------

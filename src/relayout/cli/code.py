@@ -22,6 +22,7 @@ from .arguments import axes_option, dtype_option, shape_option, text_argument
 @shape_option()
 @axes_option()
 @dtype_option(what="The type of the elements, as in float16; needed with DST.")
+@dtype_option("--dst-dtype", "dst_element", "The type of DST's elements, if values are converted.")
 @click.option("--name", metavar="NAME", help="The name of the function; by default that of the layout.")
 @click.option("--inverse", is_flag=True, help="Add the way back, NAME_inverse.")
 @click.option("--test", is_flag=True, help="Add a program that compares checksums, and prints ok.")

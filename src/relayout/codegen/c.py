@@ -4,38 +4,19 @@ from __future__ import annotations
 
 import re
 
-from ..elements.types import Element
-from ..errors import NotExpressible
 from ..layout.swizzle import Swizzle
+from .c_conversion import CConversion, convert_text
 from .c_lines import CLines, function_text, product_text, sum_text, value_text
+from .c_types import c_type
 from .loops import NestLevel
 from .program import PackFunction
 from .values import ONE, Definition, Monomial
-
-TYPES = {"float32": "float", "float64": "double", "complex64": "float _Complex", "complex128": "double _Complex"}
-"""The elements that C computes with, beside integers; all others are moved as unsigned integers of their width."""
 
 SHORT_RUN = 16
 """Neighbours of fewer bytes are copied one by one: a call takes longer."""
 
 LONG_RUN = 512
 """Up to so many bytes a copy of a size that the compiler knows is faster: whole blocks have one of their own."""
-
-
-def c_type(element: Element) -> str:
-    """The type that an element has in C; what shares bytes is bytes."""
-    kind = element.underlying
-    if kind.bits < 8 or kind.name == "bool":
-        return "uint8_t"
-    if kind.name in TYPES:
-        return TYPES[kind.name]
-    if kind.bits > 64:
-        raise NotExpressible(
-            f"C has no type for the {kind.bits} bits of {kind.name}.",
-            hint="take it as uint64, with one more dimension of 2",
-            element=element,
-        )
-    return f"{'int' if kind.integral and kind.limits[0] else 'uint'}{kind.bits}_t"
 
 
 class PackWriter:
@@ -46,6 +27,10 @@ class PackWriter:
         self.name = function.name
         self.nest = function.nest
         self.type = c_type(function.element)
+        self.target_type = c_type(function.target_element)
+        self.conversion: CConversion | None = None
+        if function.conversion is not None:
+            self.conversion = convert_text(f"{self.name}_convert", *function.conversion)
         self.bits = function.element.bits
         self.constants: dict[str, Monomial] = {}
         self.helpers: set[str] = set()
@@ -65,22 +50,29 @@ class PackWriter:
         if self.function.sizes:
             none = " || ".join([f"{n} < 1" for n in self.function.sizes])
             head.add(1, f"if ({none})")
-            head.add(2, "return;")
+            head.add(2, "return 0;" if self.refuses else "return;")
         body = [*head.lines, *self._constants(body), *body]
         used = "\n".join(body)
         body = [*[f"  (void){n};" for n in ("src", "dst") if not re.search(rf"\b{n}\b", used)], *body]
+        if self.refuses:
+            body.append("  return 0;")
         comment = CLines()
-        for line in self.function.about:
+        for line in [*self.function.about, *["Returns 1 at a value that has no place there, else 0."] * self.refuses]:
             comment.add(0, f"// {line}")
         parts = [*self._helpers(), "\n".join([*comment.lines, self.signature, *body, "}"])]
         return "\n\n".join(parts)
 
     @property
+    def refuses(self) -> bool:
+        """Whether the function may meet a value that the target does not store."""
+        return self.conversion is not None and self.conversion.refuses
+
+    @property
     def signature(self) -> str:
         sizes = [f"int64_t {n}" for n in self.function.sizes]
-        opening = f"void {self.name}("
+        opening = f"{'int' if self.refuses else 'void'} {self.name}("
         lines = CLines()
-        lines.add_list(opening, [f"const {self.type} *src", f"{self.type} *dst", *sizes], ") {")
+        lines.add_list(opening, [f"const {self.type} *src", f"{self.target_type} *dst", *sizes], ") {")
         return "\n".join(lines.lines)
 
     def _constants(self, body: list[str]) -> list[str]:
@@ -117,6 +109,8 @@ class PackWriter:
             swizzle = operand.swizzle
             if f"swizzle_{side}" in self.helpers and swizzle is not None:
                 found.append(swizzle_text(f"{self.name}_swizzle_{side}", swizzle))
+        if self.conversion is not None and not self.nest.empty:
+            found.append(self.conversion.text)
         if "packed" in self.helpers:
             found += packed_helpers(self.name, self.bits)
         return found
@@ -183,7 +177,7 @@ class PackWriter:
     def _write_loops(self) -> None:
         levels = self.nest.levels
         if not levels:
-            self.body.add(1, self._move(sum_text(self._terms("src", None)), sum_text(self._terms("dst", None))))
+            self._add_moves(1, self._move(sum_text(self._terms("src", None)), sum_text(self._terms("dst", None))))
             return
         last = len(levels) - 1
         bounds = self._bounds_behind(-1)
@@ -379,14 +373,27 @@ class PackWriter:
         if self.bits < 8:
             self.helpers.add("packed")
             return f"{self.name}_put(dst, {second}, {self.name}_get(src, {first}));"
-        return f"dst[{second}] = src[{first}];"
+        return self._store(f"dst[{second}]", f"src[{first}]")
+
+    def _store(self, target: str, source: str) -> str:
+        """One value, converted where it must be; a refused one ends the function."""
+        if self.conversion is None:
+            return f"{target} = {source};"
+        if self.conversion.refuses:
+            return f"if (!{self.name}_convert({source}, &{target}))"
+        return f"{target} = {self.name}_convert({source});"
+
+    def _add_moves(self, depth: int, move: str) -> None:
+        self.body.add(depth, move)
+        if self.refuses:
+            self.body.add(depth + 1, "return 1;")
 
     # ---- the innermost loop ------------------------------------------------------------------------------
 
     def _is_copied(self) -> bool:
         """Whether the innermost loop is a run of whole bytes, long enough for ``memcpy``."""
         function, level = self.function, self.nest.levels[-1]
-        if not self.nest.run or self.nest.axes[level.axis].split is not None:
+        if self.conversion is not None or not self.nest.run or self.nest.axes[level.axis].split is not None:
             return False
         if function.source.swizzle or function.target.swizzle:
             return False
@@ -414,7 +421,7 @@ class PackWriter:
                 self.body.add(depth, f"memcpy(dst + to{scale}, src + from{scale}, (size_t){count} * {size});")
                 return
             self.body.add(depth, f"const {self.type} *from = {_pointer('src', source)};")
-            self.body.add(depth, f"{self.type} *to = {_pointer('dst', target)};")
+            self.body.add(depth, f"{self.target_type} *to = {_pointer('dst', target)};")
             self.body.add(depth, f"// {title}: neighbours on both sides")
             if level.clamped and level.steps.known and level.steps.number * self.bits <= 8 * LONG_RUN:
                 whole = self._count_name(level)
@@ -431,7 +438,7 @@ class PackWriter:
                     self.body.add(depth, f"const int64_t {label} = {place};")
         else:
             self.body.add(depth, f"const {self.type} *from = {_pointer('src', source)};")
-            self.body.add(depth, f"{self.type} *to = {_pointer('dst', target)};")
+            self.body.add(depth, f"{self.target_type} *to = {_pointer('dst', target)};")
         own = self.nest.axes[level.axis].axis.name
         inner = [
             f"src_{own}" if split else self._term(name, f"src_{name}", level.source or Monomial(0)),
@@ -441,18 +448,18 @@ class PackWriter:
             bases = ["from"] * (source != "0"), ["to"] * (target != "0")
             move = self._move(*[sum_text([*base, *[term] * bool(term)]) for base, term in zip(bases, inner)])
         else:
-            move = f"to[{inner[1] or '0'}] = from[{inner[0] or '0'}];"
+            move = self._store(f"to[{inner[1] or '0'}]", f"from[{inner[0] or '0'}]")
         self.body.add(depth, f"// {title}")
         opening = f"for (int64_t {name} = {start}; {name} < {end}; ++{name})"
         if not split:
             self.body.add(depth, opening)
-            self.body.add(depth + 1, move)
+            self._add_moves(depth + 1, move)
             return
         self.body.add(depth, f"{opening} {{")
         self.depth += 1
         self._declare_coordinate(level.axis, None)
         self._declare_split(level.axis)
-        self.body.add(self.depth, move)
+        self._add_moves(self.depth, move)
 
 
 def _pointer(memory: str, place: str) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from .c import PackWriter, c_type
+from .c import PackWriter
 from .c_index import write_index
 from .c_lines import CLines
+from .c_types import c_type
 from .checksums import MIXER, WEIGHT
 from .program import CheckedSize, IndexFunctions, PackFunction
 
@@ -47,13 +48,14 @@ def _text(parts: list[str]) -> str:
 
 def _check(function: PackFunction) -> str:
     """The run of one function on bytes that depend on their place, and the checksum of what it writes."""
-    kind, name = c_type(function.element), function.name
+    name, refuses = function.name, PackWriter(function).refuses
+    kinds = {"src": c_type(function.element), "dst": c_type(function.target_element)}
     body = CLines()
     sizes = [f"int64_t {n}" for n in function.sizes]
     arguments = ["int64_t src_bytes", "int64_t dst_bytes", "uint64_t expected", *sizes]
     body.lines.append("// Whether a run writes what it should: 0 if it does.")
     body.add_list(f"static int {name}_check(", arguments, ") {")
-    for side in ("src", "dst"):
+    for side, kind in kinds.items():
         body.add(1, f"{kind} *{side} = malloc((size_t){side}_bytes + 1);")
     body.add(1, "uint64_t sum = 0;")
     body.add(1, "if (!src || !dst)")
@@ -62,13 +64,14 @@ def _check(function: PackFunction) -> str:
     body.add(1, "for (int64_t i = 0; i < src_bytes; ++i)")
     body.add(2, f"bytes[i] = (uint8_t)((uint32_t)i * {MIXER}u >> 25);")
     body.add(1, "memset(dst, 0xa5, (size_t)dst_bytes + 1);")
-    body.add(1, f"{name}({', '.join(['src', 'dst', *function.sizes])});")
+    call = f"{name}({', '.join(['src', 'dst', *function.sizes])});"
+    body.add(1, f"const int refused = {call}" if refuses else call)
     body.add(1, "bytes = (uint8_t *)dst;")
     body.add(1, "for (int64_t i = 0; i < dst_bytes; ++i)")
     body.add(2, f"sum += bytes[i] * ((uint64_t)i * 0x{WEIGHT:x}u >> 32 | 1);")
     body.add(1, "free(src);")
     body.add(1, "free(dst);")
-    body.add(1, "return sum != expected;")
+    body.add(1, "return refused || sum != expected;" if refuses else "return sum != expected;")
     return "\n".join([*body.lines, "}"])
 
 

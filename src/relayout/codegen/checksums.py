@@ -6,7 +6,8 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from ..dialects.resolve import Resolved
-from ..elements.subbyte import pack, packed_bytes, unpack
+from ..elements.subbyte import pack, unpack
+from ..elements.types import storage_dtype
 from ..errors import LimitExceeded
 from ..format.format import Format
 from .program import CheckedSize, PackFunction
@@ -68,19 +69,23 @@ def _run(function: PackFunction, source: Resolved, target: Resolved, sizes: tupl
                 hint="leave test away, or take a smaller shape",
                 limit=MAX_ELEMENTS,
             )
-    kind = function.element.underlying
-    bits = kind.bits
+    kind, to = function.element.underlying, function.target_element.underlying
     counts = first.storage_size, second.storage_size
-    if bits < 8:
-        read = sample_bytes(packed_bytes(kind, counts[0]))
-        codes: Any = unpack(read, f"uint{bits}", counts[0])
-        placed = np.tile(unpack(np.frombuffer(function.fill, np.uint8), f"uint{bits}", 8), -(-counts[1] // 8) or 1)
-        placed = placed[: counts[1]].copy()
+    read = sample_bytes(-(-counts[0] * kind.bits // 8))
+    codes: Any
+    if kind.bits < 8:
+        codes = unpack(read, f"uint{kind.bits}", counts[0])
+        placed = np.tile(unpack(np.frombuffer(function.fill, np.uint8), f"uint{to.bits}", 8), counts[1] // 8 + 1)
     else:
-        codes = sample_bytes(counts[0] * bits // 8).view(f"V{bits // 8}")
-        placed = np.frombuffer(function.fill * max(counts[1], 1), f"V{bits // 8}")[: counts[1]].copy()
+        codes = read.view(f"V{kind.bits // 8}")
+        placed = np.frombuffer(function.fill * max(counts[1], 1), f"V{to.bits // 8}")
+    placed = placed[: counts[1]].copy()
     if first.size:
-        placed[second.offsets()] = codes[first.offsets()]
-    written = pack(placed, f"uint{bits}") if bits < 8 else placed.view(np.uint8)
-    lengths = [-(-count * bits // 8) for count in counts]
+        moved = codes[first.offsets()]
+        if function.conversion is not None:
+            decode, encode = function.conversion[0].decode, function.conversion[1].encode
+            moved = encode(decode(np.ascontiguousarray(moved).view(storage_dtype(kind)))).view(placed.dtype)
+        placed[second.offsets()] = moved
+    written = pack(placed, f"uint{to.bits}") if to.bits < 8 else placed.view(np.uint8)
+    lengths = -(-counts[0] * kind.bits // 8), -(-counts[1] * to.bits // 8)
     return CheckedSize(sizes, lengths[0], lengths[1], checksum(written))

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..dialects.resolve import Resolved, resolve, resolve_together
 from ..elements.encoding import named_encoding
-from ..elements.interface import Interface, Plain
+from ..elements.interface import Interface, Plain, same_meaning
 from ..elements.types import element as element_of
 from ..engine.fill import fill_bytes
 from ..engine.nest import check_extents
@@ -36,6 +36,7 @@ def code(
     element: Any = None,
     target: str = "c",
     *,
+    dst_element: Any = None,
     name: str | None = None,
     shape: Any = None,
     axes: str | None = None,
@@ -48,7 +49,8 @@ def code(
     It needs no library but the language's own. Operands are layouts, formats, texts in any dialect or einops patterns,
     over the same coordinates as for ``plan``; ``shape`` is that of the data. Where neither has a shape, both being
     formats, the sizes are arguments. All of the target's memory is written, as by ``repack`` to a new array: beside the
-    elements with ``fill``, else that of the format, else 0. ``inverse`` adds the way back, ``NAME_inverse``, and
+    elements with ``fill``, else that of the format, else 0. Elements of one type are moved bit by bit; ``dst_element``
+    is another type or interface, to which values are converted. ``inverse`` adds the way back, ``NAME_inverse``, and
     ``test`` a program that runs the functions and compares checksums that this library computed.
 
     Without ``dst`` it is the functions of one layout: ``NAME_offset`` tells the place of a coordinate,
@@ -59,7 +61,7 @@ def code(
     """
     language = target_named(target)
     if dst is None:
-        if element is not None or inverse or test or fill is not None:
+        if element is not None or dst_element is not None or inverse or test or fill is not None:
             raise ShapeError("the functions of one layout move no elements.", hint="give dst as well", src=src)
         operand = resolve(src, shape=shape, axes=axes)
         return language.write_index(
@@ -69,14 +71,15 @@ def code(
         raise ShapeError("a function between two layouts has a type.", hint="give the element, as in 'float32'")
     interface = _interface(element)
     first = resolve(src, element=interface)
-    operands = first, resolve(dst, element=interface, fill=fill)
+    to = interface if dst_element is None else _interface(dst_element)
+    operands = first, resolve(dst, element=to, fill=fill)
     source, aim = resolve_together(operands, shape=shape, axes=axes, data=True)
     title = f"{_title(src, source)} to {_title(dst, aim)}"
-    named = _checked_name(name, _usual_name(dst, interface), language)
-    functions = [_pack_function(source, aim, interface, named, title, axes)]
+    named = _checked_name(name, _usual_name(dst, to), language)
+    functions = [_pack_function(source, aim, interface, to, named, title, axes)]
     if inverse:
         back = f"{_title(dst, aim)} to {_title(src, source)}"
-        functions.append(_pack_function(aim, source, interface, f"{named}_inverse", back, axes))
+        functions.append(_pack_function(aim, source, to, interface, f"{named}_inverse", back, axes))
     if not test:
         return language.write_pack(functions)
     pairs = [(source, aim), (aim, source)][: len(functions)]
@@ -91,7 +94,7 @@ def _interface(element: Any) -> Interface:
 
 
 def _pack_function(
-    source: Resolved, target: Resolved, interface: Interface, name: str, title: str, axes: str | None
+    source: Resolved, target: Resolved, interface: Interface, to: Interface, name: str, title: str, axes: str | None
 ) -> PackFunction:
     names = axes or source.axes or target.axes
     definitions = Definitions()
@@ -107,17 +110,30 @@ def _pack_function(
         about = f"The sizes are {told}."
     else:
         a, b = source.placed, target.placed
-        _check_layouts(a, b, interface.element.bits)
+        _check_layouts(a, b, max(interface.element.bits, to.element.bits))
         letters, sizes = axis_names(names, a.rank), ()
         extents = tuple(map(Monomial, a.extents))
         operands = [layout_operand(a), layout_operand(b)]
         shape = ", ".join([f"{x} {n}" for x, n in zip(letters, a.extents)])
         about = f"The shape is {shape}; src has {a.storage_size} elements, dst {b.storage_size}."
     nest = build_nest(letters, extents, operands[0], operands[1], definitions)
-    fill = fill_bytes(interface, 0 if target.fill is None else target.fill)
-    words = (f"Moves {interface.element.name} from {title}.", about)
+    fill = fill_bytes(to, 0 if target.fill is None else target.fill)
+    same = same_meaning(interface, to)
+    kinds = interface.element.name if same else f"{_meaning(interface)} as {_meaning(to)}"
+    words = (f"Moves {kinds} from {title}.", about)
     return PackFunction(
-        name, words, interface.element, extents, sizes, operands[0], operands[1], fill, nest, tuple(definitions.found)
+        name,
+        words,
+        interface.element,
+        to.element,
+        None if same else (interface, to),
+        extents,
+        sizes,
+        operands[0],
+        operands[1],
+        fill,
+        nest,
+        tuple(definitions.found),
     )
 
 
@@ -150,6 +166,10 @@ def _check_layouts(source: Layout, target: Layout, bits: int) -> None:
             )
     check_extents(source, target)
     prove_places(target)
+
+
+def _meaning(interface: Interface) -> str:
+    return interface.element.name if isinstance(interface, Plain) else str(interface)
 
 
 # ---- names -----------------------------------------------------------------------------------------------

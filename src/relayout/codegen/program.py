@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
+from ..elements.interface import Interface
 from ..elements.types import Element
 from .loops import LoopNest
 from .operands import DigitOperand
@@ -14,12 +15,15 @@ class PackFunction(NamedTuple):
     """A function that moves all elements of ``source`` to their places in ``target``.
 
     ``fill`` are the bytes of one stored element, or of eight that share bytes, for places beside the elements.
+    ``conversion`` is what stored values mean on both sides, where that differs.
     ``sizes`` are the arguments of a function for any size, and ``about`` says in words what it does.
     """
 
     name: str
     about: tuple[str, ...]
     element: Element
+    target_element: Element
+    conversion: tuple[Interface, Interface] | None
     extents: tuple[Monomial, ...]
     sizes: tuple[str, ...]
     source: DigitOperand

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from ..elements.interface import Interface, Plain, ScaleOffset
 from ..elements.types import Element
-from ..engine.conversion import scales_of
 from ..errors import NotExpressible
 from .c_lines import CLines
 from .c_types import c_type
@@ -87,10 +86,10 @@ def _double(n: int) -> str:
     return f"{float(n).hex()}" if abs(n) > 1 << 53 else f"{n}.0"
 
 
-def _one_scale(x: Interface) -> tuple[float, int]:
+def _one_scale(x: ScaleOffset) -> tuple[float, int]:
     """The scale and the offset of an interface that has one of each."""
-    scales, offsets = scales_of(x) or ((1.0,), (0,))
-    return scales[0], offsets[0]
+    scale = x.scale[0] if isinstance(x.scale, tuple) else x.scale
+    return scale, x.offset[0] if isinstance(x.offset, tuple) else x.offset
 
 
 def _float(x: float) -> str:

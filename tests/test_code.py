@@ -226,6 +226,23 @@ def inverses() -> Iterator[Case]:
     yield Case("both_inverse", "", data.shape, packed.tobytes(), data.tobytes(), "and back")
 
 
+def catalog_formats() -> Iterator[Case]:
+    """Named formats, one in nine, there and back, of any size: their places are those of the layout."""
+    generator = np.random.default_rng(7)
+    for k, name in enumerate(rl.catalog.names()[::9]):
+        found = rl.resolve(name, element="uint8").format
+        if not isinstance(found, rl.Format) or isinstance(found.fill, str):
+            continue
+        plain = rl.Format(found.rank, [(d, 0) for d in range(found.rank)], axes=found.axes)
+        shape = tuple([min(block + 1, 41) if block > 1 else 3 for block in found.block_shape])
+        for way, (first, second) in enumerate(((plain, found), (found, plain))):
+            source, target = first.layout(shape), second.layout(shape)
+            memory = generator.integers(0, 256, source.storage_size, np.uint8)
+            text = rl.code(first, second, "uint8", name=f"named_{k}_{way}")
+            expected = by_places(source, target, memory, second.fill or 0)
+            yield Case(f"named_{k}_{way}", text, shape, memory.tobytes(), expected.tobytes(), f"{name} at {shape}")
+
+
 def transposes() -> Iterator[Case]:
     """Long loops on both sides, which are cut into tiles, of known and of any size."""
     generator = np.random.default_rng(6)
@@ -252,6 +269,7 @@ GROUPS: dict[str, Callable[[], Iterator[Case]]] = {
     "wide fills": wide_fills,
     "inverses": inverses,
     "transposes": transposes,
+    "catalog": catalog_formats,
 }
 
 MAIN = """
@@ -466,7 +484,7 @@ def test_a_text_carries_its_test(tmp_path: Path) -> None:
 
 
 @needs_cc
-@pytest.mark.parametrize("kind", ["int3", "complex64", "float8_e4m3fn", "bool", "float64"])
+@pytest.mark.parametrize("kind", ["int3", "complex64", "float8_e4m3fn", "bool", "float64", "float8_e8m0fnu"])
 def test_the_test_of_any_element(kind: str, tmp_path: Path) -> None:
     text = rl.code("0 1", "1 0 / 1,4 fill 1", kind, test=True, shape=(5, 7))
     done = subprocess.run([compile_text(tmp_path, "one", text)], capture_output=True, text=True)
@@ -501,6 +519,9 @@ def test_what_is_one_run_is_one_copy() -> None:
         (lambda: rl.code("(3,4):(0,1)", "(3,4):(4,1)", "int8", inverse=True), rl.Overlap, "address|place|offset"),
         (lambda: rl.code("0 1", "1 0", "int8", shape=(1 << 40, 1 << 40)), rl.LimitExceeded, "index of 64 bits"),
         (lambda: rl.code("0 1", "1 0", "int8", shape=(1 << 14, 1 << 14), test=True), rl.LimitExceeded, "test"),
+        (lambda: rl.code(rl.Layout(3, 1, offset=1 << 70)), rl.LimitExceeded, "index of 64 bits"),
+        (lambda: rl.code("0 1", "1 0", "int8", ["c"]), rl.NotExpressible, "no target language"),
+        (lambda: rl.code("0 1", "1 0", "uint8", fill=300), rl.NotExpressible, "300"),
         (lambda: rl.code("0 1", test=True), rl.ShapeError, "move no elements"),
     ],
 )

@@ -16,15 +16,12 @@ from ..errors import LimitExceeded, ShapeError, shown
 from ..format.format import Format
 from ..layout.layout import Layout
 from .checksums import checked_runs
-from .index import index_functions
+from .index import check_index_width, index_functions
 from .loops import build_nest
 from .operands import DigitOperand, axis_names, format_operand, layout_operand, size_names
 from .program import PackFunction, Target
 from .targets import target_named
 from .values import Definitions, Monomial
-
-INDEX_BITS = 63
-"""Places are counted by signed integers of 64 bits."""
 
 MAX_LOOPS = 64
 """No function has more dimensions."""
@@ -117,7 +114,9 @@ def _pack_function(
         shape = ", ".join([f"{x} {n}" for x, n in zip(letters, a.extents)])
         about = f"The shape is {shape}; src has {a.storage_size} elements, dst {b.storage_size}."
     nest = build_nest(letters, extents, operands[0], operands[1], definitions)
-    fill = fill_bytes(to, 0 if target.fill is None else target.fill)
+    fill = bytes(to.element.bits if to.element.bits < 8 else to.element.bits // 8)
+    if target.fill is not None:
+        fill = fill_bytes(to, target.fill)
     same = same_meaning(interface, to)
     kinds = interface.element.name if same else f"{_meaning(interface)} as {_meaning(to)}"
     words = (f"Moves {kinds} from {title}.", about)
@@ -158,12 +157,7 @@ def _check_layouts(source: Layout, target: Layout, bits: int) -> None:
             raise LimitExceeded(
                 f"{layout.rank} dimensions are over the limit of {MAX_LOOPS}.", hint="group some", limit=MAX_LOOPS
             )
-        if max(layout.storage_size, 1) * bits >> INDEX_BITS:
-            raise LimitExceeded(
-                f"{layout.storage_size} elements are more than an index of 64 bits counts.",
-                hint="take a part of it (narrow)",
-                limit=1 << INDEX_BITS,
-            )
+        check_index_width(layout, bits)
     check_extents(source, target)
     prove_places(target)
 

@@ -4,11 +4,25 @@ from __future__ import annotations
 
 from ..dialects.resolve import Resolved
 from ..engine.places import check_in_memory
-from ..errors import ShapeError
+from ..errors import LimitExceeded, ShapeError
 from ..format.format import Format
+from ..layout.layout import Layout
 from .operands import DigitOperand, OperandDigit, axis_names, format_operand, layout_operand, size_names
 from .program import IndexFunctions
 from .values import Definitions, Monomial
+
+INDEX_BITS = 63
+"""Places are counted by signed integers of 64 bits."""
+
+
+def check_index_width(layout: Layout, bits: int = 1) -> None:
+    """Refuse a layout whose places, counted in bits of memory, are too many for an index."""
+    if max(layout.storage_size, layout.size) * bits >> INDEX_BITS:
+        raise LimitExceeded(
+            f"{layout.storage_size} elements are more than an index of 64 bits counts.",
+            hint="take a part of it (narrow)",
+            limit=1 << INDEX_BITS,
+        )
 
 
 def index_functions(operand: Resolved, name: str, title: str) -> IndexFunctions:
@@ -18,6 +32,7 @@ def index_functions(operand: Resolved, name: str, title: str) -> IndexFunctions:
     if operand.layout is not None:
         layout = operand.layout
         check_in_memory(layout)
+        check_index_width(layout)
         sizes = ()
         found, extents = layout_operand(layout), tuple(map(Monomial, layout.extents))
         letters = axis_names(operand.axes, layout.rank)

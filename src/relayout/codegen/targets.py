@@ -26,7 +26,7 @@ def target_names() -> list[str]:
 
 def target_named(name: Any) -> Target:
     """The language of that name."""
-    if name in BUILT_IN:
+    if isinstance(name, str) and name in BUILT_IN:
         found: Target = import_module(f".{BUILT_IN[name]}", __package__).TARGET
         return found
     points = _entry_points()

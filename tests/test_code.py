@@ -191,11 +191,13 @@ def packed_pairs() -> Iterator[Case]:
     """Elements that share bytes, with and without fill, of known and of any size."""
     rng = Random(3)
     generator = np.random.default_rng(3)
-    for k, bits in enumerate([1, 2, 3, 4, 4, 4, 5, 6, 7]):
+    for k, bits in enumerate([1, 2, 3, 4, 4, 4, 5, 6, 7, 4, 3]):
         shape = (rng.choice([2, 3, 6]), rng.choice([16, 19, 32]))
         fmt = rl.Format(2, [(1, 0), (0, 0), (1, 8), (0, 2)], fill=1)
+        if k > 8:  # ends inside a byte
+            shape, fmt = (3, 2), rl.Format(2, [(0, 0), (1, 0), (1, 3)], fill=1)
         plain = rl.Format(2, [(0, 0), (1, 0)])
-        source, target = (plain, fmt) if k % 3 else (fmt, plain)
+        source, target = (plain, fmt) if k % 3 or k > 8 else (fmt, plain)
         codes = generator.integers(0, 1 << bits, shape, np.uint8)
         given, expected = stored(codes, source, 0), stored(codes, target, target.fill or 0)
         for sizes in ((), shape):

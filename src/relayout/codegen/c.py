@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 
-from ..layout.swizzle import Swizzle
 from .c_conversion import CConversion, convert_text
+from .c_fill import fill_lines
+from .c_helpers import definition_text, factor_text, packed_helpers, swizzle_text
 from .c_lines import CLines, function_text, product_text, sum_text, value_text
 from .c_types import c_type
 from .loops import NestLevel
 from .program import PackFunction
-from .values import ONE, Definition, Monomial
+from .values import ONE, Monomial
 
 SHORT_RUN = 16
 """Neighbours of fewer bytes are copied one by one: a call takes longer."""
@@ -42,7 +43,8 @@ class PackWriter:
 
     def text(self) -> str:
         """The helpers that the function needs, and the function under a comment."""
-        self._write_fill()
+        self.body.lines += fill_lines(self.function)
+        self.constants["dst_size"] = self.function.target.storage
         if not self.nest.empty:
             self._write_loops()
         body = self.body.lines
@@ -114,54 +116,6 @@ class PackWriter:
         if "packed" in self.helpers:
             found += packed_helpers(self.name, self.bits)
         return found
-
-    # ---- padding -----------------------------------------------------------------------------------------
-
-    def _write_fill(self) -> None:
-        """All of the target gets the fill, where it has places beside the elements, or where elements share bytes."""
-        function = self.function
-        elements = ONE
-        for extent in function.extents:
-            elements *= extent
-        storage, packed = function.target.storage, self.bits < 8
-        if storage == Monomial(0) or (storage == elements and not packed):
-            return
-        self.constants["dst_size"] = storage
-        depth = 1
-        fill = function.fill
-        if packed:
-            count = byte_count(storage, self.bits)
-            self.body.add(1, "// Padding, and the bits behind the last element")
-            if len(set(fill)) == 1:
-                self.body.add(1, f"memset(dst, {fill[0]}, {count if storage.known else f'(size_t)({count})'});")
-                return
-            digits = ", ".join([f"0x{byte:02x}" for byte in fill])
-            self.body.add(1, f"static const uint8_t fill[{len(fill)}] = {{{digits}}};")
-            self.body.add(1, f"for (int64_t i = 0; i < {count}; ++i)")
-            self.body.add(2, f"dst[i] = fill[i % {len(fill)}];")
-            if storage.known and storage.number * self.bits % 8:
-                keep = (1 << (storage.number * self.bits % 8)) - 1
-                self.body.add(1, f"dst[{storage.number * self.bits // 8}] &= 0x{keep:02x};")
-            elif not storage.known and any(fill):
-                self.body.add(1, f"if (dst_size * {self.bits} % 8)")
-                self.body.add(
-                    2, f"dst[dst_size * {self.bits} / 8] &= (uint8_t)((1 << dst_size * {self.bits} % 8) - 1);"
-                )
-            return
-        self.body.add(1, "// Padding")
-        plain = len(set(fill)) == 1
-        if not storage.known:
-            self.body.add(1, f"if (dst_size > {value_text(elements)}){' {' * (not plain)}")
-            depth = 2
-        if plain:
-            self.body.add(depth, f"memset(dst, {fill[0]}, (size_t)dst_size * sizeof(*dst));")
-        else:
-            digits = ", ".join([f"0x{byte:02x}" for byte in fill])
-            self.body.add(depth, f"static const uint8_t fill[{len(fill)}] = {{{digits}}};")
-            self.body.add(depth, "for (int64_t i = 0; i < dst_size; ++i)")
-            self.body.add(depth + 1, "memcpy(dst + i, fill, sizeof(fill));")
-            if not storage.known:
-                self.body.add(1, "}")
 
     # ---- loops -------------------------------------------------------------------------------------------
 
@@ -327,9 +281,9 @@ class PackWriter:
         position = name if not own.shift else f"({name} {'+' if own.shift > 0 else '-'} {abs(own.shift)})"
         terms = []
         for j, digit in enumerate(own.split):
-            text = position if digit.place == ONE else f"{position} / {_factor_text(digit.place)}"
+            text = position if digit.place == ONE else f"{position} / {factor_text(digit.place)}"
             if j < len(own.split) - 1:
-                text = f"{text} % {_factor_text(digit.size)}"
+                text = f"{text} % {factor_text(digit.size)}"
             if digit.stride != ONE:
                 stride = self._name_value(f"src_{own.axis.name}_{j}", digit.stride)
                 text = f"{text} * {stride}"
@@ -470,59 +424,3 @@ def _pointer(memory: str, place: str) -> str:
 
 def _step(level: NestLevel, side: str) -> Monomial:
     return (level.source or Monomial(0)) if side == "src" else level.target
-
-
-def _factor_text(value: Monomial) -> str:
-    text = value_text(value)
-    return f"({text})" if " " in text else text
-
-
-def definition_text(definition: Definition) -> str:
-    """A quotient that is rounded up."""
-    value, divisor = value_text(definition.value), _factor_text(definition.divisor)
-    more = str(definition.divisor.number - 1) if definition.divisor.known else f"{divisor} - 1"
-    text = f"({value} + {more}) / {divisor}"
-    return f"{text} * {divisor}" if definition.whole else text
-
-
-def byte_count(storage: Monomial, bits: int) -> str:
-    """The bytes of so many elements that share bytes."""
-    return str(-(-storage.number * bits // 8)) if storage.known else f"(dst_size * {bits} + 7) / 8"
-
-
-def swizzle_text(name: str, swizzle: Swizzle) -> str:
-    """The function that a swizzle is; its own inverse."""
-    arrow = f">> {swizzle.shift}" if swizzle.shift >= 0 else f"<< {-swizzle.shift}"
-    body = [f"  return i ^ ((i & 0x{swizzle.source_mask:x}) {arrow});"]
-    text = function_text([f"static int64_t {name}(int64_t i) {{"], body)
-    return f"// Exchanges places within runs of {swizzle.period} elements; its own inverse.\n{text}"
-
-
-def packed_helpers(name: str, bits: int) -> list[str]:
-    """Reading and writing one element of a few bits, the least significant bit first."""
-    mask = (1 << bits) - 1
-    if 8 % bits == 0:
-        shift = {1: 3, 2: 2, 4: 1}[bits]
-        place = f"i % {8 // bits} * {bits}" if bits > 1 else "i % 8"
-        head = f"static unsigned {name}_get(const uint8_t *p, int64_t i) {{"
-        return [
-            function_text([head], [f"  return p[i >> {shift}] >> ({place}) & 0x{mask:x};"]),
-            f"static void {name}_put(uint8_t *p, int64_t i, unsigned x) {{\n"
-            f"  const int at = (int)({place});\n"
-            f"  p[i >> {shift}] = (uint8_t)((p[i >> {shift}] & ~(0x{mask:x} << at)) | x << at);\n}}",
-        ]
-    return [
-        f"// Element i has the bits from {bits} * i on; some lie in two bytes.\n"
-        f"static unsigned {name}_get(const uint8_t *p, int64_t i) {{\n"
-        f"  const int at = (int)(i * {bits} % 8);\n"
-        f"  unsigned x = p[i * {bits} / 8] >> at;\n"
-        f"  if (at > {8 - bits})\n"
-        f"    x |= (unsigned)p[i * {bits} / 8 + 1] << (8 - at);\n"
-        f"  return x & 0x{mask:x};\n}}",
-        f"static void {name}_put(uint8_t *p, int64_t i, unsigned x) {{\n"
-        f"  const int at = (int)(i * {bits} % 8);\n"
-        f"  uint8_t *q = p + i * {bits} / 8;\n"
-        f"  q[0] = (uint8_t)((q[0] & ~(0x{mask:x} << at)) | x << at);\n"
-        f"  if (at > {8 - bits})\n"
-        f"    q[1] = (uint8_t)((q[1] & ~(0x{mask:x} >> (8 - at))) | x >> (8 - at));\n}}",
-    ]

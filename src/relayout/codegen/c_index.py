@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from .c import definition_text, swizzle_text
+from .c_helpers import definition_text, factor_text, swizzle_text
 from .c_lines import CLines, function_text, product_text, sum_text, value_text
 from .index import digits_by_stride
 from .program import IndexFunctions
@@ -60,9 +60,9 @@ class IndexWriter:
             origin = self.operand.origins[d]
             position = f"(i{d} + {origin})" if origin else f"i{d}"
             for k, digit in enumerate(digits):
-                text = position if digit.place == ONE else f"{position} / {_factor(digit.place)}"
+                text = position if digit.place == ONE else f"{position} / {factor_text(digit.place)}"
                 if k < len(digits) - 1:
-                    text += f" % {_factor(digit.size)}"
+                    text += f" % {factor_text(digit.size)}"
                 sign = "-" if digit.stride.number < 0 else ""
                 stride = digit.stride * -1 if sign else digit.stride
                 if stride != Monomial(0):
@@ -104,7 +104,7 @@ class IndexWriter:
             stride = digit.stride * -1 if digit.stride.number < 0 else digit.stride
             single = len(self.operand.dims[d]) == 1 and digit.stride.number > 0 and not self.operand.origins[d]
             name = f"*i{d}" if single else f"{self.functions.names[d]}_{k}"
-            found = "rest" if stride == ONE else f"rest / {_factor(stride)}"
+            found = "rest" if stride == ONE else f"rest / {factor_text(stride)}"
             body.add(1, f"{'' if single else 'const int64_t '}{name} = {found};")
             if above != stride * digit.size:
                 body.add(1, f"if ({name} >= {value_text(digit.size)})")
@@ -158,11 +158,6 @@ class IndexWriter:
         comment = ["Visits every element in the order of memory."]
         text = self._with_constants(f"void {self.name}_each(", arguments, body, comment)
         return "\n".join(kind.lines) + "\n\n" + text
-
-
-def _factor(value: Monomial) -> str:
-    text = value_text(value)
-    return f"({text})" if " " in text else text
 
 
 def write_index(functions: IndexFunctions) -> str:

@@ -10,7 +10,7 @@ from ..format.format import Format
 from ..layout.layout import Layout
 from ..layout.modes import simplify_mode
 from ..layout.swizzle import Swizzle
-from .values import ONE, Definitions, Monomial, as_monomial, product_of
+from .values import ONE, Definitions, Monomial
 
 
 class OperandDigit(NamedTuple):
@@ -116,7 +116,3 @@ def merge_digits(digits: list[OperandDigit]) -> tuple[OperandDigit, ...]:
         else:
             merged.append(digit)
     return tuple(merged)
-
-
-def elements_of(sizes: tuple[Monomial, ...]) -> Monomial:
-    return product_of(map(as_monomial, sizes))

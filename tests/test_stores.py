@@ -295,7 +295,9 @@ def test_there_is_no_such_store(s3: Unsteady, source: Path) -> None:
     with pytest.raises(rl.BadFile, match="no Zarr"):
         rl.repack_file("s3://models/nothing.zarr", source.with_name("y.zarr"))
     with pytest.raises(rl.BadFile, match="name it"):
-        rl.repack_file(source, "s3://models/x.safetensors")
+        rl.repack_file(source, "s3://models/x.safetensors", compress="zstd")
+    with pytest.raises(rl.NotExpressible, match="archives"):
+        rl.repack_file(source, "s3://models/x.npz")
     with pytest.raises(rl.BadFile, match="no package opens it"):
         rl.repack_file(source, "nonesuch://models/x.zarr")
 
@@ -319,7 +321,9 @@ def test_workers_on_a_bucket(s3: Unsteady, source: Path) -> None:
             return True
 
         rl.repack_file(source, url, **options, cluster=client, progress=progress)
+        rl.repack_file(source, "s3://models/cluster.safetensors", cluster=client)
     assert killed
+    assert np.array_equal(rl.open("s3://models/cluster.safetensors")["act"].numpy(), ACT)
     assert np.array_equal(zarr.open_group(url, mode="r")["act"][:], crouton(ACT))
 
 
@@ -348,3 +352,53 @@ def test_files_in_a_bucket_are_read(s3: Unsteady, tmp_path: Path) -> None:
         s3.period = 0
     with pytest.raises(rl.BadFile, match="no such object"):
         rl.open("s3://models/files/nothing.npy")
+
+
+def test_files_in_a_bucket_are_written(s3: Unsteady, source: Path, tmp_path: Path) -> None:
+    import s3fs
+    from safetensors.numpy import load_file
+
+    s3.period = 9
+    try:
+        options: dict[str, Any] = {"to": "htp:R4Crouton", "only": "act", "verify": True}
+        rl.repack_file(source, "s3://models/made/x.safetensors", **options)
+        rl.repack_file(source, "s3://models/made/y.safetensors.index.json", **options)
+        np.save(tmp_path / "act.npy", ACT)
+        rl.repack_file(tmp_path / "act.npy", "s3://models/made/z.npy", to="htp:R4Crouton")
+    finally:
+        s3.period = 0
+    folder = tmp_path / "got"
+    s3fs.S3FileSystem(use_listings_cache=False).get("models/made/", str(folder), recursive=True)
+    assert not [file.name for file in folder.iterdir() if "journal" in file.name]
+    found = load_file(folder / "x.safetensors")
+    assert np.array_equal(found["act"], crouton(ACT))
+    assert np.array_equal(found["weight"], WEIGHT)
+    assert np.array_equal(np.load(folder / "z.npy"), crouton(ACT))
+    assert np.array_equal(rl.open(folder / "y.safetensors.index.json")["act"].numpy(), ACT)
+    assert np.array_equal(rl.open("s3://models/made/z.npy")["z"].numpy(), ACT)
+    with pytest.raises(rl.BadFile, match="exists"):
+        rl.repack_file(source, "s3://models/made/x.safetensors")
+    rl.repack_file(source, "s3://models/made/x.safetensors", force=True)
+    assert np.array_equal(rl.open("s3://models/made/x.safetensors")["act"].numpy(), ACT)
+
+
+def test_an_object_is_there_when_it_is_whole(s3: Unsteady, source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import s3fs
+
+    from relayout.files.containers import shards
+
+    monkeypatch.setattr(shards, "SHARD_BYTES", 100_000)
+    url = "s3://models/part/y.safetensors.index.json"
+    with pytest.raises(rl.Cancelled):
+        rl.repack_file(source, url, to="htp:R4Crouton", only="act", progress=lambda done, total: False)
+    left = [name.rpartition("/")[2] for name in s3fs.S3FileSystem(use_listings_cache=False).ls("models/part")]
+    assert "y.safetensors.index.json" not in left
+    assert "y.safetensors.index.json.part.journal" in left
+    with pytest.raises(rl.BadFile, match="did not finish"):
+        rl.repack_file(source, url, to="htp:R4Crouton", only="act")
+    with pytest.raises(rl.BadFile, match="another source, or other options"):
+        rl.repack_file(source, url, only="act", resume=True)
+    report = rl.repack_file(source, url, to="htp:R4Crouton", only="act", resume=True)
+    assert report.resumed > 0
+    assert np.array_equal(rl.open(url)["act"].numpy(), ACT)
+    assert np.array_equal(rl.open(url)["weight"].numpy(), WEIGHT)

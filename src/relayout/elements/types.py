@@ -146,8 +146,19 @@ def element(dtype: Any) -> Element:
     name = dtype if isinstance(dtype, str) else getattr(dtype, "name", None) or getattr(dtype, "__name__", None)
     known = ELEMENTS.get(str(name or dtype).removeprefix("torch."))
     if known is None:
-        raise ShapeError(f"there is no element type {shown(dtype)}.", hint=f"known: {', '.join(ELEMENTS)}", dtype=dtype)
+        near = _written_out(str(name or dtype))
+        hint = f"known: {', '.join(ELEMENTS)}" if near is None else f"write {near}"
+        raise ShapeError(f"there is no element type {shown(dtype)}.", hint=hint, dtype=dtype)
     return known
+
+
+_SHORT = {"bf": "bfloat", "f": "float", "i": "int", "s": "int", "u": "uint"}
+
+
+def _written_out(word: str) -> str | None:
+    """The name that ``f16`` or ``s8`` is short for where bits are counted; numpy's ``f2`` and ``i1`` count bytes."""
+    found = f"{_SHORT.get(word.rstrip('0123456789'))}{word.lstrip('abcdefghijklmnopqrstuvwxyz')}"
+    return found if found in ELEMENTS else None
 
 
 def storage_dtype(dtype: Any) -> np.dtype[Any]:

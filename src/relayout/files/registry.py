@@ -170,11 +170,10 @@ def plan_destination(
     They are of the container of that name, else of that which the path tells. ``source`` is what the tensors are
     from, of which the files keep what they can: its metadata, and the graph of a model.
     """
-    from pathlib import Path
-
     from .contents import bad_file
+    from .store_url import as_path
 
-    where = Path(path)
+    where = as_path(path)
     container = container_of(where, written=True) if name is None else container_named(name)
     if not container.writable:
         raise bad_file(where, f"{container.name} files are read, not written.", _way_out(written=True))

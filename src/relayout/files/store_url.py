@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from hashlib import sha256
 from pathlib import Path, PosixPath
 from typing import Any, NamedTuple, TypeVar
@@ -94,6 +94,28 @@ class StoreUrl(PosixPath):
         if not size:
             return b""
         return self._ask(lambda system, path: bytes(system.cat_file(path, start=start, end=start + size)))
+
+    def write_parts(self, parts: Callable[[], Iterable[Any]], block: int) -> None:
+        """Write the object from its first byte to its last; it is there when it is whole, and not before.
+
+        ``parts`` begins anew where the store failed on the way.
+        """
+
+        def put(system: Any, path: str) -> None:
+            file = system.open(path, "wb", block_size=block)
+            try:
+                for part in parts():
+                    file.write(part)
+            except BaseException:
+                getattr(file, "discard", file.close)()
+                raise
+            file.close()
+
+        self._ask(put)
+
+    def remove(self) -> None:
+        """Take the object away."""
+        self._ask(lambda system, path: system.rm_file(path))
 
 
 def as_path(x: Any) -> Path:

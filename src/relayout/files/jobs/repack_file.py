@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ..contents import Source
     from .changes import TensorChange
     from .job import RepackJob
+    from .object_job import ObjectJob
     from .rules import Globs, Rule
     from .store_job import StoreJob
 
@@ -119,6 +120,7 @@ def repack_file(
     from .changes import changes_of
     from .checkpoint_config import companion_files
     from .job import RepackJob
+    from .object_job import ObjectJob
     from .packed_weights import packed_changes
     from .record_changes import record_changes
     from .rules import Rule, read_rules
@@ -138,8 +140,8 @@ def repack_file(
         packed = packed_changes(opened, by_name)
         changes = changes_of(opened, by_name) if packed is None else packed.changes
     memory, in_folder = parse_size(max_memory), False
-    make: Callable[..., RepackJob | StoreJob]
-    if isinstance(out, StoreUrl) or (compress, chunk, shard) != (None, None, None):
+    make: Callable[..., RepackJob | StoreJob | ObjectJob]
+    if (out.suffix == ".zarr" and isinstance(out, StoreUrl)) or (compress, chunk, shard) != (None, None, None):
         stored = store_arrays(opened, changes, out, Storage.of(compress, chunk, shard))
         sizes = {array.name: array.slab_bytes * array.number for array in stored}
         make = partial(StoreJob, opened, stored, out, memory)
@@ -150,7 +152,11 @@ def repack_file(
         if in_folder and packed is not None:
             final.files.update(companion_files(opened, packed, out.parent))
         sizes = {name: sum([s.size for s in segments]) for name, segments in final.entries.items()}
-        make = partial(RepackJob, opened, changes, StagedFiles(out, final), memory)
+        make = (
+            partial(ObjectJob, opened, changes, out, final, memory)
+            if isinstance(out, StoreUrl)
+            else partial(RepackJob, opened, changes, StagedFiles(out, final), memory)
+        )
     rows = tuple([_row(change, sizes[change.planned.name]) for change in changes])
     report = Report(path, out, rows, sum([row.bytes_after for row in rows]))
     _check_growth(report, max_growth, dry_run)
@@ -223,8 +229,8 @@ def _row(change: TensorChange, size: int) -> Row:
 
 @contextmanager
 def made_job(
-    make: Callable[..., RepackJob | StoreJob], jobs: int | None, cluster: Any = None
-) -> Iterator[RepackJob | StoreJob]:
+    make: Callable[..., RepackJob | StoreJob | ObjectJob], jobs: int | None, cluster: Any = None
+) -> Iterator[RepackJob | StoreJob | ObjectJob]:
     """What ``make(threads, client=None)`` gives for threads of this machine, or for the workers of a cluster."""
     if cluster is None:
         yield make(job_count(jobs))

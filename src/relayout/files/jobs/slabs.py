@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import isqrt, prod
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ...engine.blocks import cutting_digits
 from ...engine.places import box_range
 from ...engine.plan import Plan
-from ...errors import LimitExceeded, NotExpressible
-from ..contents import nbytes
+from ...errors import LayoutMismatch, LimitExceeded, NotExpressible
+from ..contents import nbytes, with_tensor
+from ..file_pool import FilePool
 from .changes import TensorChange
+from .loader import Loader
+from .memory_budget import MemoryBudget, ThreadBuffers
+from .tiles import Tiling
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 class Slabs(NamedTuple):
@@ -27,6 +35,33 @@ class Slabs(NamedTuple):
     def number(self, stored: tuple[int, ...]) -> int:
         """How many slabs an array of that shape has."""
         return prod(stored) // max(1, prod(self.shape))
+
+
+class SlabLoader:
+    """Makes slabs of tensors by their numbers; any thread may, each within the budget."""
+
+    def __init__(self, budget: MemoryBudget) -> None:
+        self._budget, self._files, self._buffers = budget, FilePool(), ThreadBuffers()
+        self._tilings: dict[str, Tiling] = {}
+
+    def load(self, change: TensorChange, slabs: Slabs, number: int) -> NDArray[np.uint8]:
+        """The bytes of a slab; they are overwritten when the thread asks for another."""
+        loader = Loader(self._files, change.entry, self._buffers)
+        if change.plan is None:
+            size = nbytes(change.planned.element, slabs.shape)
+            return loader.load_bytes(number * size, size).data
+        name = change.planned.name
+        if name not in self._tilings:
+            cuts, _ = cutting_digits(change.plan)
+            self._tilings[name] = Tiling(change.plan, self._budget, cuts, slabs.counts, 0)
+        tiling = self._tilings[name]
+        block = tiling.part(number)
+        if block is None:
+            raise LayoutMismatch(f"tensor {name!r}: slab {number} holds nothing.", hint="report this")
+        try:
+            return loader.load(tiling, block).data
+        except NotExpressible as error:
+            raise with_tensor(error, change.entry.name) from None
 
 
 def choose_slabs(change: TensorChange, most: int, inner: int | None) -> Slabs:

@@ -20,24 +20,19 @@ from ...errors import BadFile, Cancelled, LayoutMismatch, NotExpressible, ParseE
 from .. import tuning
 from ..containers.npy import with_numpy_dtype
 from ..containers.zarr import ARRAYS, DIMENSIONS
-from ..contents import Source, nbytes, with_tensor
-from ..file_pool import FilePool
+from ..contents import Source, nbytes
 from ..reading import pop_object
 from ..sizes import parse_size
 from ..store_url import StoreUrl, patiently
 from ..zarr_arrays import decoding_bytes, import_zarr
 from .changes import TensorChange
-from .loader import Loader
-from .memory_budget import MemoryBudget, ThreadBuffers
+from .memory_budget import MemoryBudget
 from .number_set import NumberSet
-from .slabs import Slabs, choose_slabs
+from .slabs import SlabLoader, Slabs, choose_slabs
 from .thread_pool import run_unordered
-from .tiles import Tiling
 
 if TYPE_CHECKING:
-    import numpy as np
     from distributed import Client
-    from numpy.typing import NDArray
 
     from ...engine.ways import Progress
 
@@ -120,15 +115,14 @@ class SlabMaker:
 
     def __init__(self, task: StoreTask) -> None:
         self.task = task
-        self._files, self._buffers = FilePool(), ThreadBuffers()
+        self._loader = SlabLoader(task.budget)
         self._store = open_store(task.store)
         self._arrays: dict[int, Any] = {}
-        self._tilings: dict[int, Tiling] = {}
 
     def run(self, array: int, number: int) -> int:
         """Make a slab, and store it; returns its bytes."""
         stored = self.task.arrays[array]
-        data = self._make(array, number)
+        data = self._loader.load(stored.change, stored.slabs, number)
         target, box = self._array(array), _box(stored, number)
         values = data.view(storage_dtype(stored.change.planned.element)).reshape(stored.slabs.shape)
 
@@ -145,26 +139,6 @@ class SlabMaker:
                     hint="look at the store",
                 )
         return int(data.size)
-
-    def _make(self, array: int, number: int) -> NDArray[np.uint8]:
-        stored = self.task.arrays[array]
-        change, size = stored.change, stored.slab_bytes
-        loader = Loader(self._files, change.entry, self._buffers)
-        if change.plan is None:
-            return loader.load_bytes(number * size, size).data
-        if array not in self._tilings:
-            from ...engine.blocks import cutting_digits
-
-            cuts, _ = cutting_digits(change.plan)
-            self._tilings[array] = Tiling(change.plan, self.task.budget, cuts, stored.slabs.counts, 0)
-        tiling = self._tilings[array]
-        block = tiling.part(number)
-        if block is None:
-            raise LayoutMismatch(f"tensor {change.entry.name!r}: slab {number} holds nothing.", hint="report this")
-        try:
-            return loader.load(tiling, block).data
-        except NotExpressible as error:
-            raise with_tensor(error, change.entry.name) from None
 
     def _array(self, array: int) -> Any:
         if array not in self._arrays:

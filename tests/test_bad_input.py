@@ -974,6 +974,7 @@ CODES = {
     rl.AmbiguousAxes: "RL013",
     rl.MissingPackage: "RL014",
     rl.UnknownName: "RL015",
+    rl.ClusterError: "RL016",
 }
 
 

@@ -159,7 +159,7 @@ class ObjectJob:
         resumed = done = self.total - sum([self.objects[k].size for k in left])
         task = ObjectTask(told["run"], self.journal, tuple(self.objects), self.budget)
         for numbers in (left[:-1], left[-1:]):
-            with closing(self._finished(task, numbers)) as finished:
+            with closing(self._written_objects(task, numbers)) as finished:
                 for number in finished:
                     told["done"].append(str(self.objects[number].url))
                     self._note(told)
@@ -169,7 +169,7 @@ class ObjectJob:
                         raise Cancelled(what, hint="continue it with resume", done=done, total=self.total)
         return resumed
 
-    def _finished(self, task: ObjectTask, numbers: list[int]) -> Generator[int]:
+    def _written_objects(self, task: ObjectTask, numbers: list[int]) -> Generator[int]:
         if self.client is None:
             with closing(run_unordered(self.jobs, lambda k: write_object(task, k), numbers)) as finished:
                 yield from finished

@@ -37,9 +37,10 @@ def stopping() -> Iterator[None]:
 @pytest.mark.usefixtures("stopping")
 @pytest.mark.parametrize("dtype", ["uint32", "uint4"])
 def test_a_signal_interrupts_a_copy(dtype: str) -> None:
-    plan = rl.plan(rl.Layout.row_major(SIDE, SIDE), rl.Layout.col_major(SIDE, SIDE), dtype, threads=1)
-    kind, per_item = (np.uint32, 1) if dtype == "uint32" else (np.uint8, 2)
-    source = np.zeros(SIDE * SIDE // per_item, kind)
+    # Both take some milliseconds, longer than the timer waits.
+    kind, per_item, side = (np.uint32, 1, SIDE) if dtype == "uint32" else (np.uint8, 2, 3 * SIDE)
+    plan = rl.plan(rl.Layout.row_major(side, side), rl.Layout.col_major(side, side), dtype, threads=1)
+    source = np.zeros(side * side // per_item, kind)
     target = np.empty_like(source)
     plan(source, target)
     for attempt in range(300):

@@ -77,7 +77,9 @@ def by_dask(client: Any, source: Path, out: Path, to: str) -> None:
     import dask.array as da
     import zarr
 
-    x = da.from_array(np.load(source, mmap_mode="r"), chunks=(2048, 2048))
+    shape = np.load(source, mmap_mode="r").shape
+    chunks = da.core.normalize_chunks((2048, 2048), shape)
+    x = da.map_blocks(read_chunk, str(source), chunks=chunks, dtype=np.uint8, meta=np.empty((0, 0), np.uint8))
     if to == "format:1 0":
         made = x.T.rechunk((2048, 2048))
     else:
@@ -90,6 +92,14 @@ def by_dask(client: Any, source: Path, out: Path, to: str) -> None:
         )
     stored = zarr.create_array(str(out), shape=made.shape, chunks=made.chunksize, dtype=made.dtype, compressors=None)
     client.compute(made.to_zarr(stored, compute=False), sync=True)
+
+
+def read_chunk(source: str, block_info: Any = None) -> Any:
+    """A chunk, read by the worker that needs it."""
+    import numpy as np
+
+    place = block_info[None]["array-location"]
+    return np.array(np.load(source, mmap_mode="r")[tuple(slice(*ends) for ends in place)])
 
 
 def counters(clusters: list[tuple[Any, Any]]) -> tuple[int, int, int]:

@@ -41,26 +41,27 @@ _HEADS = {
     "sdy": r"#sdy\.sharding|sdy\.(?:mesh|sharding)\b",
     "dtensor": r"DeviceMesh\s*\(",
 }
-_HEAD = re.compile(r"\s*(?:" + "|".join([f"(?P<{name}>{head})" for name, head in _HEADS.items()]) + ")")
-_PREFIX = re.compile(rf"\s*({'|'.join(SHARDING_DIALECTS)})\s*:(?!:)")
+# Texts: re keeps what it compiled, and an import that compiles nothing stays light.
+_HEAD = r"\s*(?:" + "|".join([f"(?P<{name}>{head})" for name, head in _HEADS.items()]) + ")"
+_PREFIX = rf"\s*({'|'.join(SHARDING_DIALECTS)})\s*:(?!:)"
 
 
 @lru_cache(maxsize=1024)
 def read_sharding(text: str, dialect: str | None = None, rank: int | None = None) -> Sharding | None:
     """The sharding that a text writes down, in the notation that it begins like; None for any other text."""
-    prefix = _PREFIX.match(text)
+    prefix = re.match(_PREFIX, text)
     if prefix and dialect in (None, prefix.group(1)):
         return _parse(prefix.group(1), " " * prefix.end() + text[prefix.end() :], rank)
     if dialect is not None:
         return _parse(dialect, text, rank) if dialect in _MODULES else None
-    head = _HEAD.match(text)
+    head = re.match(_HEAD, text)
     return None if head is None or head.lastgroup is None else _parse(head.lastgroup, text, rank)
 
 
 def sharding_notation(text: str) -> str | None:
     """The notation that a text is in, or begins like; None where it is no sharding's."""
-    match = _PREFIX.match(text)
-    return match.group(1) if match else match.lastgroup if (match := _HEAD.match(text)) else None
+    match = re.match(_PREFIX, text)
+    return match.group(1) if match else match.lastgroup if (match := re.match(_HEAD, text)) else None
 
 
 def is_sharding(x: Any) -> TypeGuard[Sharding]:

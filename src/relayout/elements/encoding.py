@@ -14,7 +14,8 @@ from .types import ELEMENTS, Element, element, storage_dtype
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_TEXT = re.compile(r"([a-z]\w*)(?:([-+])(\d{1,3})|\*(-?)(?:2\^(-?\d{1,4})|(\d{1,5})))?", re.ASCII)
+# re keeps what it compiled, and an import that compiles nothing stays light.
+_TEXT = r"([a-z]\w*)(?:([-+])(\d{1,3})|\*(-?)(?:2\^(-?\d{1,4})|(\d{1,5})))?"
 _FLOATS = ("float16", "bfloat16", "float32", "float64")
 _EXACT = 1 << 53
 """Integers up to this one are float64."""
@@ -155,7 +156,7 @@ def named_encoding(x: Any) -> Encoding | None:
 
 @lru_cache(maxsize=256)
 def _read(name: str) -> _EncodingRule:
-    found = _TEXT.fullmatch(name)
+    found = re.fullmatch(_TEXT, name, re.ASCII)
     if found is None:
         raise _unknown(name, "it is no name of a type with a shift or a factor")
     base, sign, shift, minus, power, factor = found.groups()

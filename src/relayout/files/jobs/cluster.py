@@ -21,6 +21,7 @@ from ...missing import missing_package
 from .. import tuning
 from ..contents import Segment
 from ..file_pool import FilePool
+from .batches import Batch, cut_batches
 from .changes import TensorChange
 from .compare_tensors import TensorDifference, TensorPair, compare_tensors
 from .journal import current_run
@@ -57,28 +58,14 @@ class ClusterJob(NamedTuple):
     version: str = __version__
 
 
-class Batch(NamedTuple):
-    """The units ``first`` to ``end`` of a tensor; the first of them has the number ``number`` in the job."""
-
-    tensor: int
-    first: int
-    end: int
-    number: int
-
-
 def batches_of(units: Sequence[TensorUnits], finished: NumberSet, most: int) -> Iterator[Batch]:
-    """The units that are not finished, in batches of about so many bytes, none of them listed ahead."""
-    number = 0
-    for tensor, own in enumerate(units):
-        count = len(own)
-        each = next((unit.size for unit in (own[k] for k in range(min(count, 8))) if unit is not None), 1)
-        step = max(1, most // max(each, 1))
-        first = finished.next_missing(number) - number
-        while first < count:
-            end = min(first + step, count)
-            yield Batch(tensor, first, end, number + first)
-            first = finished.next_missing(number + end) - number
-        number += count
+    """The units that are not finished, in batches of about so many bytes."""
+    return cut_batches(((len(own), _unit_bytes(own)) for own in units), finished, most)
+
+
+def _unit_bytes(units: TensorUnits) -> int:
+    """The bytes of the first unit that has something to do."""
+    return next((unit.size for unit in (units[k] for k in range(min(len(units), 8))) if unit is not None), 1)
 
 
 # ---- on a worker -----------------------------------------------------------------------------------------

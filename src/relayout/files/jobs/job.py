@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
@@ -30,6 +30,8 @@ from .thread_pool import run_unordered
 from .work_units import TensorUnits, Worker, WorkUnit
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from distributed import Client
 
 
@@ -300,15 +302,20 @@ class RepackJob:
     def _identity(self) -> Any:
         """What changes when the source does; whoever restores its time of modification changes its ctime."""
         try:
-            found = [(file, file.stat()) for file in self.files]
+            return source_identity(self.source, self.files)
         except OSError as error:
             raise _failure(error, "") from None
-        stats = [(str(file), s.st_size, s.st_mtime_ns, s.st_ctime_ns, s.st_ino) for file, s in found]
-        return stats, [entry._replace(inline=None) for entry in self.source.values()], self.source.metadata
 
 
 def _mismatch(found: TensorDifference) -> LayoutMismatch:
     return LayoutMismatch(f"what was written is not what was read: {found}.", hint="look at the disk")
+
+
+def source_identity(source: Source, files: Sequence[Path] | None = None) -> Any:
+    """What changes when a source does: what is known of its files, and all that their headers say."""
+    found = [(file, file.stat()) for file in (source.files if files is None else files)]
+    stats = [(str(file), s.st_size, s.st_mtime_ns, s.st_ctime_ns, s.st_ino) for file, s in found]
+    return stats, [entry._replace(inline=None) for entry in source.values()], source.metadata
 
 
 def digest(x: Any) -> str:

@@ -16,7 +16,7 @@ from ..store_url import StoreUrl
 from ..zarr_arrays import decoding_bytes
 from .changes import TensorChange
 from .compare_tensors import TensorPair, compare_tensors
-from .job import digest
+from .job import digest, source_identity
 from .memory_budget import MemoryBudget
 from .slabs import SlabLoader, Slabs, choose_slabs
 from .staging import with_suffix_added
@@ -193,9 +193,7 @@ class ObjectJob:
 
     def _head(self) -> str:
         plans = [(p, p.fill, p.dst_element) if p else None for p in [change.plan for change in self.changes]]
-        stats = [(str(f), (s := f.stat()).st_size, s.st_mtime_ns, s.st_ino) for f in self.source.files]
-        entries = [entry._replace(inline=None) for entry in self.source.values()]
-        return digest((__version__, stats, entries, self.source.metadata, plans, self.final))
+        return digest((__version__, source_identity(self.source), plans, self.final))
 
 
 def _objects(changes: Sequence[TensorChange], target: Path, final: Destination) -> list[WrittenObject]:

@@ -125,7 +125,8 @@ def repack_file(
     from .record_changes import record_changes
     from .rules import Rule, read_rules
     from .staging import StagedFiles
-    from .store_job import Storage, StoreJob, store_arrays
+    from .store_arrays import Storage, store_arrays
+    from .store_job import StoreJob
 
     path, out = as_path(source), as_path(destination)
     if cluster is not None:

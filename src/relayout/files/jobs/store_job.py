@@ -16,19 +16,16 @@ from uuid import uuid4
 
 from ..._version import __version__
 from ...elements.types import storage_dtype
-from ...errors import BadFile, Cancelled, LayoutMismatch, NotExpressible, ParseError, shown
+from ...errors import BadFile, Cancelled, LayoutMismatch, shown
 from .. import tuning
-from ..containers.npy import with_numpy_dtype
-from ..containers.zarr import ARRAYS, DIMENSIONS
-from ..contents import Source, nbytes
-from ..reading import pop_object
-from ..sizes import parse_size
+from ..contents import Source
 from ..store_url import StoreUrl, patiently
 from ..zarr_arrays import decoding_bytes, import_zarr
-from .changes import TensorChange
+from .batches import Batch, cut_batches
 from .memory_budget import MemoryBudget
 from .number_set import NumberSet
-from .slabs import SlabLoader, Slabs, choose_slabs
+from .slabs import SlabLoader
+from .store_arrays import StoredArray, group_metadata
 from .thread_pool import run_unordered
 
 if TYPE_CHECKING:
@@ -38,65 +35,6 @@ if TYPE_CHECKING:
 
 JOURNAL = "relayout.journal"
 """The key of the journal in the store."""
-
-CHUNK_BYTES = 16 << 20
-"""About the size of the chunks, decoded, unless one is given."""
-
-COMPRESSORS = {"zstd": "ZstdCodec", "gzip": "GzipCodec", "blosc": "BloscCodec"}
-"""The words for codecs, and the classes of zarr-python; ``zstd:9`` has a level."""
-
-
-class Storage(NamedTuple):
-    """How a Zarr is stored: its compressor in words, the bytes of a chunk, and of a shard if it has any."""
-
-    compress: str | None = None
-    chunk: int = CHUNK_BYTES
-    shard: int | None = None
-
-    @classmethod
-    def of(cls, compress: str | None, chunk: int | str | None, shard: int | str | None) -> Storage:
-        """The storage in the words of a caller."""
-        if compress is not None:
-            name, _, level = compress.partition(":")
-            if name not in COMPRESSORS or (level and not level.isdecimal()):
-                known = ", ".join(COMPRESSORS)
-                raise ParseError(
-                    f"{shown(compress)} is no compressor.", text=compress, hint=f"use {known}, with a level as zstd:9"
-                )
-        size = CHUNK_BYTES if chunk is None else parse_size(chunk)
-        return cls(compress, size, None if shard is None else max(size, parse_size(shard)))
-
-    def codecs(self) -> Any:
-        """The compressors for zarr-python."""
-        if self.compress is None:
-            return None
-        name, _, level = self.compress.partition(":")
-        codec = getattr(import_zarr().codecs, COMPRESSORS[name])
-        key = "clevel" if name == "blosc" else "level"
-        return [codec(**({key: int(level)} if level else {}))]
-
-
-class StoredArray(NamedTuple):
-    """An array that is made: its change, how it is cut, and its metadata as zarr-python's JSON."""
-
-    change: TensorChange
-    slabs: Slabs
-    metadata: dict[str, Any]
-
-    @property
-    def name(self) -> str:
-        """How it is called."""
-        return self.change.planned.name
-
-    @property
-    def number(self) -> int:
-        """How many slabs it has."""
-        return self.slabs.number(self.change.planned.shape)
-
-    @property
-    def slab_bytes(self) -> int:
-        """The bytes of a slab."""
-        return nbytes(self.change.planned.element, self.slabs.shape)
 
 
 class StoreTask(NamedTuple):
@@ -236,16 +174,7 @@ _makers: dict[str, SlabMaker] = {}
 """The maker of the last task of a worker, by the word of its run."""
 
 
-class SlabRange(NamedTuple):
-    """The slabs ``first`` to ``end`` of an array; the first of them has the number ``number`` in the job."""
-
-    array: int
-    first: int
-    end: int
-    number: int
-
-
-def run_slabs(task: StoreTask, slabs: SlabRange) -> int:
+def run_slabs(task: StoreTask, slabs: Batch) -> int:
     """Make slabs on a worker; returns their bytes."""
     if task.version != __version__:
         raise BadFile(
@@ -257,7 +186,7 @@ def run_slabs(task: StoreTask, slabs: SlabRange) -> int:
     data = _get(_makers[task.run]._store, JOURNAL)
     if data is None or json.loads(data.split(b"\n")[0]).get("run") != task.run:
         raise Cancelled(f"{task.store} is not of this run any more.", hint="start the job again")
-    return sum([_makers[task.run].run(slabs.array, k) for k in range(slabs.first, slabs.end)])
+    return sum([_makers[task.run].run(slabs.tensor, k) for k in range(slabs.first, slabs.end)])
 
 
 # ---- the job ---------------------------------------------------------------------------------------------
@@ -353,33 +282,25 @@ class StoreJob:
             first = end
         return found
 
-    def _ranges(self, finished: NumberSet, most: int) -> Iterator[SlabRange]:
-        number = 0
-        for k, array in enumerate(self.arrays):
-            step = max(1, most // max(array.slab_bytes, 1))
-            first = finished.next_missing(number) - number
-            while first < array.number:
-                end = min(first + step, array.number)
-                yield SlabRange(k, first, end, number + first)
-                first = finished.next_missing(number + end) - number
-            number += array.number
+    def _batches(self, finished: NumberSet, most: int) -> Iterator[Batch]:
+        return cut_batches([(array.number, array.slab_bytes) for array in self.arrays], finished, most)
 
-    def _slabs(self, task: StoreTask, finished: NumberSet) -> Generator[tuple[SlabRange, int]]:
+    def _slabs(self, task: StoreTask, finished: NumberSet) -> Generator[tuple[Batch, int]]:
         """Every slab that is not finished, when it is stored, with its bytes."""
         if self.client is not None:
             from .cluster import BATCH_BYTES, ClusterRun
 
             with ClusterRun(self.client, task) as run:
                 most = min(BATCH_BYTES, self.total // (8 * run.threads))
-                yield from run.results(run_slabs, self._ranges(finished, most), "relayout_repack")
+                yield from run.results(run_slabs, self._batches(finished, most), "relayout_repack")
             return
         maker = SlabMaker(task)
-        sizes: dict[SlabRange, int] = {}
+        sizes: dict[Batch, int] = {}
 
-        def make(slabs: SlabRange) -> None:
-            sizes[slabs] = maker.run(slabs.array, slabs.first)
+        def make(slabs: Batch) -> None:
+            sizes[slabs] = maker.run(slabs.tensor, slabs.first)
 
-        with closing(run_unordered(self.jobs, make, self._ranges(finished, 1))) as ranges:
+        with closing(run_unordered(self.jobs, make, self._batches(finished, 1))) as ranges:
             for slabs in ranges:
                 yield slabs, sizes.pop(slabs)
 
@@ -389,91 +310,21 @@ class StoreJob:
 
         for array in self.arrays:
             _put(store, f"{array.name}/zarr.json", json.dumps(array.metadata, indent=2).encode())
-        groups = _group_metadata(self.source, [array.name for array in self.arrays])[0]
+        groups = group_metadata(self.source, [array.name for array in self.arrays])[0]
         for name, told in sorted(groups.items(), reverse=True):
             _put(store, f"{name}/zarr.json".lstrip("/"), json.dumps(told, indent=2, default=str).encode())
         patiently(lambda: sync(store.delete(JOURNAL)), store)
 
     def _head(self) -> dict[str, str]:
-        from .job import digest
+        from .job import digest, source_identity
 
         plans = [(p, p.fill, p.dst_element) if p else None for p in [array.change.plan for array in self.arrays]]
-        stats = [(str(f), (s := f.stat()).st_size, s.st_mtime_ns, s.st_ino) for f in self.source.files]
-        entries = [entry._replace(inline=None) for entry in self.source.values()]
         return {
             "version of relayout": __version__,
-            "source": digest((stats, entries, self.source.metadata)),
+            "source": digest(source_identity(self.source)),
             "options": digest((plans, [a.slabs for a in self.arrays], [a.metadata for a in self.arrays])),
         }
 
 
-def store_arrays(source: Source, changes: Sequence[TensorChange], target: Path, storage: Storage) -> list[StoredArray]:
-    """The arrays of a Zarr that hold what becomes of the tensors, cut into slabs that are made and stored whole."""
-    if target.suffix != ".zarr":
-        what = "chunks that are encoded, and stores at a URL, are Zarr's."
-        raise BadFile(f"{target}: {what}", hint="name it .zarr", file=target)
-    most = storage.chunk if storage.shard is None else storage.shard
-    inner = None if storage.shard is None else storage.chunk
-    _, said = _group_metadata(source, [change.planned.name for change in changes])
-    found = []
-    for change in [c._replace(planned=with_numpy_dtype(c.planned)) for c in changes]:
-        if change.records is not None:
-            what = f"tensor {change.entry.name!r}: records are not written to a Zarr."
-            raise NotExpressible(what, hint="write .gguf", tensor=change.entry.name)
-        slabs = choose_slabs(change, most, inner)
-        found.append(StoredArray(change, slabs, _metadata(change, slabs, storage, said[change.planned.name])))
-    return found
-
-
 def _store_text(target: Path) -> str:
     return str(target if isinstance(target, StoreUrl) else target.absolute())
-
-
-def _group_metadata(
-    source: Source, names: Sequence[str]
-) -> tuple[dict[str, dict[str, Any]], dict[str, dict[str, Any]]]:
-    """The metadata of the groups by name, that of the whole as '', and what the arrays say of themselves."""
-    told = dict(source.metadata)
-    said, dimensions = pop_object(told, ARRAYS, dict), pop_object(told, DIMENSIONS, list)
-    above = {"/".join(parts[:k]) for parts in [name.split("/") for name in names] for k in range(1, len(parts))}
-    taken = above & set(names)
-    if taken:
-        raise BadFile(f"{shown(min(taken))} is the name of a group and of an array.", hint="rename the tensor")
-    groups = {name: said.pop(name, {}) for name in above}
-    arrays = {name: {"attributes": said.pop(name, {}), "dimension_names": dimensions.pop(name, None)} for name in names}
-    left = {key: words for key, words in ((ARRAYS, said), (DIMENSIONS, dimensions)) if words}
-    groups[""] = told | left
-    node = {"zarr_format": 3, "node_type": "group"}
-    return {name: node | {"attributes": attributes} for name, attributes in groups.items()}, arrays
-
-
-def _metadata(change: TensorChange, slabs: Slabs, storage: Storage, own: dict[str, Any]) -> dict[str, Any]:
-    """The metadata of an array, as zarr-python writes it."""
-    zarr = import_zarr()
-    planned = change.planned
-    record = {} if planned.record is None else {"relayout": planned.record.to_json()}
-    names = own["dimension_names"] if planned.record is None else None
-    try:
-        made = zarr.create_array(
-            zarr.storage.MemoryStore(),
-            shape=planned.shape,
-            chunks=slabs.inner,
-            shards=None if slabs.inner == slabs.shape else slabs.shape,
-            dtype=planned.element.name,
-            compressors=storage.codecs(),
-            fill_value=0,
-            attributes=own["attributes"] | record,
-            dimension_names=names if names is not None and len(names) == len(planned.shape) else None,
-            zarr_format=3,
-        )
-    except (ValueError, TypeError) as error:
-        raise BadFile(
-            f"tensor {change.entry.name!r}: zarr-python does not write it: {shown(str(error))}.",
-            hint="choose another type (dtype) or container",
-            tensor=change.entry.name,
-        ) from None
-    from zarr.core.buffer import default_buffer_prototype
-
-    text = made.metadata.to_buffer_dict(default_buffer_prototype())["zarr.json"].to_bytes()
-    found: dict[str, Any] = json.loads(text)
-    return found

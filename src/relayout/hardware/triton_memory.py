@@ -110,8 +110,29 @@ class SwizzledSharedEncoding(MemoryEncoding):
         return tuple([x ^ (self.vec * phase % columns if d == column else 0) for d, x in enumerate(basis)])
 
 
+class WrittenBases(MemoryEncoding):
+    """Memory whose text has the bases themselves, and so the shape."""
+
+    offset: Bases
+    block: Bases
+    dims: int
+
+    @property
+    def rank(self) -> int:
+        return self.dims
+
+    @property
+    def own_shape(self) -> tuple[int, ...]:
+        """The shape that its bases hold, the only one that it has."""
+        return tuple(block_sizes((*self.offset, *self.block), self.dims))
+
+    def bases(self, shape: tuple[int, ...]) -> dict[str, list[Basis]]:
+        check_own_shape(self.kind, self.own_shape, shape)
+        return {"offset": list(self.offset), "block": list(self.block)}
+
+
 @dataclass(frozen=True)
-class PaddedSharedEncoding(MemoryEncoding):
+class PaddedSharedEncoding(WrittenBases):
     """Elements in the order of ``offset``, and after every ``interval`` of them so many free places."""
 
     kind: ClassVar[str] = "ttg.padded_shared"
@@ -131,19 +152,6 @@ class PaddedSharedEncoding(MemoryEncoding):
         if not all(map(any, self.offset)):
             raise misfit(self.kind, "an offset of zeros holds no element of its own", "leave it out")
 
-    @property
-    def rank(self) -> int:
-        return self.dims
-
-    @property
-    def own_shape(self) -> tuple[int, ...]:
-        """The shape that its bases hold, the only one that it has."""
-        return tuple(block_sizes((*self.offset, *self.block), self.dims))
-
-    def bases(self, shape: tuple[int, ...]) -> dict[str, list[Basis]]:
-        check_own_shape(self.kind, self.own_shape, shape)
-        return {"offset": list(self.offset), "block": list(self.block)}
-
     def place(self, *values: int) -> int:
         return values[0] + sum([values[0] // interval * padding for interval, padding in self.paddings])
 
@@ -159,7 +167,7 @@ class PaddedSharedEncoding(MemoryEncoding):
 
 
 @dataclass(frozen=True)
-class SharedLinearEncoding(MemoryEncoding):
+class SharedLinearEncoding(WrittenBases):
     """Bases in the text itself."""
 
     kind: ClassVar[str] = "ttg.shared_linear"
@@ -171,18 +179,6 @@ class SharedLinearEncoding(MemoryEncoding):
     def __post_init__(self) -> None:
         check_sizes(self.kind, [self.alignment], "alignment")
         check_bases(self.kind, {"offset": self.offset, "block": self.block}, self.dims, {"offset", "block"})
-
-    @property
-    def rank(self) -> int:
-        return self.dims
-
-    @property
-    def own_shape(self) -> tuple[int, ...]:
-        return tuple(block_sizes((*self.offset, *self.block), self.dims))
-
-    def bases(self, shape: tuple[int, ...]) -> dict[str, list[Basis]]:
-        check_own_shape(self.kind, self.own_shape, shape)
-        return {"offset": list(self.offset), "block": list(self.block)}
 
 
 @dataclass(frozen=True)

@@ -74,16 +74,18 @@ def compare(
 def _compare_shardings(shardings: list[Sharding | None], a: Any, b: Any, given: dict[str, Any]) -> ShardingComparison:
     one, other = shardings
     if one is None or other is None:
-        raise ShapeError(
-            f"{shown(a if one is not None else b)} is a sharding, and {shown(b if one is not None else a)} is none.",
-            hint="compare two shardings; sharding.local_layout(device) is the layout of one part",
-            a=a,
-            b=b,
-        )
+        hint = "compare two shardings; sharding.local_layout(device) is the layout of one part"
+        raise _unlike(a, b, one is not None, "a sharding", hint)
     from ..sharding.comparison import compare_shardings
 
     _refuse(given, "shardings")
     return compare_shardings(one, other)
+
+
+def _unlike(a: Any, b: Any, first: bool, what: str, hint: str) -> ShapeError:
+    """The error that only one of two operands, perhaps the first, is of a kind."""
+    one, other = (a, b) if first else (b, a)
+    return ShapeError(f"{shown(one)} is {what}, and {shown(other)} is none.", hint=hint, a=a, b=b)
 
 
 def _refuse(given: dict[str, Any], what: str) -> None:
@@ -97,12 +99,8 @@ def _compare_records(
 ) -> RecordComparison:
     one, other = records
     if one is None or other is None:
-        raise ShapeError(
-            f"{shown(a if one is not None else b)} is a record, and {shown(b if one is not None else a)} is none.",
-            hint="compare two records; record.planes(field, shape) has the layouts of one field",
-            a=a,
-            b=b,
-        )
+        hint = "compare two records; record.planes(field, shape) has the layouts of one field"
+        raise _unlike(a, b, one is not None, "a record", hint)
     _refuse(given, "records")
     return compare_records(one, other, shape, limit)
 

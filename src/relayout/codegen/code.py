@@ -95,6 +95,7 @@ def _pack_function(
 ) -> PackFunction:
     names = axes or source.axes or target.axes
     definitions = Definitions()
+    layouts: tuple[Layout, Layout] | None = None
     extents: tuple[Monomial, ...]
     operands: list[DigitOperand]
     if source.layout is None and target.layout is None:
@@ -106,7 +107,7 @@ def _pack_function(
         told = ", ".join([f"{n} ({letter})" for n, letter in zip(sizes, letters)])
         about = f"The sizes are {told}."
     else:
-        a, b = source.placed, target.placed
+        layouts = a, b = source.placed, target.placed
         _check_layouts(a, b, max(interface.element.bits, to.element.bits))
         letters, sizes = axis_names(names, a.rank), ()
         extents = tuple(map(Monomial, a.extents))
@@ -133,6 +134,8 @@ def _pack_function(
         fill,
         nest,
         tuple(definitions.found),
+        letters,
+        layouts,
     )
 
 

@@ -43,7 +43,7 @@ def index_functions(operand: Resolved, name: str, title: str) -> IndexFunctions:
     else:
         raise ShapeError("this says nothing about the shape.", hint="pass shape=(...)", got=operand.format)
     return IndexFunctions(
-        name, title, letters, extents, sizes, found, tuple(definitions.found), _no_inverse(found, bool(sizes))
+        name, title, letters, extents, sizes, found, tuple(definitions.found), why_no_inverse(found, bool(sizes))
     )
 
 
@@ -53,7 +53,7 @@ def digits_by_stride(operand: DigitOperand) -> list[tuple[int, int, OperandDigit
     return sorted(digits, key=lambda entry: entry[2].slowness)
 
 
-def _no_inverse(operand: DigitOperand, any_size: bool) -> str:
+def why_no_inverse(operand: DigitOperand, any_size: bool) -> str:
     """Why digits cannot be read off a place, the slowest first; a format's always can."""
     if any_size:
         return ""

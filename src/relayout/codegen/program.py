@@ -6,6 +6,7 @@ from typing import NamedTuple, Protocol
 
 from ..elements.interface import Interface
 from ..elements.types import Element
+from ..layout.layout import Layout
 from .loops import LoopNest
 from .operands import DigitOperand
 from .values import Definition, Monomial
@@ -16,7 +17,8 @@ class PackFunction(NamedTuple):
 
     ``fill`` are the bytes of one stored element, or of eight that share bytes, for places beside the elements.
     ``conversion`` is what stored values mean on both sides, where that differs.
-    ``sizes`` are the arguments of a function for any size, and ``about`` says in words what it does.
+    ``sizes`` are the arguments of a function for any size, and ``about`` says in words what it does. ``names`` are the
+    dimensions', and ``layouts`` both layouts where the shape is known.
     """
 
     name: str
@@ -31,6 +33,8 @@ class PackFunction(NamedTuple):
     fill: bytes
     nest: LoopNest
     definitions: tuple[Definition, ...]
+    names: tuple[str, ...]
+    layouts: tuple[Layout, Layout] | None
 
 
 class IndexFunctions(NamedTuple):

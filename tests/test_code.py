@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import relayout as rl
+from code_pairs import by_places, places, random_layout
 from relayout.elements import subbyte
-from relayout.integers.nested import flatten
 
 CC = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
 FLAGS = ["-std=c99", "-Wall", "-Wextra", "-Wshadow", "-Werror", "-pedantic"]
@@ -36,25 +36,6 @@ class Case(NamedTuple):
 # ---- the judge -------------------------------------------------------------------------------------------
 
 
-def places(layout: rl.Layout) -> Any:
-    """The offset of every element, by mixed-radix digits of numpy's indices."""
-    total = np.full(layout.extents, layout.offset, np.int64)
-    for d in range(layout.rank):
-        shape = layout.shape[d] if isinstance(layout.shape, tuple) else layout.shape
-        stride = layout.stride[d] if isinstance(layout.stride, tuple) else layout.stride
-        rest = np.arange(layout.extents[d]) + layout.origin[d]
-        own = np.zeros_like(rest)
-        for n, step in zip(flatten((shape,)), flatten((stride,))):
-            own += rest % n * step
-            rest = rest // n
-        total += own.reshape([-1 if k == d else 1 for k in range(layout.rank)])
-    swizzle = layout.swizzle
-    if swizzle is not None:
-        read = total & swizzle.source_mask
-        total = total ^ (read >> swizzle.shift if swizzle.shift >= 0 else read << -swizzle.shift)
-    return total
-
-
 def stored(array: Any, fmt: rl.Format, fill: int) -> Any:
     """An array in a format, by numpy's pad, reshape and transpose."""
     block = [int(np.prod([f.size for f in fmt.blocks if f.dim == d])) for d in range(fmt.rank)]
@@ -68,47 +49,7 @@ def stored(array: Any, fmt: rl.Format, fill: int) -> Any:
     return padded.reshape(shape).transpose([where[k] for k in range(len(fmt.factors))])
 
 
-def by_places(source: rl.Layout, target: rl.Layout, memory: Any, fill: int = 0) -> Any:
-    out = np.full(target.storage_size, fill, memory.dtype)
-    if source.size:
-        out[places(target)] = memory[places(source)]
-    return out
-
-
 # ---- cases -----------------------------------------------------------------------------------------------
-
-
-def random_layout(rng: Random, extents: tuple[int, ...], swizzled: bool = True) -> rl.Layout:
-    """Digits of random sizes in random order, some backwards, with gaps, a window and a swizzle."""
-    shapes, origins = [], []
-    for n in extents:
-        left = rng.choice([0, 0, 0, 1, 3])
-        sizes = [rng.choice([2, 3, 4, 8]) for _ in range(rng.choice([0, 0, 1, 2]))]
-        block = int(np.prod(sizes))
-        sizes.append(max(-(-(n + left) // block), 1) + rng.choice([0, 0, 1]))
-        if len(sizes) == 1:
-            sizes[0], left = n, 0
-        shapes.append(tuple(sizes))
-        origins.append(left)
-    digits = [(d, k) for d, sizes in enumerate(shapes) for k in range(len(sizes))]
-    rng.shuffle(digits)
-    if rng.random() < 0.4:
-        digits.sort(key=lambda x: (-x[0], x[1]))
-    strides: dict[tuple[int, int], int] = {}
-    step, offset = 1, 0
-    for d, k in digits:
-        step *= rng.choice([1, 1, 1, 1, 2]) if step > 1 else 1
-        n = shapes[d][k]
-        backwards = rng.random() < 0.15
-        strides[d, k] = -step if backwards else step
-        offset += (n - 1) * step if backwards else 0
-        step *= n
-    stride = tuple([tuple([strides[d, k] for k in range(len(sizes))]) for d, sizes in enumerate(shapes)])
-    offset += rng.choice([0, 0, 0, 5])
-    layout = rl.Layout(tuple(shapes), stride, offset=offset, extents=extents, origin=tuple(origins))
-    if swizzled and rng.random() < 0.2:
-        layout = layout.with_swizzle(rl.Swizzle(2, rng.choice([0, 1]), rng.choice([2, 3, -2])))
-    return layout
 
 
 KINDS = {"uint8": "u1", "int16": "i2", "float16": "u2", "bfloat16": "u2", "float32": "u4", "float64": "u8"}

@@ -1,0 +1,93 @@
+"""How each target's texts are run: many at once, the bytes that each function writes.
+
+A runner takes pairs with their texts and a folder for its files, and gives for each pair the bytes of the target, or
+None where the function refused a value. ``missing`` says what is not installed here, and nothing where all is.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from code_pairs import Pair
+
+
+class Runner(NamedTuple):
+    """How texts of one language are run."""
+
+    missing: Callable[[], str]
+    run: Callable[[list[Pair], list[str], Path], list[bytes | None]]
+
+
+def needs_program(*names: str) -> Callable[[], str]:
+    """Missing where none of the programs is installed."""
+    return lambda: "" if any(map(shutil.which, names)) else f"{' or '.join(names)} is not installed"
+
+
+def run_program(command: list[str], pairs: list[Pair]) -> list[bytes | None]:
+    """The outputs of a program that reads all sources, and writes for each pair 0 or 1, refused, and the target."""
+    done = subprocess.run(command, input=b"".join([pair.given for pair in pairs]), capture_output=True)
+    assert done.returncode == 0, done.stderr.decode(errors="replace")[-4000:]
+    found: list[bytes | None] = []
+    start = 0
+    for pair in pairs:
+        refused, got = done.stdout[start], done.stdout[start + 1 : start + 1 + pair.length]
+        assert refused in (0, 1), pair
+        found.append(None if refused else got)
+        start += 1 + pair.length
+    assert start == len(done.stdout), "more bytes than the pairs have"
+    return found
+
+
+def compile_program(command: list[str]) -> None:
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, f"{' '.join(command)}\n{done.stderr[:4000]}"
+
+
+# ---- C ---------------------------------------------------------------------------------------------------
+
+C_HEAD = "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n"
+
+C_RUN = """
+static void *exactly(long n) {
+  void *p = malloc(n ? (size_t)n : 1);
+  if (!p)
+    abort();
+  return p;
+}
+
+#define RUN(call, given, written)                                              \\
+  do {                                                                         \\
+    void *src = exactly(given), *dst = exactly(written);                       \\
+    if ((given) && fread(src, (given), 1, stdin) != 1)                         \\
+      abort();                                                                 \\
+    memset(dst, 0xa5, (written) ? (written) : 1);                              \\
+    putchar(call);                                                             \\
+    fwrite(dst, 1, (written), stdout);                                         \\
+    free(src);                                                                 \\
+    free(dst);                                                                 \\
+  } while (0)
+"""
+
+SANITIZERS = ["-fsanitize=undefined,address", "-fno-sanitize-recover=all"]
+C_FLAGS = ["-std=c99", "-Wall", "-Wextra", "-Wshadow", "-Werror", "-pedantic", *SANITIZERS]
+
+
+def run_c(pairs: list[Pair], texts: list[str], folder: Path) -> list[bytes | None]:
+    calls = []
+    for pair, text in zip(pairs, texts, strict=True):
+        call = f"{pair.name}({', '.join(['src', 'dst', *map(str, pair.sizes)])})"
+        if not re.search(rf"^int {pair.name}\(", text, re.MULTILINE):
+            call = f"({call}, 0)"
+        calls.append(f"  RUN({call}, {len(pair.given)}, {pair.length});")
+    source, program = folder / "pairs.c", folder / "pairs"
+    source.write_text("\n".join([C_HEAD, *texts, C_RUN, "int main(void) {", *calls, "  return 0;\n}\n"]))
+    compile_program(["cc", *C_FLAGS, str(source), "-o", str(program)])
+    return run_program([str(program)], pairs)
+
+
+RUNNERS = {"c": Runner(needs_program("cc"), run_c)}

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 import relayout as rl
 from relayout.elements.interface import Plain, ScaleOffset, as_interface
-from relayout.elements.types import ELEMENTS, element, storage_dtype
+from relayout.elements.types import ELEMENTS, _stored_type, element, storage_dtype
 from relayout.errors import LayoutError, NotExpressible, OutOfBounds, ShapeError
 
 QUANTISED = {
@@ -532,6 +532,7 @@ def test_arrays_of_ml_dtypes_are_read() -> None:
 
 def test_without_ml_dtypes_the_message_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ml_dtypes", None)
+    _stored_type.cache_clear()
     assert Plain("bfloat16").zero == 0
     with pytest.raises(NotExpressible, match="ml_dtypes") as refused:
         Plain("bfloat16").encode(1.0)

@@ -62,6 +62,9 @@ SUGAR = {
     Up("sharding.sharding", "Sharding.to", "dialects.render"),
     Up("algebra.linear", "LinearLayout.parse", "dialects.ttg_text"),
     Up("hardware.conversions", "_operands", "dialects.ttg_text"),
+    # A tensor's data moves by plans.
+    Up("tensors.gather", "gather", "engine.plan"),
+    Up("tensors.gather", "scatter", "engine.plan"),
     # A record takes its own data apart.
     Up("format.record", "Record.unpack", "engine.records"),
     Up("format.record", "Record.pack", "engine.records"),

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <new>
 
+#include "bindings/buffer.h"
 #include "bindings/module.h"
 #include "common/thread_pool.h"
 #include "kernels/kernels.h"
@@ -61,11 +62,19 @@ nb::object allocate(std::size_t size) {
 #endif
 }
 
+// Where the bytes of an object that lie together begin.
+std::uintptr_t address(nb::handle x) {
+    const BufferView view(x.ptr(), false, PyBUF_SIMPLE);
+    if (!view.held()) throw nb::python_error();
+    return reinterpret_cast<std::uintptr_t>(view.data());
+}
+
 }  // namespace
 
 void bind_memory(nb::module_ &m) {
     m.def("copy_nontemporal", &copy_nontemporal, nb::arg("out").noconvert(), nb::arg("x").noconvert(),
           nb::arg("threads"), "Copy flat bytes by non-temporal stores.");
     m.def("allocate", &allocate, "Zeroed bytes on huge pages; None where the system has none.");
+    m.def("address", &address, "Where the bytes of an object begin.");
     m.def("default_threads", &relayout::default_threads);
 }

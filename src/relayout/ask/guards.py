@@ -24,7 +24,6 @@ from ..format.interleave import InterleaveLayout
 from ..integers.nested import product
 from ..layout.comparison import compare
 from ..layout.layout import Layout
-from ..tensors.gather import unscattered
 from ..tensors.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -362,7 +361,7 @@ class DataFacts(NamedTuple):
 
 def _data_facts(x: Any) -> DataFacts:
     if isinstance(x, Tensor):
-        whole = unscattered(x.layout, x.blocks)[1] is not None
+        whole = x._flat[1] is not None
         scattered = None if whole or x.blocks is None else x.blocks.elements
         return DataFacts(x.layout, x.interface.element, x.axes, scattered, x.interface, x.format)
     from .inference.live import array_layout, is_array

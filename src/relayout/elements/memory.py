@@ -43,13 +43,14 @@ class Memory:
         self.count = data.size * 8 // element_type.bits
         self.typed = None
         if element_type.bits % 8 == 0:
-            if data.size and data.ctypes.data % storage_dtype(element_type).alignment:
+            typed = data[: self.count * element_type.bytes].view(storage_dtype(element_type))
+            if data.size and not typed.flags.aligned:
                 raise ShapeError(
                     f"the memory starts at an address that {element_type.name} is not aligned to.",
                     hint="copy it: a new array, or bytes(...) of it, is aligned",
                     element=element_type,
                 )
-            self.typed = data[: self.count * element_type.bytes].view(storage_dtype(element_type))
+            self.typed = typed
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Memory, (self.bytes, self.element)
@@ -100,7 +101,7 @@ def allocate_bytes(size: int, *, zeroed: bool = True, boundary: int = ALIGNMENT)
         room = (np.zeros if zeroed else np.empty)(size + boundary, np.uint8)
     except (MemoryError, OverflowError, ValueError, TypeError):
         raise no_memory(size) from None
-    start = -address_of(room) % boundary
+    start = -(address_of(room) if native is None else native.address(room)) % boundary
     return room[start : start + size]
 
 

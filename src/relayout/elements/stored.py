@@ -64,10 +64,12 @@ def floats(x: NDArray[Any], element_type: Element) -> NDArray[Any]:
     import numpy as np
 
     stored = storage_dtype(element_type)
+    if x.dtype == stored:
+        return x
     if element(x.dtype).complex and not element_type.complex:
         raise misfit(x, 0, element_type, "complex")
     with np.errstate(all="ignore"):
-        if not hasattr(np, element_type.name) and x.dtype != stored:
+        if not hasattr(np, element_type.name):
             x = x.astype(np.complex64 if element_type.complex else np.float32, copy=False)
         y = x.astype(stored, copy=False)
         broken = np.flatnonzero(np.isnan(y) != np.isnan(x))

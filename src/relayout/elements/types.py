@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -167,9 +168,14 @@ def storage_dtype(dtype: Any) -> np.dtype[Any]:
     A quantised type is stored as its integers. An element narrower than a byte has a byte of its own here, integers as
     int8 or uint8; packed elements are ``elements.subbyte``'s. Types that numpy lacks come from ``ml_dtypes``.
     """
+    return _stored_type((dtype if isinstance(dtype, Element) else element(dtype)).name)
+
+
+@cache
+def _stored_type(name: str) -> np.dtype[Any]:
     import numpy as np
 
-    underlying = element(dtype).underlying
+    underlying = ELEMENTS[name].underlying
     name = underlying.name
     if underlying.integral and underlying.bits < 8:
         name = "int8" if underlying.limits[0] else "uint8"

@@ -10,6 +10,7 @@ from ..dialects.registry import Shapeless
 from ..dialects.resolve import resolve, resolve_together
 from ..elements.encoding import named_encoding
 from ..elements.interface import Interface, Plain, same_meaning
+from ..elements.types import Element
 from ..elements.types import element as element_of
 from ..errors import ShapeError
 from ..format.format import Format
@@ -216,3 +217,10 @@ def make_plan(
 
 
 _cached_plan = lru_cache(maxsize=1024)(make_plan)
+
+
+@lru_cache(maxsize=1024)
+def plan_of_elements(source: Layout, target: Layout, element: Element) -> Plan:
+    """The plan that moves stored elements as they are, and writes nothing else."""
+    kind = Plain(element.underlying)
+    return make_plan(source, target, kind, kind, None, None)

@@ -19,12 +19,11 @@ from ..layout.layout import Layout
 from ..tensors.allocation import Padding, new_block_table
 from ..tensors.block_table import BlockTable
 from ..tensors.data import strides_of
-from ..tensors.gather import unscattered
 from ..tensors.make import tensor
 from ..tensors.tensor import Tensor, new_tensor
 from . import tuning
 from .cache import Cache
-from .cpu.flat import fill_range, is_scattered
+from .cpu.flat import fill_range
 from .cpu.program import buffer_dtype
 from .fill import fill_bytes
 from .growth import growth_warning
@@ -71,7 +70,11 @@ class Recipe(NamedTuple):
     def memory(self, x: Any) -> Any:
         """What the plan reads."""
         if self.order is None:
-            return x if isinstance(x, Tensor | RAW) else tensor(x).raw
+            if isinstance(x, Tensor):
+                buffer, flat = x._flat
+                typed = x._memories[buffer].typed
+                return x if flat is None or typed is None else typed
+            return x if isinstance(x, RAW) else tensor(x).raw
         return (x.transpose(self.order) if self.order else x).reshape(-1)
 
     def allocate(self) -> NDArray[Any]:
@@ -104,7 +107,7 @@ class Recipe(NamedTuple):
         zeros = (0,) * self.layout.rank
         table = None if self.table is None else self.table.bound([memory])
         asked = Padding(zeros, zeros)
-        return new_tensor()._set((memory,), self.layout, self.interface, self.axes, table, asked, self.format)
+        return new_tensor()._fill_in((memory,), self.layout, self.interface, self.axes, table, asked, self.format)
 
 
 _recipes: Cache[Recipe] = Cache(tuning.ACTIVE.cached_recipes)
@@ -142,7 +145,7 @@ def recipe_of(
 def _form(x: Any) -> Any:
     """All that a recipe depends on of the data."""
     if isinstance(x, Tensor):
-        return x.interface, x.axes, is_scattered(x), unscattered(x.layout, x._table)[1] or x.layout
+        return x.interface, x.axes, x._flat[1], x.layout
     if isinstance(x, RAW):
         return address_of(bytes_of(x)) % MAX_ALIGNMENT
     return x.shape, x.strides, x.dtype, x.flags.aligned
@@ -251,7 +254,7 @@ def _data(x: Any, src: Any, shape: Any, element: Any) -> _Data:
         found = _Data(layout, layout, Plain(own_element(x)), None)
     else:
         t = tensor(x)
-        found = _Data(t.layout, unscattered(t.layout, t._table)[1], t.interface, t.axes)
+        found = _Data(t.layout, t._flat[1], t.interface, t.axes)
     if shape is not None:
         resolve(found.logical, shape=shape)
     return found
@@ -275,4 +278,4 @@ def _of_memory(x: Any, src: Layout | Format | Shapeless | str, shape: Any, eleme
         raise ShapeError("bytes do not tell their elements.", hint="pass element=", got=type(x))
     operand = resolve(src, shape=shape, element=element if raw else own_element(x))
     t = Tensor(x if raw else x.reshape(-1), operand.placed, element if raw else None, axes=operand.axes)
-    return _Data(t.layout, unscattered(t.layout, None)[1], t.interface, t.axes)
+    return _Data(t.layout, t._flat[1], t.interface, t.axes)

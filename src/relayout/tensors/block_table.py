@@ -32,7 +32,7 @@ class BlockTable(Immutable):
     are read-only. The arrays cannot be written, and those given are copied.
     """
 
-    __slots__ = ("_bits", "buffers", "elements", "shape", "shared", "starts")
+    __slots__ = ("_bits", "_start", "buffers", "elements", "shape", "shared", "starts")
     starts: NDArray[np.int64]
     buffers: NDArray[np.int64]
     shape: tuple[int, ...]
@@ -40,6 +40,8 @@ class BlockTable(Immutable):
     shared: NDArray[np.bool_]
     """For each entry, whether another one has some of its elements."""
     _bits: int | None
+    _start: tuple[int, int] | tuple[()] | None
+    """``start`` once it was asked for, empty where there is none."""
 
     def __init__(self, starts: Any, shape: int | Sequence[int], buffers: Any = None) -> None:
         sizes = _block_shape(shape)
@@ -61,6 +63,7 @@ class BlockTable(Immutable):
         shape: tuple[int, ...],
         bits: int | None,
         shared: NDArray[np.bool_],
+        start: tuple[int, int] | tuple[()] | None = None,
     ) -> BlockTable:
         for array in (starts, buffers, shared):
             array.setflags(write=False)
@@ -71,6 +74,7 @@ class BlockTable(Immutable):
             ("shape", shape),
             ("elements", product(shape)),
             ("_bits", bits),
+            ("_start", start),
         ):
             object.__setattr__(self, name, value)
         return self
@@ -103,9 +107,11 @@ class BlockTable(Immutable):
         """The buffer and the first element of blocks that follow each other; None if they do not."""
         import numpy as np
 
-        if not self.count or (np.diff(self.starts) != self.elements).any() or np.diff(self.buffers).any():
-            return None
-        return int(self.buffers[0]), int(self.starts[0])
+        if self._start is None:
+            scattered = (np.diff(self.starts) != self.elements).any() or np.diff(self.buffers).any()
+            found = () if scattered or not self.count else (int(self.buffers[0]), int(self.starts[0]))
+            object.__setattr__(self, "_start", found)
+        return self._start or None
 
     def address(self, v: Any) -> tuple[Any, Any]:
         """The buffer and the element of a virtual address, or of an array of them, known to be inside."""
@@ -116,6 +122,12 @@ class BlockTable(Immutable):
         """The table of these memories; refused where a block leaves them. Memories may overlap each other."""
         import numpy as np
 
+        bits = memories[0].element.bits
+        if self.start is not None:
+            buffer, first = self.start
+            if buffer < len(memories) and first + self.count * self.elements <= memories[buffer].count:
+                apart = np.zeros(self.count, bool)
+                return _new()._set(self.starts, self.buffers, self.shape, bits, apart, self.start)
         counts = np.array([m.count for m in memories], np.int64)
         foreign = self.buffers >= len(memories)
         if foreign.any():
@@ -135,7 +147,6 @@ class BlockTable(Immutable):
                 hint="keep every block inside its buffer",
                 entry=k,
             )
-        bits = memories[0].element.bits
         bases = np.array([m.bytes.ctypes.data for m in memories], np.int64)
         places = bases[self.buffers] * 8 + self.starts * bits
         shared = _find_overlaps(np.zeros_like(places), places, self.elements * bits)

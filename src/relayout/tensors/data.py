@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard
 
 from ..elements.interface import Interface, Plain, same_meaning
@@ -14,7 +15,7 @@ from ..layout.comparison import first_difference
 from ..layout.layout import Layout
 from ..layout.modes import Mode, digit_sum
 from ..layout.ranges import check_places, collision, effective_swizzle
-from .gather import check_shape, gather, scatter, unscattered
+from .gather import check_shape, gather, scatter
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,7 +43,7 @@ class TensorData:
         """A numpy array over the same memory, if there is one; it cannot be written where elements coincide."""
         import numpy as np
 
-        buffer, layout = unscattered(self.layout, self._table)
+        buffer, layout = self._flat
         typed = self._memories[buffer].typed
         if layout is None or typed is None or layout.swizzle is not None:
             return None
@@ -196,7 +197,8 @@ def _places_differ(layout: Layout) -> bool:
         return False
 
 
-def strides_of(layout: Layout) -> tuple[int, list[int]] | None:
+@lru_cache(maxsize=1024)
+def strides_of(layout: Layout) -> tuple[int, tuple[int, ...]] | None:
     """The offset of the first element and one stride for each dimension, if that is all of a layout with elements."""
     if layout.swizzle is not None and effective_swizzle(layout) is not None:
         return None
@@ -208,7 +210,7 @@ def strides_of(layout: Layout) -> tuple[int, list[int]] | None:
             return None
         start += first
         strides.append(step)
-    return start, strides
+    return start, tuple(strides)
 
 
 def fill_code(interface: Interface, value: Any) -> NDArray[Any]:

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 SLAB = 1 << 22
 """How many offsets are looked up at once."""
 
+MIN_PLANNED = 512
+"""So many elements are moved by a plan, fewer by numpy."""
+
 LARGE_BLOCK = 64
 """Blocks of so many elements are read one by one, smaller ones element by element.
 
@@ -59,6 +62,11 @@ def gather(memories: Sequence[Memory], layout: Layout, table: BlockTable | None)
     out = np.empty(layout.extents, storage_dtype(memories[0].element))
     buffer, flat = unscattered(layout, table)
     typed = memories[buffer].typed
+    if flat is not None and typed is not None and out.size >= MIN_PLANNED:
+        from ..engine.plan import plan_of_elements
+
+        plan_of_elements(flat, Layout.row_major(out.shape), memories[0].element)(typed, out.reshape(-1))
+        return out
     if (
         flat is None
         and table is not None
@@ -81,6 +89,13 @@ def scatter(memories: Sequence[Memory], layout: Layout, table: BlockTable | None
     """Write stored values of the layout's shape, which are no part of the memory."""
     buffer, flat = unscattered(layout, table)
     typed = memories[buffer].typed
+    if flat is not None and typed is not None and values.size >= MIN_PLANNED and values.dtype == typed.dtype:
+        found = _flat_values(values)
+        if found is not None:
+            from ..engine.plan import plan_of_elements
+
+            plan_of_elements(found[0], flat, memories[0].element)(found[1], typed)
+            return
     if flat is not None and typed is not None and fits_views(flat):
         for stored, part_values in views(flat, typed, values):
             stored[...] = part_values
@@ -88,6 +103,18 @@ def scatter(memories: Sequence[Memory], layout: Layout, table: BlockTable | None
     for index, part in slabs(layout):
         for k, mine, where in _by_buffer(memories, part, table):
             memories[k].write(where, values[index][mine])
+
+
+def _flat_values(values: NDArray[Any]) -> tuple[Layout, NDArray[Any]] | None:
+    """The layout of an array, and its flat memory; None where it is one value, or strides cut elements."""
+    if values.flags.c_contiguous:
+        return Layout.row_major(values.shape), values.reshape(-1)
+    if not any(values.strides) or any(s % values.itemsize for s in values.strides):
+        return None
+    from .make import tensor
+
+    found = tensor(values)
+    return found.layout, found.raw
 
 
 def unscattered(layout: Layout, table: BlockTable | None) -> tuple[int, Layout | None]:
@@ -102,7 +129,7 @@ def unscattered(layout: Layout, table: BlockTable | None) -> tuple[int, Layout |
     if table.start is None or layout.swizzle is not None:
         return 0, None
     buffer, start = table.start
-    return buffer, layout.with_offset(layout.offset + start)
+    return buffer, layout.with_offset(layout.offset + start) if start else layout
 
 
 def fits_views(layout: Layout) -> bool:

@@ -21,6 +21,7 @@ from ..layout.ranges import offset_range
 from .allocation import Padding, TensorAllocation, new_block_table
 from .block_table import BlockTable
 from .data import TensorData, misfit, values_of
+from .gather import unscattered
 from .places import TensorPlaces
 from .trimming import trim_table
 from .views import TensorViews
@@ -42,7 +43,7 @@ class Tensor(TensorData, TensorViews, TensorPlaces, TensorAllocation, Immutable)
     5
     """
 
-    __slots__ = ("__weakref__", "_memories", "_table", "axes", "format", "interface", "layout", "padding")
+    __slots__ = ("__weakref__", "_flat", "_memories", "_table", "axes", "format", "interface", "layout", "padding")
     layout: Layout
     interface: Interface
     axes: str | None
@@ -52,6 +53,8 @@ class Tensor(TensorData, TensorViews, TensorPlaces, TensorAllocation, Immutable)
     """The padding that was asked for when it was allocated; None for a view, which has none of its own."""
     _memories: tuple[Memory, ...]
     _table: BlockTable | None
+    _flat: tuple[int, Layout | None]
+    """A buffer, and the layout that has the tensor's offsets there; None where a table scatters them."""
 
     def __init__(
         self,
@@ -105,14 +108,28 @@ class Tensor(TensorData, TensorViews, TensorPlaces, TensorAllocation, Immutable)
         if interface.axis is not None:
             _check_channels(interface, layout)
         _prove(memories[0].count if table is None else table.count * table.elements, layout, table)
+        return self._fill_in(memories, layout, interface, checked_axes(axes, layout.rank), table, padding, fmt)
+
+    def _fill_in(
+        self,
+        memories: tuple[Memory, ...],
+        layout: Layout,
+        interface: Interface,
+        axes: str | None,
+        table: BlockTable | None,
+        padding: Padding | None,
+        fmt: Format | None,
+    ) -> Self:
+        """All parts, known to fit together."""
         for name, value in (
             ("_memories", memories),
             ("layout", layout),
             ("interface", interface),
-            ("axes", checked_axes(axes, layout.rank)),
+            ("axes", axes),
             ("_table", table),
             ("padding", padding),
             ("format", fmt),
+            ("_flat", unscattered(layout, table)),
         ):
             object.__setattr__(self, name, value)
         return self

@@ -15,7 +15,6 @@ from ...elements.subbyte import put, unpack
 from ...elements.types import Element, storage_dtype
 from ...errors import LayoutMismatch, NotExpressible, OutOfBounds, Overlap, ShapeError, shown
 from ...layout.layout import Layout
-from ...tensors.gather import unscattered
 from ...tensors.make import tensor
 from ...tensors.tensor import Tensor
 from ..places import box_range, element_range
@@ -41,21 +40,16 @@ def flat_memory(x: Any, layout: Layout, kind: Element, what: str) -> NDArray[Any
     return _of_array(as_array(x), layout, kind, what)
 
 
-def is_scattered(x: Any) -> bool:
-    """Whether ``x`` is a tensor whose blocks do not follow each other, so that it has no flat memory."""
-    return isinstance(x, Tensor) and unscattered(x.layout, x._table)[1] is None
-
-
 def needs_table(x: Any, layout: Layout) -> bool:
     """Whether ``x`` is a tensor of this layout by its table of blocks, which lie elsewhere than the layout says."""
     if not isinstance(x, Tensor) or x._table is None:
         return False
-    own = unscattered(x.layout, x._table)[1]
+    own = x._flat[1]
     return own is None or (own != layout and x.layout == layout)
 
 
 def _of_tensor(x: Tensor, layout: Layout, kind: Element, what: str) -> NDArray[Any]:
-    buffer, own = unscattered(x.layout, x._table)
+    buffer, own = x._flat
     check_tensor(x, own or x.layout, layout, kind, what)
     memory = x._memories[buffer]
     return memory.bytes if memory.typed is None else memory.typed.view(buffer_dtype(kind))

@@ -113,6 +113,7 @@ if TYPE_CHECKING:
     from .ask.probes import probes
     from .ask.rosetta import rosetta
     from .ask.sectors import Sectors, sectors
+    from .auditing.audit import Audit, audit
     from .codegen.code import code
     from .drawing.draw import draw
     from .drawing.text import format_layout, print_layout
@@ -143,6 +144,8 @@ _LAZY = {
     "rosetta": ".ask.rosetta",
     "Sectors": ".ask.sectors",
     "sectors": ".ask.sectors",
+    "Audit": ".auditing.audit",
+    "audit": ".auditing.audit",
     "code": ".codegen.code",
     "draw": ".drawing.draw",
     "format_layout": ".drawing.text",
@@ -190,6 +193,7 @@ __all__ = [
     "Tensor",
     "advise",
     "atoms",
+    "audit",
     "banks",
     "catalog",
     "check",
@@ -226,6 +230,7 @@ __all__ = [
 
 __all__ += [
     "Advice",
+    "Audit",
     "Banks",
     "BlockTable",
     "Comparison",

@@ -30,7 +30,7 @@ def shared_encoding(layout: Layout, bits: int | None) -> MemoryEncoding:
     sizes = layout.extents
     if not sizes or layout.has_basis or any(n < 1 or n & (n - 1) for n in sizes):
         raise cannot(layout, "ttg", "its sizes are powers of two", "pad the shape to powers of two")
-    steps = [_Step(layout(*unit), unit) for unit in _units(sizes)]
+    steps = [_BasisStep(layout(*unit), unit) for unit in _units(sizes)]
     if layout(*[0] * layout.rank) or any(step.place <= 0 for step in steps):
         raise cannot(
             layout, "ttg", "an encoding starts at 0 and counts every bit of a coordinate up", "shift or flip it first"
@@ -46,7 +46,7 @@ def shared_encoding(layout: Layout, bits: int | None) -> MemoryEncoding:
     )
 
 
-class _Step(NamedTuple):
+class _BasisStep(NamedTuple):
     """Where the coordinate with one bit set lies."""
 
     place: int
@@ -70,7 +70,7 @@ def _is(encoding: MemoryEncoding, layout: Layout) -> bool:
         return False
 
 
-def _candidates(layout: Layout, bits: int | None, steps: list[_Step]) -> Iterator[MemoryEncoding]:
+def _candidates(layout: Layout, bits: int | None, steps: list[_BasisStep]) -> Iterator[MemoryEncoding]:
     rank, sizes = layout.rank, layout.extents
     order = tuple(dict.fromkeys([*[step.dim for step in steps], *reversed(range(rank))]))
     if layout.swizzle is None or not steps:
@@ -91,7 +91,7 @@ def _candidates(layout: Layout, bits: int | None, steps: list[_Step]) -> Iterato
         return
 
 
-def _padded_candidates(rank: int, steps: list[_Step]) -> Iterator[MemoryEncoding]:
+def _padded_candidates(rank: int, steps: list[_BasisStep]) -> Iterator[MemoryEncoding]:
     """The padding that the places of the powers of two tell: what they are above the even count, step by step."""
     paddings, free = [], 0
     for k, step in enumerate(steps):

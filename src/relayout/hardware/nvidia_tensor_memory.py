@@ -43,7 +43,7 @@ Digit = tuple[int, int, int]
 """A size, and how many lanes and columns a step of it goes."""
 
 
-class Move(NamedTuple):
+class LaneAccess(NamedTuple):
     """What one ``ld`` or ``st`` moves per repetition, and how many repetitions there are at most."""
 
     lanes: int
@@ -54,10 +54,10 @@ class Move(NamedTuple):
 
 
 MOVES = {
-    "32x32b": Move(32, 1, ((32, 1, 0),), (), 128),
-    "16x64b": Move(16, 2, ((2, 8, 0), (2, 0, 1), (8, 1, 0)), (), 128),
-    "16x128b": Move(16, 4, ((4, 0, 1), (8, 1, 0)), ((2, 8, 0),), 64),
-    "16x256b": Move(16, 8, ((4, 0, 2), (8, 1, 0)), ((2, 0, 1), (2, 8, 0)), 32),
+    "32x32b": LaneAccess(32, 1, ((32, 1, 0),), (), 128),
+    "16x64b": LaneAccess(16, 2, ((2, 8, 0), (2, 0, 1), (8, 1, 0)), (), 128),
+    "16x128b": LaneAccess(16, 4, ((4, 0, 1), (8, 1, 0)), ((2, 8, 0),), 64),
+    "16x256b": LaneAccess(16, 8, ((4, 0, 2), (8, 1, 0)), ((2, 0, 1), (2, 8, 0)), 32),
 }
 HALVES = "16x32bx2"
 """The first half of the threads takes columns of 16 lanes, and the second half as many further ones."""

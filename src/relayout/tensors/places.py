@@ -28,7 +28,7 @@ class RawElement(NamedTuple):
     address: int
 
 
-class Place(NamedTuple):
+class ElementPlace(NamedTuple):
     """The buffer of an element, its number there, the entry of the table that led to it, and if it may be written."""
 
     buffer: int
@@ -144,11 +144,11 @@ class TensorPlaces:
                 interface=self.interface,
             )
 
-    def _place(self: Tensor, coordinate: tuple[int, ...]) -> Place:
+    def _place(self: Tensor, coordinate: tuple[int, ...]) -> ElementPlace:
         v, table = self.layout(coordinate), self._table
         if table is None:
-            return Place(0, v, None, self._memories[0].writable)
+            return ElementPlace(0, v, None, self._memories[0].writable)
         block = v // table.elements
         buffer = int(table.buffers[block])
         writable = self._memories[buffer].writable and not table.shared[block]
-        return Place(buffer, int(table.starts[block]) + v % table.elements, block, writable)
+        return ElementPlace(buffer, int(table.starts[block]) + v % table.elements, block, writable)

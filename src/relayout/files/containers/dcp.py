@@ -7,6 +7,7 @@ dimension as they are, a regular grid of them as a layout, others run by run.
 from __future__ import annotations
 
 import zipfile
+from collections.abc import Iterator
 from itertools import combinations
 from itertools import product as cartesian
 from math import prod
@@ -59,19 +60,13 @@ class Dcp(Container):
     def read(self, path: Path) -> Source:
         """Every tensor as one array, wherever its parts are."""
         file = path / METADATA if path.is_dir() else path
-        top = read_pickle(read_text(file), file)
-        if not isinstance(top, PickledObject) or not str(top.of).endswith("checkpoint.metadata.Metadata"):
-            raise bad_file(file, "it is not the metadata of a distributed checkpoint.", _HINT)
-        places = _places(top.field("storage_data"), file)
         entries: dict[str, StoredTensor] = {}
         objects = []
-        for name, told in _pairs(top.field("state_dict_metadata"), file, "state_dict_metadata"):
-            if not isinstance(name, str):
-                raise bad_file(file, f"it has a tensor called {shown(name)}.", _HINT)
-            if isinstance(told, PickledObject) and str(told.of).endswith(".BytesStorageMetadata"):
+        for name, saved in read_saved(file):
+            if saved is None:
                 objects.append(name)
             else:
-                entries[name] = _tensor(file, name, told, places)
+                entries[name] = _tensor(file, saved)
         return Source(file, self.name, entries, {OBJECTS: objects} if objects else {})
 
 
@@ -84,6 +79,28 @@ class BlobPlace(NamedTuple):
     file: Path
     start: int
     size: int
+
+
+class SavedTensor(NamedTuple):
+    """A tensor as the metadata tell it: its parts by their boxes, each with its place if it is in a file."""
+
+    name: str
+    element: Element
+    shape: tuple[int, ...]
+    parts: tuple[tuple[Box, BlobPlace | None], ...]
+
+
+def read_saved(file: Path) -> Iterator[tuple[str, SavedTensor | None]]:
+    """What the metadata of a checkpoint name, whether the parts fit or not; None for what is no tensor."""
+    top = read_pickle(read_text(file), file)
+    if not isinstance(top, PickledObject) or not str(top.of).endswith("checkpoint.metadata.Metadata"):
+        raise bad_file(file, "it is not the metadata of a distributed checkpoint.", _HINT)
+    places = _places(top.field("storage_data"), file)
+    for name, told in _pairs(top.field("state_dict_metadata"), file, "state_dict_metadata"):
+        if not isinstance(name, str):
+            raise bad_file(file, f"it has a tensor called {shown(name)}.", _HINT)
+        objects = isinstance(told, PickledObject) and str(told.of).endswith(".BytesStorageMetadata")
+        yield name, None if objects else _saved_tensor(file, name, told, places)
 
 
 # ---- the metadata ----------------------------------------------------------------------------------------
@@ -127,7 +144,9 @@ def _places(x: Any, file: Path) -> dict[tuple[str, tuple[int, ...]], BlobPlace]:
     return found
 
 
-def _tensor(file: Path, name: str, told: Any, places: dict[tuple[str, tuple[int, ...]], BlobPlace]) -> StoredTensor:
+def _saved_tensor(
+    file: Path, name: str, told: Any, places: dict[tuple[str, tuple[int, ...]], BlobPlace]
+) -> SavedTensor:
     if not isinstance(told, PickledObject) or not str(told.of).endswith(".TensorStorageMetadata"):
         raise bad_file(file, "it is neither a tensor nor an object.", _HINT, name)
     element = _element(told.field("properties"), file, name)
@@ -136,13 +155,18 @@ def _tensor(file: Path, name: str, told: Any, places: dict[tuple[str, tuple[int,
     if not isinstance(chunks, list) or not all(isinstance(chunk, PickledObject) for chunk in chunks):
         raise bad_file(file, "its chunks are no list.", _HINT, name)
     boxes = sorted([(_sizes(c.field("offsets"), file, name), _sizes(c.field("sizes"), file, name)) for c in chunks])
-    _check_cover(file, name, shape, boxes)
-    boxes = [box for box in boxes if prod(box[1])]
+    return SavedTensor(name, element, shape, tuple([(box, places.get((name, box[0]))) for box in boxes]))
+
+
+def _tensor(file: Path, saved: SavedTensor) -> StoredTensor:
+    name, element, shape, found = saved
+    _check_cover(file, name, shape, [box for box, _ in found])
     parts = {}
-    for box in boxes:
-        if (name, box[0]) not in places:
-            raise bad_file(file, f"its part at {box[0]} is in no file.", _HINT, name)
-        parts[box] = _saved_part(places[name, box[0]], name, element, box[1])
+    for box, place in found:
+        if prod(box[1]):
+            if place is None:
+                raise bad_file(file, f"its part at {box[0]} is in no file.", _HINT, name)
+            parts[box] = _saved_part(place, name, element, box[1])
     return _join_parts(file, name, element, shape, parts)
 
 

@@ -1,0 +1,93 @@
+"""A file, a folder or a text that is audited: its first bytes, and its lines one after another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+
+from ..errors import BadFile, LimitExceeded
+from .move import Place, Trouble
+
+HEAD_BYTES = 1 << 16
+"""How much is looked at to tell what kind of artefact it is."""
+
+LONGEST_LINE = 1 << 24
+"""Longer lines are cut into several, which have the number of the first."""
+
+WHOLE_BYTES = 1 << 28
+"""The most that is read at once, of an artefact that is not made of lines."""
+
+
+class Artefact:
+    """What a reader reads. ``path`` is None for a text; ``name`` is what messages and places call it."""
+
+    def __init__(self, path: Path | None, text: str | None = None, name: str = "") -> None:
+        self.path, self._text = path, text
+        self.name = name or (str(path) if path is not None else "text")
+
+    @cached_property
+    def head(self) -> bytes:
+        """The first bytes; none of a folder."""
+        if self.path is None:
+            return (self._text or "")[:HEAD_BYTES].encode(errors="replace")
+        if self.path.is_dir():
+            return b""
+        with self.path.open("rb") as file:
+            return file.read(HEAD_BYTES)
+
+    @cached_property
+    def opening(self) -> str:
+        """The first bytes as text; empty where they are none."""
+        return "" if b"\0" in self.head else self.head.decode(errors="replace")
+
+    def lines(self) -> Iterator[tuple[int, str]]:
+        """The lines without their ends, numbered from 1, as they are read; bytes that are no text are replaced."""
+        if self.path is None:
+            yield from enumerate((self._text or "").splitlines(), 1)
+            return
+        with self.path.open(encoding="utf-8", errors="replace", newline=None) as file:
+            number, whole = 0, True
+            while line := file.readline(LONGEST_LINE):
+                number += whole
+                whole = line.endswith("\n")
+                yield number, line.rstrip("\n")
+
+    def read_bytes(self) -> bytes:
+        """All of it, for what is not made of lines; refused over a limit."""
+        if self.path is None:
+            return (self._text or "").encode()
+        size = self.path.stat().st_size
+        if size > WHOLE_BYTES:
+            raise LimitExceeded(
+                f"{self.name} has {size} bytes, and what is no file of lines is read up to {WHOLE_BYTES}.",
+                hint="dump a smaller part of the program",
+                limit=WHOLE_BYTES,
+            )
+        return self.path.read_bytes()
+
+    def read_text(self) -> str:
+        """All of it as text, for what is not made of lines, as JSON is; refused over a limit."""
+        return self.read_bytes().decode(errors="replace")
+
+    def place(self, line: int = 0, name: str = "") -> Place:
+        """A place in it."""
+        return Place(self.name, line, name)
+
+    def trouble(self, message: str, line: int = 0, name: str = "") -> Trouble:
+        """Something at a place that could not be read."""
+        return Trouble(self.place(line, name), message)
+
+
+def open_artefact(x: str | Path) -> Artefact:
+    """The artefact at a path, or the text itself where it has several lines or can be no path."""
+    if isinstance(x, str) and ("\n" in x or len(x) > 4096):
+        return Artefact(None, x)
+    path = Path(x)
+    try:
+        there = path.exists()
+    except (OSError, ValueError):
+        there = False
+    if not there:
+        raise BadFile(f"{x}: there is no such file.", hint="name a file, or pass a text of several lines", file=path)
+    return Artefact(path)

@@ -1,0 +1,208 @@
+"""``audit``: what an artefact moves, what that costs, what is undone later, and which changes would save most."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..errors import LayoutError
+from .artefact import Artefact, open_artefact
+from .flow import Cancelling, Flow
+from .kinds import REARRANGES, SAME_BYTES
+from .move import Buffer, Found, Move, Step, Timing, Trouble
+from .readers import AuditReader, reader_named, recognise
+from .savings import Saving, find_savings
+
+KEPT = 20_000
+"""How many moves, and how many buffers, are kept as values; those beyond are in the totals only."""
+
+SHOWN_PADDING = 0.01
+"""Padding of less than this share gets no remark."""
+
+
+class Totals(NamedTuple):
+    """Sums over everything in an artefact, also over what is not kept as a value.
+
+    ``bytes`` are those that moves write, ``rearranged`` those of them where some element changes its place. ``time`` is
+    that of moves, ``step_time`` that of all other operations, both None where the file has none; ``step_bytes`` are
+    read and written by other operations. ``free`` counts the moves that write nothing.
+    """
+
+    moves: int = 0
+    free: int = 0
+    bytes: int = 0
+    rearranged: int = 0
+    undecided: int = 0
+    time: float | None = None
+    steps: int = 0
+    step_time: float | None = None
+    step_bytes: int = 0
+    buffers: int = 0
+    buffer_bytes: int = 0
+    padding_bytes: int = 0
+
+    @property
+    def time_share(self) -> float | None:
+        """The share of all time that moves take; None where the file has no times."""
+        whole = (self.time or 0) + (self.step_time or 0)
+        return None if self.time is None or not whole else self.time / whole
+
+    @property
+    def byte_share(self) -> float | None:
+        """The share of all bytes that moves write; None where other operations tell none."""
+        return self.bytes / (self.bytes + self.step_bytes) if self.step_bytes else None
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """What was found in one artefact.
+
+    ``moves`` are values in the order of the file, ``pairs`` those that cancel, ``savings`` the changes that would save
+    most, at most three. ``troubles`` tell what could not be read; an audit without any read all of it. ``timings`` has
+    the seconds of operations by name, where the artefact is a profile.
+    """
+
+    kind: str
+    title: str
+    file: str
+    moves: tuple[Move, ...]
+    buffers: tuple[Buffer, ...]
+    troubles: tuple[Trouble, ...]
+    totals: Totals
+    pairs: tuple[Cancelling, ...] = ()
+    savings: tuple[Saving, ...] = ()
+    timings: Mapping[str, Timing] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        from .table import audit_text
+
+        return audit_text(self)
+
+
+def audit(x: str | Path, kind: str | None = None, *, times: str | Path | None = None) -> Audit:
+    """What the artefact at a path, or in a text of several lines, moves; of that kind, or as its content tells.
+
+    ``times`` is a profile of the same program: operations of the same name get its times.
+    """
+    artefact = open_artefact(x)
+    reader = recognise(artefact) if kind is None else reader_named(kind)
+    timings = {} if times is None else audit(times).timings
+    return gather(reader, artefact, timings)
+
+
+def gather(reader: AuditReader, artefact: Artefact, timings: Mapping[str, Timing] | None = None) -> Audit:
+    """Everything that a reader finds in an artefact; an error of ours ends it, and is told as what was not read."""
+    found = _Gathering(timings or {})
+    try:
+        for item in _with_troubles(reader, artefact):
+            found.take(item)
+    except OSError as error:
+        found.take(artefact.trouble(f"it cannot be read: {error.strerror or error}"))
+    return found.result(reader, artefact)
+
+
+def _with_troubles(reader: AuditReader, artefact: Artefact) -> Iterator[Found]:
+    try:
+        yield from reader.read(artefact)
+    except LayoutError as error:
+        yield artefact.trouble(error.message)
+
+
+class _Gathering:
+    """What was found so far: at most ``KEPT`` values of each sort, and the totals of all."""
+
+    def __init__(self, timings: Mapping[str, Timing]) -> None:
+        self.moves: list[Move] = []
+        self.buffers: list[Buffer] = []
+        self.troubles: list[Trouble] = []
+        self.timings: dict[str, Timing] = {}
+        self.given = timings
+        self.sums: dict[str, Any] = {}
+        self.numbers: dict[Any, int] = {}
+        self.flow = Flow()
+
+    def add(self, **amounts: float | None) -> None:
+        for name, amount in amounts.items():
+            if amount is not None:
+                self.sums[name] = self.sums.get(name, 0) + amount
+
+    def take(self, item: Found) -> None:
+        if isinstance(item, Move):
+            self.take_move(item)
+        elif isinstance(item, Step):
+            timing = self.given.get(item.place.name)
+            self.flow.see_step(item)
+            self.add(steps=1, step_time=item.time if timing is None else timing.time, step_bytes=item.bytes)
+        elif isinstance(item, Buffer):
+            self.take_buffer(item)
+        elif isinstance(item, Timing):
+            before = self.timings.get(item.place.name)
+            time, runs = (0.0, 0) if before is None else (before.time, before.runs)
+            self.timings[item.place.name] = item._replace(time=time + item.time, runs=runs + item.runs)
+        elif len(self.troubles) < KEPT:
+            self.troubles.append(item)
+
+    def take_move(self, move: Move) -> None:
+        timing = self.given.get(move.place.name)
+        if timing is not None and move.time is None:
+            move = replace(move, time=timing.time)
+        self.add(moves=move.count, bytes=move.total_bytes, time=move.time)
+        self.add(free=move.count * (move.bytes == 0), rearranged=move.total_bytes * (move.kind == REARRANGES))
+        self.add(undecided=move.count * (move.kind == "undecided"))
+        key = (move.place.name, move.op, move.source, move.target, move.shape, move.bytes, move.remarks)
+        number = self.numbers.get(key) if move.place.name else None
+        if number is not None:
+            known = self.moves[number]
+            time = None if known.time is None and move.time is None else (known.time or 0) + (move.time or 0)
+            self.moves[number] = replace(known, count=known.count + move.count, time=time)
+        elif len(self.moves) < KEPT:
+            number = self.numbers[key] = len(self.moves)
+            self.moves.append(move)
+        else:
+            return
+        self.flow.see_move(number, move)
+
+    def take_buffer(self, buffer: Buffer) -> None:
+        stored = buffer.side.stored_bytes
+        self.flow.see_buffer(buffer)
+        self.add(buffers=1, buffer_bytes=stored, padding_bytes=round((stored or 0) * buffer.side.padding))
+        if len(self.buffers) < KEPT:
+            self.buffers.append(buffer)
+
+    def result(self, reader: AuditReader, artefact: Artefact) -> Audit:
+        pairs = tuple(self.flow.cancelling())
+        moves = tuple([replace(m, remarks=(*m.remarks, *self.remarks(k, m, pairs))) for k, m in enumerate(self.moves)])
+        savings = find_savings(moves, pairs, self.flow, self.buffers)
+        return Audit(
+            reader.kind,
+            reader.title,
+            artefact.name,
+            moves,
+            tuple(self.buffers),
+            tuple(self.troubles),
+            Totals(**self.sums),
+            pairs,
+            savings,
+            self.timings,
+        )
+
+    def remarks(self, number: int, move: Move, pairs: tuple[Cancelling, ...]) -> Iterator[str]:
+        """What the core has to say about a move."""
+        for pair in pairs:
+            if number in (pair.first, pair.second):
+                word, other = ("undone by", pair.second) if number == pair.first else ("undoes", pair.first)
+                part = f" in {pair.runs} of {move.count} runs" if pair.runs < move.count else ""
+                yield f"{word} {_where(self.moves[other])}{part}"
+        if number in self.flow.constants:
+            role = self.flow.constants[number]
+            yield "weights: pack once" if role == "constant" else "a parameter: pack once if it is a weight"
+        if number in self.flow.repeats:
+            yield f"repeats {_where(self.moves[self.flow.repeats[number]])}"
+        if move.kind != SAME_BYTES and move.target.padding >= SHOWN_PADDING:
+            yield f"padding {move.target.padding:.0%}".replace("%", " %")
+
+
+def _where(move: Move) -> str:
+    return str(move.place.line) if move.place.line else move.place.name

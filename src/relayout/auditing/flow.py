@@ -1,0 +1,188 @@
+"""Where the result of a move goes: which later move undoes it, which repeats it, and what comes from a constant.
+
+Data are followed by the names that readers give to values, through elementwise steps and moves that keep all bytes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import lru_cache
+from itertools import permutations
+from math import prod
+from typing import Any, NamedTuple
+
+from ..algebra.composition import composition
+from ..algebra.inverses import right_inverse
+from ..errors import LayoutError
+from ..layout.comparison import compare
+from ..layout.layout import Layout
+from .kinds import REARRANGES, SAME_BYTES
+from .move import Buffer, Move, Step
+
+WINDOW = 1 << 17
+"""How many values are remembered; what is used later than so many values after it was made is not followed."""
+
+MOST_ORDERS = 720
+"""How many orders of dimensions are tried to see that two padded moves undo each other."""
+
+
+class Cancelling(NamedTuple):
+    """Two moves, by their numbers, of which the second undoes the first: in so many of their runs.
+
+    ``alone`` says that nobody else reads what is between them, so that both can be left out, and not only the second.
+    """
+
+    first: int
+    second: int
+    runs: int
+    alone: bool
+
+
+class Flow:
+    """Follows values from move to move while an artefact is read; moves are known by their numbers.
+
+    ``constants`` has the moves that read a constant or a parameter, with its role. ``repeats`` has the moves that do
+    what an earlier one did with the same value.
+    """
+
+    def __init__(self) -> None:
+        self._moved: dict[str, tuple[int, ...]] = {}
+        self._roles: dict[str, str] = {}
+        self._readers: dict[tuple[str, Any, Any], int] = {}
+        self._undone: Counter[tuple[int, int]] = Counter()
+        self._used_otherwise: set[int] = set()
+        self._moves: dict[int, Move] = {}
+        self.constants: dict[int, str] = {}
+        self.repeats: dict[int, int] = {}
+
+    def see_buffer(self, buffer: Buffer) -> None:
+        """A tensor that is there from the start."""
+        if buffer.value and buffer.role in ("constant", "parameter"):
+            _remember(self._roles, buffer.value, buffer.role)
+
+    def see_step(self, step: Step) -> None:
+        """What a step reads is used up, unless the step treats every element alone."""
+        origins = [self._moved.get(value, ()) for value in step.inputs]
+        if not step.elementwise:
+            self._used_otherwise.update([k for origin in origins for k in origin])
+            return
+        if origins and all(origins) and self._alike([k for origin in origins for k in origin]):
+            together = tuple(dict.fromkeys([k for origin in origins for k in origin]))
+            for value in step.outputs:
+                _remember(self._moved, value, together)
+        else:
+            self._used_otherwise.update([k for origin in origins for k in origin])
+        roles = {self._roles.get(value, "") for value in step.inputs}
+        if len(roles) == 1 and (role := roles.pop()):
+            for value in step.outputs:
+                _remember(self._roles, value, role)
+
+    def see_move(self, number: int, move: Move) -> None:
+        """A move: perhaps the undoing of an earlier one."""
+        role = self._roles.get(move.reads, "") if move.reads else ""
+        origin = self._moved.get(move.reads, ()) if move.reads else ()
+        if move.kind == SAME_BYTES:
+            if move.writes and origin:
+                _remember(self._moved, move.writes, origin)
+            if move.writes and role:
+                _remember(self._roles, move.writes, role)
+            return
+        if role:
+            self.constants[number] = role
+            if move.writes:
+                _remember(self._roles, move.writes, role)
+        for k in origin:
+            if undoes(self._moves[k], move):
+                self._undone[k, number] += 1
+            else:
+                self._used_otherwise.add(k)
+        if move.reads and move.kind == REARRANGES and number not in self.repeats:
+            first = self._readers.setdefault((move.reads, move.source.layout, move.target.layout), number)
+            if first != number:
+                self.repeats[number] = first
+        if move.writes:
+            self._moves.setdefault(number, move)
+            _remember(self._moved, move.writes, (number,))
+        while len(self._readers) > WINDOW:
+            del self._readers[next(iter(self._readers))]
+
+    def cancelling(self) -> list[Cancelling]:
+        """The pairs that were found, in the order of the file."""
+        return [
+            Cancelling(first, second, runs, first not in self._used_otherwise)
+            for (first, second), runs in sorted(self._undone.items())
+        ]
+
+    def _alike(self, numbers: list[int]) -> bool:
+        """Whether these moves all go from the same layout to the same layout."""
+        first = self._moves[numbers[0]]
+        pairs = [(self._moves[k].source.layout, self._moves[k].target.layout) for k in numbers[1:]]
+        return all(_same(first.source.layout, a) and _same(first.target.layout, b) for a, b in pairs)
+
+
+def _remember(table: dict[str, Any], key: str, value: Any) -> None:
+    table[key] = value
+    if len(table) > WINDOW:
+        del table[next(iter(table))]
+
+
+def undoes(first: Move, second: Move) -> bool:
+    """Whether the second move brings every element back to where it was before the first; proven, never guessed.
+
+    >>> from relayout.auditing.making import make_move, make_side
+    >>> from relayout.auditing.move import Place
+    >>> a, b = make_side("nchw", shape=(1, 8, 4, 4)), make_side("nChw8c", shape=(1, 8, 4, 4))
+    >>> there, back = (make_move(Place("log"), "reorder", *sides) for sides in ((a, b), (b, a)))
+    >>> undoes(there, back), undoes(there, there)
+    (True, False)
+    """
+    if first.source.memory != second.target.memory or first.source.element != second.target.element:
+        return False
+    layouts = [side.layout for side in (first.source, first.target, second.source, second.target)]
+    return not any(layout is None for layout in layouts) and _return_home(*layouts)
+
+
+@lru_cache(maxsize=4096)
+def _return_home(start: Any, there: Any, here: Any, end: Any) -> bool:
+    if _same(there, here) and _same(start, end):
+        return True
+    if not all(isinstance(layout, Layout) for layout in (start, there, here, end)):
+        return False
+    return _same_memory_map(start, there, here, end) or _same_in_some_order(start, there, here, end)
+
+
+def _same(a: Any, b: Any) -> bool:
+    if a == b:
+        return True
+    if not isinstance(a, Layout) or not isinstance(b, Layout) or a.extents != b.extents:
+        return False
+    try:
+        return bool(compare(a, b))
+    except LayoutError:  # undecided is no proof
+        return False
+
+
+def _same_memory_map(start: Layout, there: Layout, here: Layout, end: Layout) -> bool:
+    """Whether memory is brought back, whatever the coordinates are called: for layouts that fill their memory."""
+    full = [x.is_injective() and x.storage_size == x.size and x.swizzle is None for x in (start, there, here, end)]
+    if not all(full) or start.size != here.size:
+        return False
+    try:
+        undone = composition(start, right_inverse(there))
+        done = composition(end, right_inverse(here))
+        return bool(compare(undone, done, flat=True))
+    except LayoutError:  # no such layout, or undecided
+        return False
+
+
+def _same_in_some_order(start: Layout, there: Layout, here: Layout, end: Layout) -> bool:
+    """Whether the second move has the dimensions of the first in another order."""
+    rank = start.rank
+    if here.rank != rank or sorted(here.extents) != sorted(there.extents) or prod(range(1, rank + 1)) > MOST_ORDERS:
+        return False
+    for order in permutations(range(rank)):
+        if tuple([here.extents[d] for d in order]) == there.extents:
+            turned = here.permute(*order), end.permute(*order)
+            if _same(there, turned[0]) and _same(start, turned[1]):
+                return True
+    return False

@@ -1,0 +1,95 @@
+"""The readers of artefacts by name and by content: those of this package, and those that other packages add.
+
+Another package adds one by an entry point in the group ``relayout.audits`` that names an ``AuditReader``;
+``relayout.testing`` checks it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from difflib import get_close_matches
+from importlib import import_module
+from typing import Any, Protocol
+
+from ..errors import BadFile, ShapeError, UnknownName, shown
+from .artefact import Artefact
+from .move import Found
+
+BUILT_IN = {
+    "checkpoint": "checkpoints",
+}
+"""The modules of this package that have ``READER``, by the kind of artefact that it reads."""
+
+ENTRY_POINTS = "relayout.audits"
+"""The group of entry points that other packages name their readers in."""
+
+
+class AuditReader(Protocol):
+    """What reads one kind of artefact.
+
+    ``kind`` is its name, ``title`` what people call it, and ``EXAMPLES`` are short texts of that kind (none for what is
+    not text). ``recognises`` looks at ``artefact.head``, ``opening`` or ``path`` and nothing else, and claims only what
+    no other reader does. ``read`` yields what it finds in one pass, in the order of the file, and keeps no more than a
+    line's worth: a file of 100 MB is read in seconds and bounded memory. What it cannot read it yields as ``Trouble``
+    and goes on; an error of ours that it raises ends the artefact with a trouble.
+    """
+
+    kind: str
+    title: str
+    EXAMPLES: tuple[str, ...]
+
+    def recognises(self, artefact: Artefact) -> bool: ...
+    def read(self, artefact: Artefact) -> Iterator[Found]: ...
+
+
+def reader_names() -> list[str]:
+    """Every kind of artefact: the built-in ones, then those of other packages."""
+    return [*BUILT_IN, *[name for name in _entry_points() if name not in BUILT_IN]]
+
+
+def reader_named(kind: Any) -> AuditReader:
+    """The reader of that kind."""
+    if isinstance(kind, str) and kind in BUILT_IN:
+        found: AuditReader = import_module(f".{BUILT_IN[kind]}", __package__).READER
+        return found
+    points = _entry_points()
+    if isinstance(kind, str) and kind in points:
+        return _load(kind, points[kind])
+    near = get_close_matches(kind, reader_names(), 3, 0.3) if isinstance(kind, str) else []
+    known = ", ".join(reader_names())
+    hint = f"did you mean {' or '.join(near)}? There are {known}" if near else f"there are {known}"
+    raise UnknownName(f"there is no kind of artefact {shown(kind)}.", hint=hint, name=kind)
+
+
+def recognise(artefact: Artefact) -> AuditReader:
+    """The one reader that takes what is in an artefact; refused where none does, or several do."""
+    found = [reader for reader in map(reader_named, reader_names()) if reader.recognises(artefact)]
+    if len(found) == 1:
+        return found[0]
+    known = ", ".join(reader_names())
+    if not found:
+        raise BadFile(
+            f"{artefact.name}: no reader knows what it is.",
+            hint=f"say what it is by --kind or kind=: {known}",
+            file=artefact.path,
+        )
+    several = " or ".join([reader.kind for reader in found])
+    raise BadFile(f"{artefact.name}: it may be {several}.", hint="say which by --kind or kind=", file=artefact.path)
+
+
+def _entry_points() -> dict[str, Any]:
+    from importlib.metadata import entry_points
+
+    return {point.name: point for point in entry_points(group=ENTRY_POINTS)}
+
+
+def _load(kind: str, point: Any) -> AuditReader:
+    try:
+        found: AuditReader = point.load()
+    except (ImportError, AttributeError) as error:
+        raise ShapeError(
+            f"the reader {kind!r} of another package cannot be imported: {error}.",
+            hint="repair or remove the package that names it in its entry points",
+            kind=kind,
+        ) from error
+    return found

@@ -1,0 +1,93 @@
+"""The changes that would save most: pairs left out, constants packed once, repeats shared, padding avoided."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from .flow import Cancelling, Flow
+from .move import Buffer, Move
+
+MOST_TOLD = 3
+"""How many changes are told."""
+
+LEAST_PADDING = 0.1
+"""Padding of a smaller share is no change worth telling."""
+
+
+class Saving(NamedTuple):
+    """One change, and what it would save: bytes that are not written (or reserved), and seconds where they are known.
+
+    ``moves`` are the numbers of those that it would leave out.
+    """
+
+    change: str
+    bytes: int
+    time: float | None
+    moves: tuple[int, ...]
+
+
+def find_savings(
+    moves: Sequence[Move], pairs: Sequence[Cancelling], flow: Flow, buffers: Sequence[Buffer]
+) -> tuple[Saving, ...]:
+    """The three largest, by time where the file has times, then by bytes; no move is saved twice."""
+    candidates = [*_pairs(moves, pairs), *_constants(moves, flow), *_repeats(moves, flow), *_padding(buffers)]
+    found: list[Saving] = []
+    taken: set[int] = set()
+    for saving in sorted(candidates, key=lambda s: (s.time or 0, s.bytes), reverse=True):
+        if not taken.intersection(saving.moves) and (saving.bytes or saving.time):
+            taken.update(saving.moves)
+            found.append(saving)
+    return tuple(found[:MOST_TOLD])
+
+
+def _saving(change: str, moves: Sequence[Move], numbers: list[int], bytes: int | None = None) -> Saving:
+    times = [moves[k].time for k in numbers]
+    time = None if None in times else sum([t for t in times if t is not None])
+    total = sum([moves[k].total_bytes for k in numbers]) if bytes is None else bytes
+    return Saving(change, total, time, tuple(numbers))
+
+
+def _pairs(moves: Sequence[Move], pairs: Sequence[Cancelling]) -> Iterator[Saving]:
+    """Pairs between the same two layouts are one change, whatever the layer."""
+    alike: dict[tuple[str, str, bool], list[Cancelling]] = {}
+    for pair in pairs:
+        key = moves[pair.first].source.text, moves[pair.first].target.text, pair.alone
+        alike.setdefault(key, []).append(pair)
+    for (source, target, alone), found in alike.items():
+        lines = ", ".join([f"{_line(moves[p.first])} and {_line(moves[p.second])}" for p in found[:3]])
+        more = f" and {len(found) - 3} more pairs" if len(found) > 3 else ""
+        numbers = [k for p in found for k in ((p.first, p.second) if alone else (p.second,))]
+        keep = f"stay in {target} from" if alone else f"keep the tensor in {source} beside that in {target} between"
+        yield _saving(f"{keep} {lines}{more}: each pair cancels", moves, list(dict.fromkeys(numbers)))
+
+
+def _constants(moves: Sequence[Move], flow: Flow) -> Iterator[Saving]:
+    alike: dict[tuple[str, str], list[int]] = {}
+    for number, role in flow.constants.items():
+        if moves[number].bytes:
+            alike.setdefault((role, moves[number].target.text), []).append(number)
+    for (role, target), numbers in alike.items():
+        what = "weight" if role == "constant" else "parameter"
+        which = f"the {what} of {_line(moves[numbers[0]])}" if len(numbers) == 1 else f"{len(numbers)} {what}s"
+        yield _saving(f"pack {which} once, as {target}", moves, numbers)
+
+
+def _repeats(moves: Sequence[Move], flow: Flow) -> Iterator[Saving]:
+    for number, first in flow.repeats.items():
+        change = f"share the result of {_line(moves[first])} with {_line(moves[number])}: both do the same"
+        yield _saving(change, moves, [number])
+
+
+def _padding(buffers: Sequence[Buffer]) -> Iterator[Saving]:
+    for buffer in buffers:
+        if buffer.side.padding >= LEAST_PADDING and buffer.side.stored_bytes:
+            share = f"{buffer.side.padding:.0%}".replace("%", " %")
+            wasted = round(buffer.side.stored_bytes * buffer.side.padding)
+            where = f"line {buffer.place.line}" if buffer.place.line else buffer.place.file
+            change = f"choose sizes that {buffer.side.text} does not pad: {share} of {buffer.place.name} ({where})"
+            yield Saving(change, wasted, None, ())
+
+
+def _line(move: Move) -> str:
+    return f"line {move.place.line}" if move.place.line else move.place.name

@@ -603,3 +603,29 @@ def test_every_example_fits_its_page(explored: Open, width: int) -> None:
         expect(page.locator("figure.pane").first).to_be_visible()
         expect(page.locator(".error:not(:empty)")).to_have_count(0)
         assert page.evaluate("document.documentElement.scrollWidth") <= width, name
+
+
+def test_code_is_written_in_any_language_and_copied(explored: Open) -> None:
+    state = {"a": "nhwc", "b": "htp:R4Crouton", "do": "code", "dtype": "uint8", "axes": "nhwc"}
+    page = explored(state, permissions=["clipboard-read", "clipboard-write"])
+    text = page.locator("#text pre")
+    expect(text).to_contain_text("void pack_htp_r4_crouton_u8(const uint8_t *src, uint8_t *dst, int64_t n0,")
+    expect(text.locator(".comment").first).to_have_text("// Moves uint8 from nhwc to htp:R4Crouton.")
+    page.get_by_label("with the way back").check()
+    expect(text).to_contain_text("pack_htp_r4_crouton_u8_inverse")
+    page.get_by_role("button", name="copy the code").click()
+    expect(page.locator("#text").get_by_text("copied")).to_be_visible()
+    expected = rl.code("nhwc", "htp:R4Crouton", "uint8", axes="nhwc", inverse=True)
+    assert page.evaluate("navigator.clipboard.readText()") == expected
+    page.locator("#b").fill("")
+    expect(text).to_contain_text("nhwc_offset(")
+    page.locator("#a").fill("(3,4):(1,1)")
+    page.locator("#b").fill("(3,4):(1,1)")
+    page.locator("#axes").fill("")
+    expect(page.locator("#text .refused")).to_contain_text("are the same place in memory")
+
+
+def test_code_fits_a_phone(explored: Open) -> None:
+    page = explored({"a": "0 1", "b": "1 0", "do": "code", "dtype": "float32"}, width=390)
+    expect(page.locator("#text pre")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390

@@ -178,6 +178,19 @@ def test_banks_are_drawn_and_told() -> None:
     assert {"ldmatrix.x4", "ds_read_b128"} <= set(offers["accesses"])
 
 
+def test_code_is_told_or_why_there_is_none() -> None:
+    state = {"a": "nhwc", "b": "htp:R4Crouton", "do": "code", "dtype": "uint8", "axes": "nhwc"}
+    text = rl.code("nhwc", "htp:R4Crouton", "uint8", axes="nhwc")
+    assert handle({"ask": "code", "state": state}) == {"text": text, "reason": ""}
+    lines = handle({"ask": "copy", "form": "python", "state": {**state, "shape": "1,3,4,5"}})["text"]
+    assert lines.endswith("print(rl.code('nhwc', 'htp:R4Crouton', 'uint8', shape=(1, 3, 4, 5), axes='nhwc'))\n")
+    assert "_offset(" in handle({"ask": "code", "state": {"a": "(3,4):(4,1)"}})["text"]
+    shared = {"a": "(2,2):(1,1)", "b": "(2,2):(1,1)", "dtype": "int8"}
+    assert "same place" in handle({"ask": "code", "state": shared})["reason"]
+    for field, other in (("dtype", {"dtype": ""}), ("target", {"target": "cobol"}), ("b", {"b": "(("})):
+        assert handle({"ask": "code", "state": {**state, **other}})["error"]["field"] == field
+
+
 def test_an_error_names_the_field_and_the_place() -> None:
     error = view(a="(3,4):(4,1)", b="(3,4:(1", do="compare")["error"]
     assert (error["field"], error["text"], error["position"]) == ("b", "(3,4:(1", 4)
@@ -287,7 +300,7 @@ PIECES = st.sampled_from(
         ],
         *BINARY,
         *UNARY,
-        *["compare", "beside", "threads", "look", "banks", "sm90", "gfx942", "ld.shared.b32", "float16"],
+        *["compare", "beside", "threads", "look", "banks", "code", "c", "sm90", "gfx942", "ld.shared.b32", "float16"],
     ]
 )
 STATES = st.fixed_dictionaries({}, optional=dict.fromkeys(State.__dataclass_fields__, PIECES))
@@ -320,7 +333,11 @@ def test_anything_in_a_question_is_answered(request: Any) -> None:
     answered(request)
 
 
-@given(st.sampled_from(["view", "facts", "copy"]), STATES, st.sampled_from(["text", "html", "svg", "tikz", "python"]))
+@given(
+    st.sampled_from(["view", "facts", "copy", "code"]),
+    STATES,
+    st.sampled_from(["text", "html", "svg", "tikz", "python"]),
+)
 def test_every_state_is_answered(ask: str, state: dict[str, str], form: str) -> None:
     answered({"ask": ask, "state": state, "form": form})
 

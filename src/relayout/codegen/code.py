@@ -61,9 +61,8 @@ def code(
         if element is not None or dst_element is not None or inverse or test or fill is not None:
             raise ShapeError("the functions of one layout move no elements.", hint="give dst as well", src=src)
         operand = resolve(src, shape=shape, axes=axes)
-        return language.write_index(
-            index_functions(operand, _checked_name(name, "layout", language), _title(src, operand))
-        )
+        named = _checked_name(name, _name_words(src) or "layout", language)
+        return language.write_index(index_functions(operand, named, _title(src, operand)))
     if element is None:
         raise ShapeError("a function between two layouts has a type.", hint="give the element, as in 'float32'")
     interface = _interface(element)
@@ -190,11 +189,15 @@ def _usual_name(dst: Any, interface: Interface) -> str:
     """``pack_htp_r4_crouton_u8`` for a name of the catalog, ``pack_f32`` for what has none."""
     kind = interface.element.underlying
     short = SHORT_TYPES.get(kind.name) or re.sub(r"^(u?)(?:int|float)(\d+)$", _short, kind.name)
-    words = ["pack", short]
-    if isinstance(dst, str) and re.fullmatch(r"[A-Za-z][\w:.]{0,60}", dst):
-        plain = re.sub(r"(?<=[A-Za-z0-9])(?=[A-Z][a-z]{4,})", "_", dst)
-        words.insert(1, re.sub(r"\W+", "_", plain).strip("_").lower())
-    return "_".join(words)
+    return "_".join([word for word in ("pack", _name_words(dst), short) if word])
+
+
+def _name_words(operand: Any) -> str:
+    """``htp_r4_crouton`` for ``htp:R4Crouton``; nothing for what is no name."""
+    if not isinstance(operand, str) or not re.fullmatch(r"[A-Za-z][\w:.]{0,60}", operand, re.ASCII):
+        return ""
+    plain = re.sub(r"(?<=[A-Za-z0-9])(?=[A-Z][a-z]{4,})", "_", operand)
+    return re.sub(r"\W+", "_", plain).strip("_").lower()
 
 
 def _short(match: re.Match[str]) -> str:

@@ -12,6 +12,7 @@ from ..format.entries import Entry
 from ..format.format import Format
 from ..format.records import known_records
 from .banks import bank_offers
+from .code import code_in, code_offers
 from .facts import facts
 from .presets import PRESETS
 from .python import python_lines
@@ -72,6 +73,7 @@ def _start(request: dict[str, Any]) -> dict[str, Any]:
         "binary": list(BINARY),
         "unary": list(UNARY),
         **bank_offers(),
+        **code_offers(),
         "presets": [{"name": name, "state": state} for name, state in PRESETS.items()],
     }
 
@@ -106,4 +108,5 @@ _QUESTIONS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "view": lambda request: view(_state(request)),
     "facts": lambda request: facts(_state(request)),
     "copy": _copy,
+    "code": lambda request: code_in(_state(request)),
 }

@@ -8,6 +8,7 @@ from typing import Any
 from ..layout.layout import Layout
 from .atoms import atom_in, python_of_atom
 from .banks import asked_banks, bank_lines
+from .code import code_lines
 from .records import record_lines, record_picture
 from .shardings import sharding_picture, sharding_python
 from .state import State
@@ -24,6 +25,8 @@ def python_lines(state: State) -> str:
         if state.do in BINARY:
             lines.append(f'rl.draw(rl.{state.do}, a, b).save("picture.svg")')
         return "\n".join(lines) + "\n"
+    if state.do == "code":
+        return "\n".join([*lines, *code_lines(state)]) + "\n"
     atom = atom_in(state)
     if atom is not None:
         return "\n".join([*lines, *python_of_atom(atom)]) + "\n"

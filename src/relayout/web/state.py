@@ -65,6 +65,9 @@ class State:
     tile: str = ""
     access: str = ""
     arch: str = ""
+    target: str = ""
+    inverse: str = ""
+    test: str = ""
 
     @property
     def sizes(self) -> tuple[int, ...] | None:

@@ -50,7 +50,7 @@ UNARY: dict[str, Callable[..., Layout]] = {
     "right_inverse": inverses.right_inverse,
     "left_inverse": inverses.left_inverse,
 }
-LOOKS = ("", "look", "beside", "compare")
+LOOKS = ("", "look", "beside", "compare", "code")
 """What draws layouts as the fields say, slices and all."""
 
 WHOLE_LAYOUTS = ("blocked_product", "raked_product")
@@ -109,8 +109,9 @@ def _picture(state: State) -> Picture:
         return _operation(state)
     if state.do == "compare":
         return _comparison(state)
-    if state.do == "beside":
-        subjects = _subjects(state, "a", "b")
+    if state.do in ("beside", "code"):
+        names = ("a",) if state.do == "code" and not state.b.strip() else ("a", "b")
+        subjects = _subjects(state, *names)
         return Picture(_draw_subjects(state, subjects), subjects)
     if state.do == "threads":
         subjects = _subjects(state, "a")

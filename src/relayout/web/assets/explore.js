@@ -5,6 +5,7 @@ import { Picture } from "../picture/picture.js";
 import { themeButton } from "../picture/theme.js";
 import { ask } from "./ask.js";
 import { offerCatalog } from "./catalog.js";
+import { showCode } from "./code.js";
 import { blame, forgive } from "./errors.js";
 import { showFacts } from "./facts.js";
 import { Fields, element } from "./fields.js";
@@ -74,6 +75,12 @@ async function draw() {
   }
   forgive();
   show(answer);
+  if (state.do === "code") {
+    const code = await ask("code", { state: asked(state) });
+    if (!code) return;
+    if (code.error) blame(code.error);
+    showCode(element("text"), code);
+  }
   const found = await ask("facts", { state: asked(state) });
   if (!found) return;
   if (found.error) blame(found.error);

@@ -14,6 +14,7 @@ export const LOOKS = /** @type {const} */ ([
   ["beside", "Beside", true],
   ["threads", "Threads", false],
   ["banks", "Banks", true],
+  ["code", "Code", true],
 ]);
 
 const OPTIONS = {
@@ -21,6 +22,9 @@ const OPTIONS = {
   cells: ["offset", "coordinate", "block", "none"],
   view: ["logical", "memory", "both"],
 };
+
+/** What the second layout is for. */
+const ROLES = /** @type {Record<string, string>} */ ({ banks: "of threads and values", code: "to move to, or empty" });
 
 /** What draws a picture of its own, without the look of layouts. */
 const OWN_LOOK = new Set(["threads", "banks"]);
@@ -41,11 +45,11 @@ const SIGNS = /** @type {Record<string, string>} */ ({
 
 export class Fields {
   /**
-   * @param {{types: string[], binary: string[], unary: string[], archs: string[], accesses: string[]}} offers
+   * @param {{types: string[], binary: string[], unary: string[], archs: string[], accesses: string[], targets: string[]}} offers
    * @param {(name: keyof State, value: string) => void} changed
    */
   constructor(offers, changed) {
-    this.binary = new Set([...offers.binary, "compare", "beside", "banks"]);
+    this.binary = new Set([...offers.binary, "compare", "beside", "banks", "code"]);
     this.#options("dtype", offers.types);
     this.#options("arch", offers.archs);
     this.#options("access", offers.accesses);
@@ -53,6 +57,7 @@ export class Fields {
       control(name).append(new Option(name === "view" ? "logical" : "auto", ""));
       for (const value of values) if (value !== "logical") control(name).append(new Option(value, value));
     }
+    control("target").append(...offers.targets.map((name) => new Option(name, name === "c" ? "" : name)));
     const looks = LOOKS.map(([value, text]) => choice(value, text));
     const operations = [...offers.binary, ...offers.unary].map((value) => choice(value, SIGNS[value] ?? value));
     element("looks").append(...looks);
@@ -105,7 +110,8 @@ export class Fields {
     element("second").hidden = !this.binary.has(doing);
     element("tiles").hidden = doing !== "threads";
     element("machine").hidden = doing !== "banks";
-    element("b-role").textContent = doing === "banks" ? "of threads and values" : "";
+    element("b-role").textContent = ROLES[doing] ?? "";
+    element("code").hidden = doing !== "code";
     const drawn = LOOKS.some(([value]) => value === doing) && !OWN_LOOK.has(doing);
     element("look").toggleAttribute("hidden", !drawn);
   }

@@ -5,7 +5,7 @@
  */
 export const FIELDS = /** @type {const} */ ([
   "a", "b", "do", "shape", "axes", "dtype", "rows", "columns", "at", "cells", "color", "view", "path", "strides",
-  "whole", "width", "tile", "access", "arch",
+  "whole", "width", "tile", "access", "arch", "target", "inverse", "test",
 ]);
 
 /**

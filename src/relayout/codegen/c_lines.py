@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from .values import Monomial
+from .statements import ConstantTable
 
 WIDTH = 80
 
@@ -41,6 +41,24 @@ class CLines:
                 line = " " * column + text
             else:
                 line += text if len(line) == column else f" {text}"
+        self.lines.append(line)
+
+    def add_table(self, depth: int, opening: str, table: ConstantTable) -> None:
+        """A table's entries, as many on a line as fit."""
+        indent = "  " * depth
+        texts = [str(x) for x in table.values]
+        joined = f"{indent}{opening}{', '.join(texts)}}};"
+        if len(joined) <= WIDTH:
+            self.lines.append(joined)
+            return
+        self.lines.append(indent + opening)
+        line = indent + "   "
+        for k, entry in enumerate(texts):
+            text = entry + ("};" if k == len(texts) - 1 else ",")
+            if len(line) + 1 + len(text) > WIDTH:
+                self.lines.append(line)
+                line = indent + "   "
+            line += f" {text}"
         self.lines.append(line)
 
 
@@ -81,26 +99,3 @@ def function_text(head: list[str], body: list[str]) -> str:
     if joined and len(joined) <= WIDTH and not body[0].strip().startswith("//"):
         return joined
     return "\n".join([*head, *body, "}"])
-
-
-def value_text(value: Monomial) -> str:
-    """A product as one writes it."""
-    if not value.names:
-        return str(value.number)
-    names = " * ".join(value.names)
-    if value.number in (1, -1):
-        return f"-{names}" if value.number < 0 else names
-    return f"{value.number} * {names}"
-
-
-def product_text(factors: Sequence[str]) -> str:
-    """A product without ones."""
-    return " * ".join([f for f in factors if f != "1"]) or "1"
-
-
-def sum_text(terms: Sequence[str]) -> str:
-    """A sum, 0 where it has no terms."""
-    text = terms[0] if terms else "0"
-    for term in terms[1:]:
-        text += f" - {term[1:]}" if term.startswith("-") else f" + {term}"
-    return text

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from .c import PackWriter
-from .c_index import write_index
+from .c import c_function
+from .c_expressions import CExpressions, c_type
 from .c_lines import CLines
-from .c_types import c_type
-from .checksums import MIXER, WEIGHT
+from .lower import byte_weight, layout_module, pack_module, sample_byte
 from .program import CheckedSize, IndexFunctions, PackFunction
+from .statements import INDEX, STATUS, Copy, Fill, Module, Name, Reinterpret, Routine, nodes_in
 
 KEYWORDS = """
 auto break case char const continue default do double else enum extern float for goto if inline int long register
@@ -25,64 +25,89 @@ class CTarget:
     reserved = frozenset(KEYWORDS.split())
 
     def write_pack(self, functions: list[PackFunction]) -> str:
-        texts = [PackWriter(function).text() for function in functions]
-        copies = any(word in text for text in texts for word in ("memcpy(", "memset("))
-        return _text(["#include <stdint.h>" + "\n#include <string.h>" * copies, *texts])
-
-    def write_index(self, functions: IndexFunctions) -> str:
-        return write_index(functions)
+        return _text(pack_module(functions))
 
     def write_test(self, functions: list[PackFunction], runs: list[list[CheckedSize]]) -> str:
-        headers = "".join([f"#include <{header}.h>\n" for header in ("stdint", "stdio", "stdlib", "string")])
-        texts = [PackWriter(function).text() for function in functions]
-        checks = [_check(function) for function in functions]
-        return _text([headers.rstrip(), *texts, *checks, _main(functions, runs)])
+        return _text(pack_module(functions, runs))
+
+    def write_index(self, functions: IndexFunctions) -> str:
+        text = _text(layout_module(functions))
+        if not functions.no_inverse:
+            return text
+        lines = CLines()
+        lines.add(0, "// No place tells its coordinate:")
+        lines.add(0, f"// {functions.no_inverse}.")
+        return text + "\n" + "\n".join(lines.lines) + "\n"
 
 
 TARGET = CTarget()
 
 
-def _text(parts: list[str]) -> str:
+def _text(module: Module) -> str:
+    parts = [_headers(module)]
+    for function in module.functions:
+        parts += _visitor_type(function)
+        parts.append(c_function(function))
+    if module.runs:
+        parts += [_check(function) for function in module.tested_routines()]
+        parts.append(_main(module))
     return "\n\n".join(parts) + "\n"
 
 
-def _check(function: PackFunction) -> str:
+def _headers(module: Module) -> str:
+    names = ["stdint"]
+    if module.runs:
+        names += ["stdio", "stdlib"]
+    if module.runs or any(isinstance(node, (Copy, Fill, Reinterpret)) for node in nodes_in(module.functions)):
+        names.append("string")
+    return "\n".join([f"#include <{name}.h>" for name in names])
+
+
+def _visitor_type(function: Routine) -> list[str]:
+    """The type of the function that a walk calls."""
+    lines = CLines()
+    for p in function.parameters:
+        if p.kind == "visitor":
+            arguments = [f"int64_t {name}" for name in p.arity]
+            lines.add_list(f"typedef void {function.owner}_visitor(", [*arguments, "void *context"], ");")
+    return ["\n".join(lines.lines)] if lines.lines else []
+
+
+def _check(function: Routine) -> str:
     """The run of one function on bytes that depend on their place, and the checksum of what it writes."""
-    name, refuses = function.name, PackWriter(function).refuses
-    kinds = {"src": c_type(function.element), "dst": c_type(function.target_element)}
+    name, refuses, text = function.owner, function.result == STATUS, CExpressions().text
+    sizes = [p.name for p in function.parameters if p.type == INDEX]
+    arguments = ["int64_t src_bytes", "int64_t dst_bytes", "uint64_t expected", *[f"int64_t {n}" for n in sizes]]
     body = CLines()
-    sizes = [f"int64_t {n}" for n in function.sizes]
-    arguments = ["int64_t src_bytes", "int64_t dst_bytes", "uint64_t expected", *sizes]
-    body.lines.append("// Whether a run writes what it should: 0 if it does.")
+    body.add(0, "// Whether a run writes what it should: 0 if it does.")
     body.add_list(f"static int {name}_check(", arguments, ") {")
-    for side, kind in kinds.items():
-        body.add(1, f"{kind} *{side} = malloc((size_t){side}_bytes + 1);")
+    for p in function.parameters[:2]:
+        body.add(1, f"{c_type(p.type)} *{p.name} = malloc((size_t){p.name}_bytes + 1);")
     body.add(1, "uint64_t sum = 0;")
     body.add(1, "if (!src || !dst)")
     body.add(2, "abort();")
     body.add(1, "uint8_t *bytes = (uint8_t *)src;")
     body.add(1, "for (int64_t i = 0; i < src_bytes; ++i)")
-    body.add(2, f"bytes[i] = (uint8_t)((uint32_t)i * {MIXER}u >> 25);")
+    body.add(2, f"bytes[i] = {text(sample_byte(Name('i')))};")
     body.add(1, "memset(dst, 0xa5, (size_t)dst_bytes + 1);")
-    call = f"{name}({', '.join(['src', 'dst', *function.sizes])});"
+    call = f"{name}({', '.join(['src', 'dst', *sizes])});"
     body.add(1, f"const int refused = {call}" if refuses else call)
     body.add(1, "bytes = (uint8_t *)dst;")
     body.add(1, "for (int64_t i = 0; i < dst_bytes; ++i)")
-    body.add(2, f"sum += bytes[i] * ((uint64_t)i * 0x{WEIGHT:x}u >> 32 | 1);")
+    body.add(2, f"sum += bytes[i] * ({text(byte_weight(Name('i')))});")
     body.add(1, "free(src);")
     body.add(1, "free(dst);")
     body.add(1, "return refused || sum != expected;" if refuses else "return sum != expected;")
     return "\n".join([*body.lines, "}"])
 
 
-def _main(functions: list[PackFunction], runs: list[list[CheckedSize]]) -> str:
+def _main(module: Module) -> str:
     body = CLines()
     body.add(0, "int main(void) {")
     body.add(1, "int failed = 0;")
-    for function, own in zip(functions, runs):
-        for run in own:
-            numbers = [str(run.source), str(run.target), f"{run.checksum}u", *map(str, run.sizes)]
-            body.add(1, f"failed |= {function.name}_check({', '.join(numbers)});")
+    for run in module.runs:
+        numbers = [str(run.source), str(run.target), f"{run.checksum}u", *map(str, run.sizes)]
+        body.add(1, f"failed |= {run.owner}_check({', '.join(numbers)});")
     body.add(1, 'puts(failed ? "wrong" : "ok");')
     body.add(1, "return failed;")
     body.add(0, "}")

@@ -7,6 +7,7 @@ from ..engine.places import check_in_memory
 from ..errors import LimitExceeded, ShapeError
 from ..format.format import Format
 from ..layout.layout import Layout
+from .loops import build_nest
 from .operands import DigitOperand, OperandDigit, axis_names, format_operand, layout_operand, size_names
 from .program import IndexFunctions
 from .values import Definitions, Monomial
@@ -42,9 +43,10 @@ def index_functions(operand: Resolved, name: str, title: str) -> IndexFunctions:
         found, extents = format_operand(operand.format, letters, definitions), tuple([Monomial(1, (n,)) for n in sizes])
     else:
         raise ShapeError("this says nothing about the shape.", hint="pass shape=(...)", got=operand.format)
-    return IndexFunctions(
-        name, title, letters, extents, sizes, found, tuple(definitions.found), why_no_inverse(found, bool(sizes))
-    )
+    reason = why_no_inverse(found, bool(sizes))
+    forwards = found.swizzle is None and all(digit.stride.number > 0 for digits in found.dims for digit in digits)
+    nest = build_nest(letters, extents, found, found, definitions, merge=False) if forwards and not reason else None
+    return IndexFunctions(name, title, letters, extents, sizes, found, tuple(definitions.found), reason, nest)
 
 
 def digits_by_stride(operand: DigitOperand) -> list[tuple[int, int, OperandDigit]]:

@@ -91,9 +91,10 @@ def build_nest(
     source: DigitOperand,
     target: DigitOperand,
     definitions: Definitions,
+    merge: bool = True,
 ) -> LoopNest:
-    """The loops over all elements, in the order of the target's memory."""
-    axes, first, second = _merge_axes(names, extents, source, target)
+    """The loops over all elements, in the order of the target's memory; without ``merge`` one axis a dimension."""
+    axes, first, second = _merge_axes(names, extents, source, target, merge)
     found: list[LoopAxis] = []
     levels: list[NestLevel] = []
     starts, ends = list(source.offset), list(target.offset)
@@ -114,7 +115,7 @@ Digits = tuple[tuple[OperandDigit, ...], int]
 
 
 def _merge_axes(
-    names: Sequence[str], extents: Sequence[Monomial], source: DigitOperand, target: DigitOperand
+    names: Sequence[str], extents: Sequence[Monomial], source: DigitOperand, target: DigitOperand, merge: bool
 ) -> tuple[list[NestAxis], list[Digits], list[Digits]]:
     """The axes of several steps; those that follow each other on both sides, without a cut, as one."""
     kept = [d for d, extent in enumerate(extents) if extent != ONE]
@@ -122,7 +123,7 @@ def _merge_axes(
     first: list[Digits] = [(source.dims[d], source.origins[d]) for d in kept]
     second: list[Digits] = [(target.dims[d], target.origins[d]) for d in kept]
     k = 0
-    while k + 1 < len(axes):
+    while merge and k + 1 < len(axes):
         outer, inner = axes[k], axes[k + 1]
         sides = [(side[k][0], side[k + 1][0]) for side in (first, second)]
         plain = all(len(x) == len(y) == 1 for x, y in sides)

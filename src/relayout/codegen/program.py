@@ -49,6 +49,8 @@ class IndexFunctions(NamedTuple):
     definitions: tuple[Definition, ...]
     no_inverse: str
     """Why no place tells its element; empty where each does."""
+    nest: LoopNest | None
+    """The loops through all elements in the order of memory; None where no loops run through it forwards."""
 
 
 class CheckedSize(NamedTuple):

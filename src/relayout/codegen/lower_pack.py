@@ -1,0 +1,198 @@
+"""A function between two operands as statements: its loops, the places on both sides, and what a step moves."""
+
+from __future__ import annotations
+
+from .element_types import tree_type
+from .loops import NestLevel
+from .lower_convert import convert_function
+from .lower_fill import fill_statements
+from .lower_helpers import packed_function, swizzle_function
+from .lower_loops import LoopLowering, no_elements
+from .lower_places import step_of
+from .program import PackFunction
+from .statements import (
+    INDEX,
+    STATUS,
+    Assign,
+    At,
+    Base,
+    Binary,
+    Call,
+    Comment,
+    Copy,
+    Do,
+    Expression,
+    For,
+    If,
+    Let,
+    Name,
+    Number,
+    Parameter,
+    Reference,
+    Return,
+    Routine,
+    Statement,
+    Unary,
+    total,
+)
+
+SHORT_RUN = 16
+"""Neighbours of fewer bytes are copied one by one: a call takes longer."""
+
+LONG_RUN = 512
+"""Up to so many bytes a copy of a size that the compiler knows is faster: whole blocks have one of their own."""
+
+
+def pack_functions(function: PackFunction) -> list[Routine]:
+    """The function, behind the helpers that it calls."""
+    return PackLowering(function).functions()
+
+
+class PackLowering(LoopLowering):
+    """The statements of one function."""
+
+    def __init__(self, function: PackFunction) -> None:
+        super().__init__(function.name, function.nest, function.definitions)
+        self.function = function
+        self.convert: Routine | None = None
+        if function.conversion is not None:
+            self.convert = convert_function(self.owner, *function.conversion)
+        self.refuses = self.convert is not None and self.convert.result == "bool"
+        self.bits = function.element.bits
+        self.at_index = self._needs_indices()
+
+    # ---- the whole ---------------------------------------------------------------------------------------
+
+    def functions(self) -> list[Routine]:
+        body = fill_statements(self.function)
+        self.constants.found["dst_size"] = self.function.target.storage
+        if self.nest.levels and not self.nest.empty:
+            body += self.loops()
+        elif not self.nest.empty:
+            body += self._move(*[total(self.places.terms(side, None)) for side in ("src", "dst")])
+        done = Number(0, STATUS) if self.refuses else None
+        if self.refuses:
+            body.append(Return(done))
+        head: list[Statement] = []
+        if self.function.sizes:
+            head.append(If(no_elements(self.function.sizes), (Return(done),)))
+        words = [*self.function.about, *["Returns 1 at a value that has no place there, else 0."] * self.refuses]
+        parameters = [
+            Parameter("src", tree_type(self.function.element), "src"),
+            Parameter("dst", tree_type(self.function.target_element), "dst"),
+            *[Parameter(name, INDEX) for name in self.function.sizes],
+        ]
+        statements = (*head, *self.constants.statements(body), *body)
+        result = STATUS if self.refuses else None
+        own = Routine(self.owner, "", tuple(words), tuple(parameters), result, statements)
+        return [*self._helpers(), own]
+
+    def _helpers(self) -> list[Routine]:
+        """The small functions that this one calls."""
+        found = self.extremes()
+        for side, operand in (("src", self.function.source), ("dst", self.function.target)):
+            if f"swizzle_{side}" in self.helpers and operand.swizzle is not None:
+                found.append(swizzle_function(self.owner, f"swizzle_{side}", operand.swizzle))
+        if self.convert is not None and not self.nest.empty:
+            found.append(self.convert)
+        if "packed" in self.helpers:
+            found += [packed_function(self.owner, self.bits, side) for side in ("src", "dst")]
+        return found
+
+    # ---- what a step moves -------------------------------------------------------------------------------
+
+    def _needs_indices(self) -> bool:
+        """Whether places are numbers until the last moment: where a pointer could leave the memory, or is none."""
+        if self.bits < 8 or self.function.source.swizzle or self.function.target.swizzle:
+            return True
+        for k, level in enumerate(self.nest.levels):
+            if self.nest.axes[level.axis].low or any(not level.place.divides(x.place) for x in self.nest.around(k)):
+                return True
+        return False
+
+    def _place(self, side: str, index: Expression) -> Expression:
+        operand = self.function.source if side == "src" else self.function.target
+        if operand.swizzle is None:
+            return index
+        self.helpers.add(f"swizzle_{side}")
+        return Call(self.owner, f"swizzle_{side}", (index,))
+
+    def _move(self, source: Expression, target: Expression) -> list[Statement]:
+        """One element from an index to another."""
+        first, second = self._place("src", source), self._place("dst", target)
+        if self.bits < 8:
+            self.helpers.add("packed")
+            value = Call(self.owner, "get", (Name("src"), first))
+            return [Do(Call(self.owner, "put", (Name("dst"), second, value)))]
+        return self._store(At("dst", second), At("src", first))
+
+    def _store(self, target: At, source: Expression) -> list[Statement]:
+        """One value, converted where it must be; a refused one ends the function."""
+        if self.convert is None:
+            return [Assign(target, source)]
+        if self.refuses:
+            done = Call(self.owner, "convert", (source, Reference(target)))
+            return [If(Unary("!", done), (Return(Number(1, STATUS)),))]
+        return [Assign(target, Call(self.owner, "convert", (source,)))]
+
+    def _is_copied(self) -> bool:
+        """Whether the innermost loop is a run of whole bytes, long enough for a copy of its own."""
+        function, level = self.function, self.nest.levels[-1]
+        if self.convert is not None or not self.nest.run or self.nest.axes[level.axis].split is not None:
+            return False
+        if function.source.swizzle or function.target.swizzle:
+            return False
+        if level.steps.known and level.steps.number * self.bits < 8 * SHORT_RUN:
+            return False
+        if self.bits >= 8:
+            return True
+        steps = [step for x in self.nest.levels[:-1] for step in (x.source, x.target)]
+        steps += [*self.nest.source, *self.nest.target, level.steps]
+        whole = all(step is not None and step.number * self.bits % 8 == 0 for step in steps)
+        return whole and level.steps.known and not level.clamped and not level.raised
+
+    def innermost(self, level: NestLevel, title: str, start: Expression, end: Expression) -> list[Statement]:
+        """The last loop: a copy of neighbours, or one element after another."""
+        if self._is_copied():
+            return self._copy(level, title, start, end)
+        source, target = total(self.places.terms("src", level)), total(self.places.terms("dst", level))
+        split = self.nest.axes[level.axis].split is not None
+        found: list[Statement] = []
+        places = []
+        for label, side, place in (("from", "src", source), ("to", "dst", target)):
+            if not self.at_index:
+                found.append(Base(label, side, place))
+            elif place != Number(0):
+                found.append(Let(label, INDEX, place))
+            step = self.places.term(level.name, f"{side}_{level.name}", step_of(level, side))
+            if side == "src" and split:
+                step = [Name(f"src_{self.nest.axes[level.axis].axis.name}")]
+            based = self.at_index and place != Number(0)
+            places.append(total([*[Name(label)] * based, *step]))
+        move = self._move(*places) if self.at_index else self._store(At("to", places[1]), At("from", places[0]))
+        body = [*self.places.coordinate(level.axis, None), *self.places.split(level.axis)] if split else []
+        return [*found, For(title, level.name, start, end, (*body, *move))]
+
+    def _copy(self, level: NestLevel, title: str, start: Expression, end: Expression) -> list[Statement]:
+        """The innermost loop as a copy of neighbours."""
+        more = [] if start == Number(0) else [start]
+        count = end if start == Number(0) else Binary("-", end, start)
+        found: list[Statement] = []
+        note = Comment(f"{title}: neighbours on both sides")
+        sides = (("from", "src"), ("to", "dst"))
+        for label, side in sides:
+            place = total([*self.places.terms(side, level), *more])
+            found.append(Let(label, INDEX, place) if self.at_index else Base(label, side, place))
+        if self.at_index:
+            target, source = At("dst", self._bytes(Name("to"))), At("src", self._bytes(Name("from")))
+            return [*found, note, Copy(target, source, self._bytes(count))]
+        target, source = At("to", Number(0)), At("from", Number(0))
+        copy: Statement = Copy(target, source, count)
+        if level.clamped and level.steps.known and level.steps.number * self.bits <= 8 * LONG_RUN:
+            whole = self.places.count(level)
+            copy = If(Binary("==", count, whole), (Copy(target, source, whole),), (copy,))
+        return [*found, note, copy]
+
+    def _bytes(self, count: Expression) -> Expression:
+        """Elements as entries of the memory: bytes where they share these."""
+        return count if self.bits >= 8 else Binary("/", Binary("*", count, Number(self.bits)), Number(8))

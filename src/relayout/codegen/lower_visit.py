@@ -1,0 +1,55 @@
+"""The walk through one layout's elements, as loops in the order of memory."""
+
+from __future__ import annotations
+
+from .loops import LoopNest, NestLevel
+from .lower_loops import LoopLowering
+from .lower_values import value_of
+from .statements import INDEX, Expression, For, Let, Name, Number, Statement, Visit, product, total
+from .values import Definition
+
+
+class VisitLowering(LoopLowering):
+    """Loops whose steps each call a visitor with the place and the coordinate."""
+
+    def __init__(self, owner: str, nest: LoopNest, definitions: tuple[Definition, ...], names: tuple[str, ...]) -> None:
+        super().__init__(owner, nest, definitions)
+        self.names = names
+        self.visitor = ""
+
+    def statements(self, visitor: str) -> list[Statement]:
+        self.visitor = visitor
+        if self.nest.empty:
+            return []
+        return self.loops() if self.nest.levels else self._visit()
+
+    def around_innermost(self, k: int) -> list[Statement]:
+        return []
+
+    def innermost(self, level: NestLevel, title: str, start: Expression, end: Expression) -> list[Statement]:
+        return [For(title, level.name, start, end, tuple(self._visit()))]
+
+    def _visit(self) -> list[Statement]:
+        """The call, behind the coordinates that several loops make."""
+        found: list[Statement] = []
+        axes = {axis.axis.name: k for k, axis in enumerate(self.nest.axes)}
+        coordinate: list[Expression] = []
+        for name in self.names:
+            levels = [level for level in self.nest.levels if level.axis == axes.get(name)]
+            low = self.nest.axes[axes[name]].low if name in axes else 0
+            terms = [product([Name(level.name), self.places.place(level)]) for level in levels]
+            value = total([*terms, *[Number(-low)] * bool(low)])
+            if isinstance(value, (Name, Number)):
+                coordinate.append(value)
+            else:
+                found.append(Let(name, INDEX, value))
+                coordinate.append(Name(name))
+        return [*found, Visit(self.visitor, (self._place(), *coordinate))]
+
+    def _place(self) -> Expression:
+        terms: list[Expression] = []
+        for level in self.nest.levels:
+            terms += self.places.term(level.name, f"dst_{level.name}", level.target)
+        constant = sum([value.number for value in self.nest.target if value.known])
+        terms += [value_of(value) for value in self.nest.target if not value.known]
+        return total([*terms, *[Number(constant)] * bool(constant)])

@@ -3,168 +3,205 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from . import catalog
 from ._version import __version__ as __version__
-from .algebra.building import (
-    append,
-    dice,
-    domain_offset,
-    flatten,
-    group,
-    make_identity_layout,
-    make_layout,
-    make_layout_like,
-    make_ordered_layout,
-    prepend,
-    replace,
-    select,
-    slice_layout,
-    with_shape,
-    zip_modes,
-)
-from .algebra.coalescing import coalesce, filter, filter_zeros, nullspace
-from .algebra.composed import ComposedLayout
-from .algebra.composition import composition
-from .algebra.inverses import complement, left_inverse, max_common_layout, max_common_vector, right_inverse
-from .algebra.recast import downcast, recast_layout, upcast
-from .algebra.tiling import (
-    blocked_product,
-    flat_divide,
-    flat_product,
-    logical_divide,
-    logical_product,
-    make_layout_tv,
-    raked_product,
-    tile_to_shape,
-    tiled_divide,
-    tiled_product,
-    zipped_divide,
-    zipped_product,
-)
-from .ask.comparing import compare
-from .ask.every_shape import FormatComparison
-from .ask.explain import explain
-from .ask.record_comparison import RecordComparison
-from .dialects.render import render
-from .dialects.resolve import Resolved, parse, resolve
-from .elements.encoding import Encoding
-from .elements.interface import Plain, ScaleOffset
-from .errors import (
-    AmbiguousAxes,
-    BadFile,
-    Cancelled,
-    ClusterError,
-    DeviceError,
-    LayoutError,
-    LayoutMismatch,
-    LimitExceeded,
-    MissingPackage,
-    NotExpressible,
-    OutOfBounds,
-    Overlap,
-    ParseError,
-    ShapeError,
-    Undetermined,
-    UnknownName,
-    WindowError,
-)
-from .format.format import Format
-from .format.record import Record
-from .integers.inttuple import (
-    IntTuple,
-    compact_order,
-    compatible,
-    congruent,
-    crd2crd,
-    crd2idx,
-    idx2crd,
-    inner_product,
-    prefix_product,
-    product,
-    product_each,
-    shape_div,
-    weakly_compatible,
-    weakly_congruent,
-)
-from .layout.basis import E
-from .layout.comparison import Comparison
-from .layout.layout import Layout
-from .layout.measures import cosize, depth, rank, size
-from .layout.strided_blocks import MultipleBlocks, SingleBlock, UniformBlocks
-from .layout.swizzle import Swizzle
 from .missing import watch_imports as _watch_imports
-from .native import native_available
-from .tensors.block_table import BlockTable
-from .tensors.make import empty, full, tensor
-from .tensors.tensor import Tensor
 
 if TYPE_CHECKING:
     from . import candle as candle
+    from . import catalog as catalog
     from . import coreai as coreai
     from . import hardware as hardware
     from . import htp as htp
     from . import mojo as mojo
+    from .algebra.building import (
+        append,
+        dice,
+        domain_offset,
+        flatten,
+        group,
+        make_identity_layout,
+        make_layout,
+        make_layout_like,
+        make_ordered_layout,
+        prepend,
+        replace,
+        select,
+        slice_layout,
+        with_shape,
+        zip_modes,
+    )
+    from .algebra.coalescing import coalesce, filter, filter_zeros, nullspace
+    from .algebra.composed import ComposedLayout
+    from .algebra.composition import composition
+    from .algebra.inverses import complement, left_inverse, max_common_layout, max_common_vector, right_inverse
     from .algebra.linear import LinearLayout
+    from .algebra.recast import downcast, recast_layout, upcast
+    from .algebra.tiling import (
+        blocked_product,
+        flat_divide,
+        flat_product,
+        logical_divide,
+        logical_product,
+        make_layout_tv,
+        raked_product,
+        tile_to_shape,
+        tiled_divide,
+        tiled_product,
+        zipped_divide,
+        zipped_product,
+    )
     from .ask.advice import Advice, advise
     from .ask.banks import Banks, banks
+    from .ask.comparing import compare
+    from .ask.every_shape import FormatComparison
+    from .ask.explain import explain
     from .ask.guards import check, expects
     from .ask.infer import infer
     from .ask.inference.result import Inference
     from .ask.probes import probes
+    from .ask.record_comparison import RecordComparison
     from .ask.rosetta import rosetta
     from .ask.sectors import Sectors, sectors
     from .auditing.audit import Audit, audit
     from .codegen.code import code
+    from .dialects.render import render
+    from .dialects.resolve import Resolved, parse, resolve
     from .drawing.draw import draw
     from .drawing.text import format_layout, print_layout
+    from .elements.encoding import Encoding
+    from .elements.interface import Plain, ScaleOffset
     from .engine.logical import from_logical
     from .engine.plan import Plan, plan
     from .engine.repack import repack
+    from .errors import (
+        AmbiguousAxes,
+        BadFile,
+        Cancelled,
+        ClusterError,
+        DeviceError,
+        LayoutError,
+        LayoutMismatch,
+        LimitExceeded,
+        MissingPackage,
+        NotExpressible,
+        OutOfBounds,
+        Overlap,
+        ParseError,
+        ShapeError,
+        Undetermined,
+        UnknownName,
+        WindowError,
+    )
     from .files.jobs.repack_file import repack_file
     from .files.jobs.reshard import reshard
     from .files.jobs.verify import verify
     from .files.registry import open
+    from .format.format import Format
+    from .format.record import Record
     from .hardware.atoms import atoms
     from .hardware.tiled_mma import tile_mma
+    from .integers.inttuple import (
+        IntTuple,
+        compact_order,
+        compatible,
+        congruent,
+        crd2crd,
+        crd2idx,
+        idx2crd,
+        inner_product,
+        prefix_product,
+        product,
+        product_each,
+        shape_div,
+        weakly_compatible,
+        weakly_congruent,
+    )
+    from .layout.basis import E
+    from .layout.comparison import Comparison
+    from .layout.layout import Layout
+    from .layout.measures import cosize, depth, rank, size
+    from .layout.strided_blocks import MultipleBlocks, SingleBlock, UniformBlocks
+    from .layout.swizzle import Swizzle
+    from .native import native_available
     from .sharding.sharding import Sharding
+    from .tensors.block_table import BlockTable
+    from .tensors.make import empty, full, tensor
+    from .tensors.tensor import Tensor
 
 _watch_imports()
 
-_LAZY = {
-    "LinearLayout": ".algebra.linear",
-    "Advice": ".ask.advice",
-    "advise": ".ask.advice",
-    "Banks": ".ask.banks",
-    "banks": ".ask.banks",
-    "check": ".ask.guards",
-    "expects": ".ask.guards",
-    "infer": ".ask.infer",
-    "Inference": ".ask.inference.result",
-    "probes": ".ask.probes",
-    "rosetta": ".ask.rosetta",
-    "Sectors": ".ask.sectors",
-    "sectors": ".ask.sectors",
-    "Audit": ".auditing.audit",
-    "audit": ".auditing.audit",
-    "code": ".codegen.code",
-    "draw": ".drawing.draw",
-    "format_layout": ".drawing.text",
-    "print_layout": ".drawing.text",
-    "from_logical": ".engine.logical",
-    "Plan": ".engine.plan",
-    "plan": ".engine.plan",
-    "repack": ".engine.repack",
-    "repack_file": ".files.jobs.repack_file",
-    "reshard": ".files.jobs.reshard",
-    "verify": ".files.jobs.verify",
-    "open": ".files.registry",
-    "atoms": ".hardware.atoms",
-    "tile_mma": ".hardware.tiled_mma",
-    "Sharding": ".sharding.sharding",
+_HOMES = {
+    ".algebra.building": (
+        "append dice domain_offset flatten group make_identity_layout make_layout make_layout_like "
+        "make_ordered_layout prepend replace select slice_layout with_shape zip_modes"
+    ),
+    ".algebra.coalescing": "coalesce filter filter_zeros nullspace",
+    ".algebra.composed": "ComposedLayout",
+    ".algebra.composition": "composition",
+    ".algebra.inverses": "complement left_inverse max_common_layout max_common_vector right_inverse",
+    ".algebra.linear": "LinearLayout",
+    ".algebra.recast": "downcast recast_layout upcast",
+    ".algebra.tiling": (
+        "blocked_product flat_divide flat_product logical_divide logical_product make_layout_tv raked_product "
+        "tile_to_shape tiled_divide tiled_product zipped_divide zipped_product"
+    ),
+    ".ask.advice": "Advice advise",
+    ".ask.banks": "Banks banks",
+    ".ask.comparing": "compare",
+    ".ask.every_shape": "FormatComparison",
+    ".ask.explain": "explain",
+    ".ask.guards": "check expects",
+    ".ask.infer": "infer",
+    ".ask.inference.result": "Inference",
+    ".ask.probes": "probes",
+    ".ask.record_comparison": "RecordComparison",
+    ".ask.rosetta": "rosetta",
+    ".ask.sectors": "Sectors sectors",
+    ".auditing.audit": "Audit audit",
+    ".codegen.code": "code",
+    ".dialects.render": "render",
+    ".dialects.resolve": "Resolved parse resolve",
+    ".drawing.draw": "draw",
+    ".drawing.text": "format_layout print_layout",
+    ".elements.encoding": "Encoding",
+    ".elements.interface": "Plain ScaleOffset",
+    ".engine.logical": "from_logical",
+    ".engine.plan": "Plan plan",
+    ".engine.repack": "repack",
+    ".errors": (
+        "AmbiguousAxes BadFile Cancelled ClusterError DeviceError LayoutError LayoutMismatch LimitExceeded "
+        "MissingPackage NotExpressible OutOfBounds Overlap ParseError ShapeError Undetermined UnknownName "
+        "WindowError"
+    ),
+    ".files.jobs.repack_file": "repack_file",
+    ".files.jobs.reshard": "reshard",
+    ".files.jobs.verify": "verify",
+    ".files.registry": "open",
+    ".format.format": "Format",
+    ".format.record": "Record",
+    ".hardware.atoms": "atoms",
+    ".hardware.tiled_mma": "tile_mma",
+    ".integers.inttuple": (
+        "IntTuple compact_order compatible congruent crd2crd crd2idx idx2crd inner_product prefix_product product "
+        "product_each shape_div weakly_compatible weakly_congruent"
+    ),
+    ".layout.basis": "E",
+    ".layout.comparison": "Comparison",
+    ".layout.layout": "Layout",
+    ".layout.measures": "cosize depth rank size",
+    ".layout.strided_blocks": "MultipleBlocks SingleBlock UniformBlocks",
+    ".layout.swizzle": "Swizzle",
+    ".native": "native_available",
+    ".sharding.sharding": "Sharding",
+    ".tensors.block_table": "BlockTable",
+    ".tensors.make": "empty full tensor",
+    ".tensors.tensor": "Tensor",
 }
-"""Names whose modules are imported when they are first asked for: most programs need few of them."""
+"""The names of the front door by the modules that they come from, which are imported when one is first asked for."""
 
-_VOCABULARIES = ("candle", "coreai", "hardware", "htp", "mojo")
+_LAZY = {name: home for home, names in _HOMES.items() for name in names.split()}
+
+_VOCABULARIES = ("candle", "catalog", "coreai", "hardware", "htp", "mojo")
 """Modules with the words of one document each, or of machines, imported when they are first asked for."""
 
 

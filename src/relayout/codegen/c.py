@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from .c_expressions import CExpressions, c_type
+from typing import ClassVar
+
+from .c_expressions import CExpressions
 from .c_lines import CLines, function_text
 from .statements import (
+    INDEX,
     Assign,
     At,
     Base,
@@ -13,6 +16,7 @@ from .statements import (
     ConstantTable,
     Copy,
     Do,
+    Expression,
     Fill,
     For,
     If,
@@ -38,35 +42,55 @@ def c_function(function: Routine) -> str:
 class CFunction:
     """The printer of one function."""
 
+    std = ""
+    """What stands before the names of the standard library."""
+
+    table = "static const"
+    """What stands before a table that never changes."""
+
     def __init__(self, function: Routine) -> None:
         self.function = function
         outs = frozenset([p.name for p in function.parameters if p.kind == "out"])
-        self.expressions = CExpressions(outs)
-        self.types = {p.name: c_type(p.type) for p in function.parameters}
+        self.expressions = self.printer(outs)
+        self.types = {p.name: self.expressions.type(p.type) for p in function.parameters}
         self.memories = {node.name: node.memory for node in nodes_in(function.body) if isinstance(node, Base)}
         self.lines = CLines()
+
+    def printer(self, outs: frozenset[str]) -> CExpressions:
+        """What prints expressions."""
+        return CExpressions(outs)
 
     def text(self) -> str:
         function = self.function
         about, head = CLines(), CLines()
         for line in function.about:
             about.add(0, f"// {line}")
-        kind = "void" if function.result is None else c_type(function.result)
+        kind = "void" if function.result is None else self.expressions.type(function.result)
         name = f"{function.owner}_{function.helper}" if function.helper else function.owner
         private = "static " if function.helper not in ("", *PUBLIC) else ""
         arguments = [text for p in function.parameters for text in self._parameter(p)]
-        head.add_list(f"{private}{kind} {name}(", arguments or ["void"], ") {")
-        used = names_in(function.body)
-        self.lines.lines += [f"  (void){p.name};" for p in function.parameters if p.name not in used]
+        head.add_list(f"{private}{kind} {name}(", arguments or self.no_arguments, ") {")
+        self._add_unused()
         self._add_all(1, function.body)
-        return "\n".join([*about.lines, function_text(head.lines, self.lines.lines)])
+        return "\n".join([*about.lines, *self.before_head(), function_text(head.lines, self.lines.lines)])
+
+    no_arguments = ("void",)
+
+    def before_head(self) -> list[str]:
+        """Lines between the comment and the head."""
+        return []
+
+    def _add_unused(self) -> None:
+        """Say that arguments are not used on purpose."""
+        used = names_in(self.function.body)
+        self.lines.lines += [f"  (void){p.name};" for p in self.function.parameters if p.name not in used]
 
     def _parameter(self, p: Parameter) -> list[str]:
         if p.kind == "visitor":
             return [f"{self.function.owner}_visitor *{p.name}", "void *context"]
-        kind = c_type(p.type)
-        form = {"value": "{} {}", "src": "const {} *{}", "dst": "{} *{}", "out": "{} *{}"}[p.kind]
-        return [form.format(kind, p.name)]
+        return [self.forms[p.kind].format(self.types[p.name], p.name)]
+
+    forms: ClassVar = {"value": "{} {}", "src": "const {} *{}", "dst": "{} *{}", "out": "{} *{}"}
 
     # ---- statements --------------------------------------------------------------------------------------
 
@@ -75,20 +99,20 @@ class CFunction:
             self._add(depth, statement)
 
     def _add(self, depth: int, x: Statement) -> None:
-        add, text = self.lines.add, self.expressions.text
+        add, text, kind = self.lines.add, self.expressions.text, self.expressions.type
         if isinstance(x, Comment):
             add(depth, f"// {x.text}")
         elif isinstance(x, Let):
             if x.rounded:
                 add(depth, f"// volatile: the {x.name} is rounded before it is used, on every machine")
-            add(depth, f"const {'volatile ' * x.rounded}{c_type(x.type)} {x.name} = {text(x.value)};")
+            add(depth, f"{self._constant(x)} {kind(x.type)} {x.name} = {text(x.value)};")
         elif isinstance(x, Var):
-            add(depth, f"{c_type(x.type)} {x.name} = {text(x.value)};")
+            add(depth, f"{kind(x.type)} {x.name} = {text(x.value)};")
         elif isinstance(x, ConstantTable):
-            self.lines.add_table(depth, f"static const {c_type(x.type)} {x.name}[{len(x.values)}] = {{", x)
+            self.lines.add_table(depth, f"{self.table} {kind(x.type)} {x.name}[{len(x.values)}] = {{", x)
         elif isinstance(x, Reinterpret):
-            add(depth, f"{c_type(x.type)} {x.name};")
-            add(depth, f"memcpy(&{x.name}, &{x.of.name}, sizeof({x.name}));")
+            add(depth, f"{kind(x.type)} {x.name};")
+            add(depth, f"{self.std}memcpy(&{x.name}, &{x.of.name}, sizeof({x.name}));")
         elif isinstance(x, Base):
             const = "const " * (self._memory(x.memory) != "dst")
             add(
@@ -100,22 +124,33 @@ class CFunction:
         elif isinstance(x, Do):
             add(depth, f"{text(x.call)};")
         elif isinstance(x, Visit):
-            add(depth, f"{x.name}({', '.join([*[text(a) for a in x.arguments], 'context'])});")
+            add(depth, f"{x.name}({', '.join([*[text(a) for a in x.arguments], *self.context])});")
         elif isinstance(x, Copy):
-            size = f"(size_t){self.expressions.in_brackets(x.length)} * sizeof(*{self._memory(x.target.memory)})"
-            add(depth, f"memcpy({self._pointer(x.target)}, {self._pointer(x.source)}, {size});")
+            size = self._size(x.length, self._memory(x.target.memory))
+            add(depth, f"{self.std}memcpy({self._pointer(x.target)}, {self._pointer(x.source)}, {size});")
         elif isinstance(x, Fill):
             self._add_fill(depth, x)
         elif isinstance(x, For):
             if x.title:
                 add(depth, f"// {x.title}")
-            opening = f"for (int64_t {x.name} = {text(x.start)}; {x.name} < {text(x.end)}; ++{x.name})"
+            opening = f"for ({kind(INDEX)} {x.name} = {text(x.start)}; {x.name} < {text(x.end)}; ++{x.name})"
             self._add_block(depth, opening, x.body)
             self._close(depth, x.body)
         elif isinstance(x, If):
             self._add_if(depth, "", x)
         else:
             self._add_return(depth, x)
+
+    context = ("context",)
+    """What a visitor is called with beside its place and coordinate."""
+
+    def _constant(self, x: Let) -> str:
+        """What stands before the type of a value that stays."""
+        return "const volatile" if x.rounded else "const"
+
+    def _size(self, length: Expression, memory: str) -> str:
+        """So many elements in bytes."""
+        return f"{self.expressions.cast(f'{self.std}size_t', length)} * sizeof(*{memory})"
 
     def _memory(self, name: str) -> str:
         """The parameter that a base, or itself, is of."""
@@ -166,16 +201,20 @@ class CFunction:
         """Bytes that are all alike by one call, others one by one."""
         add, count = self.lines.add, self.expressions.text(x.length)
         if len(set(x.pattern)) == 1:
-            size = f"(size_t){self.expressions.in_brackets(x.length)} * sizeof(*{x.memory})"
-            add(depth, f"memset({x.memory}, {x.pattern[0]}, {size});")
+            size = self._size(x.length, x.memory)
+            add(depth, f"{self.std}memset({self._to_set(x)}, {x.pattern[0]}, {size});")
             return
         digits = ", ".join([f"0x{byte:02x}" for byte in x.pattern])
-        add(depth, f"static const uint8_t fill[{len(x.pattern)}] = {{{digits}}};")
-        add(depth, f"for (int64_t i = 0; i < {count}; ++i)")
+        add(depth, f"{self.table} {self.expressions.type('u8')} fill[{len(x.pattern)}] = {{{digits}}};")
+        add(depth, f"for ({self.expressions.type(INDEX)} i = 0; i < {count}; ++i)")
         if x.type == "u8":
             add(depth + 1, f"{x.memory}[i] = fill[i % {len(x.pattern)}];")
         else:
-            add(depth + 1, f"memcpy({x.memory} + i, fill, sizeof(fill));")
+            add(depth + 1, f"{self.std}memcpy({x.memory} + i, fill, sizeof(fill));")
+
+    def _to_set(self, x: Fill) -> str:
+        """The memory as the standard library takes it."""
+        return x.memory
 
 
 PUBLIC = ("offset", "coordinate", "each")

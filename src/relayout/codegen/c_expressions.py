@@ -61,7 +61,7 @@ class CExpressions:
         if isinstance(x, Unary):
             return f"{x.sign}{self._operand(x.value)}"
         if isinstance(x, Cast):
-            return f"({c_type(x.type)}){self._operand(x.value)}"
+            return self.cast(self.type(x.type), x.value)
         if isinstance(x, Select):
             return f"{self.text(x.condition)} ? {self.text(x.yes)} : {self.text(x.no)}"
         if isinstance(x, At):
@@ -71,9 +71,12 @@ class CExpressions:
             return f"{name}({', '.join([self.text(argument) for argument in x.arguments])})"
         return f"&{self.text(x.target)}"
 
-    def in_brackets(self, x: Expression) -> str:
-        """What can be divided, cast or negated."""
-        return self._operand(x)
+    def type(self, kind: str) -> str:
+        return c_type(kind)
+
+    def cast(self, kind: str, x: Expression) -> str:
+        """A value as a type of that name."""
+        return f"({kind}){self._operand(x)}"
 
     def _operand(self, x: Expression) -> str:
         text = self.text(x)

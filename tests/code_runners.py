@@ -62,32 +62,65 @@ static void *exactly(long n) {
 
 #define RUN(call, given, written)                                              \\
   do {                                                                         \\
-    void *src = exactly(given), *dst = exactly(written);                       \\
-    if ((given) && fread(src, (given), 1, stdin) != 1)                         \\
+    void *read = exactly(given), *made = exactly(written);                     \\
+    memory src = {read}, dst = {made};                                         \\
+    if ((given) && fread(read, (given), 1, stdin) != 1)                        \\
       abort();                                                                 \\
-    memset(dst, 0xa5, (written) ? (written) : 1);                              \\
+    memset(made, 0xa5, (written) ? (written) : 1);                             \\
     putchar(call);                                                             \\
-    fwrite(dst, 1, (written), stdout);                                         \\
-    free(src);                                                                 \\
-    free(dst);                                                                 \\
+    fwrite(made, 1, (written), stdout);                                        \\
+    free(read);                                                                \\
+    free(made);                                                                \\
   } while (0)
 """
 
+C_MEMORY = "typedef void *memory;\n"
+CPP_MEMORY = """
+struct memory {
+  void *p;
+  template <class T> operator T *() const { return static_cast<T *>(p); }
+};
+"""
 SANITIZERS = ["-fsanitize=undefined,address", "-fno-sanitize-recover=all"]
 C_FLAGS = ["-std=c99", "-Wall", "-Wextra", "-Wshadow", "-Werror", "-pedantic", *SANITIZERS]
 
 
-def run_c(pairs: list[Pair], texts: list[str], folder: Path) -> list[bytes | None]:
+def c_program(pairs: list[Pair], texts: list[str], memory: str) -> str:
+    """A program that runs all functions, one after the other."""
     calls = []
     for pair, text in zip(pairs, texts, strict=True):
         call = f"{pair.name}({', '.join(['src', 'dst', *map(str, pair.sizes)])})"
         if not re.search(rf"^int {pair.name}\(", text, re.MULTILINE):
             call = f"({call}, 0)"
         calls.append(f"  RUN({call}, {len(pair.given)}, {pair.length});")
+    return "\n".join([C_HEAD, *texts, memory, C_RUN, "int main(void) {", *calls, "  return 0;\n}\n"])
+
+
+def run_c(pairs: list[Pair], texts: list[str], folder: Path) -> list[bytes | None]:
     source, program = folder / "pairs.c", folder / "pairs"
-    source.write_text("\n".join([C_HEAD, *texts, C_RUN, "int main(void) {", *calls, "  return 0;\n}\n"]))
+    source.write_text(c_program(pairs, texts, C_MEMORY))
     compile_program(["cc", *C_FLAGS, str(source), "-o", str(program)])
     return run_program([str(program)], pairs)
 
 
-RUNNERS = {"c": Runner(needs_program("cc"), run_c)}
+# ---- C++ -------------------------------------------------------------------------------------------------
+
+CPP_FLAGS = ["-std=c++17", *[flag for flag in C_FLAGS if not flag.startswith("-std")]]
+
+
+def run_cpp(pairs: list[Pair], texts: list[str], folder: Path) -> list[bytes | None]:
+    """By every compiler that is installed; all give the same."""
+    source = folder / "pairs.cpp"
+    source.write_text(c_program(pairs, texts, CPP_MEMORY))
+    found = []
+    for compiler in filter(shutil.which, ("g++", "clang++")):
+        compile_program([compiler, *CPP_FLAGS, str(source), "-o", str(folder / compiler)])
+        found.append(run_program([str(folder / compiler)], pairs))
+    assert all(other == found[0] for other in found)
+    return found[0]
+
+
+RUNNERS = {
+    "c": Runner(needs_program("cc"), run_c),
+    "cpp": Runner(needs_program("g++", "clang++"), run_cpp),
+}

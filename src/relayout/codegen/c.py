@@ -68,9 +68,9 @@ class CFunction:
         kind = "void" if function.result is None else self.expressions.type(function.result)
         name = f"{function.owner}_{function.helper}" if function.helper else function.owner
         private = "static " if function.helper not in ("", *PUBLIC) else ""
-        arguments = [text for p in function.parameters for text in self._parameter(p)]
+        arguments = [text for p in function.parameters for text in self.parameter(p)]
         head.add_list(f"{private}{kind} {name}(", arguments or self.no_arguments, ") {")
-        self._add_unused()
+        self.add_unused()
         self._add_all(1, function.body)
         return "\n".join([*about.lines, *self.before_head(), function_text(head.lines, self.lines.lines)])
 
@@ -80,12 +80,12 @@ class CFunction:
         """Lines between the comment and the head."""
         return []
 
-    def _add_unused(self) -> None:
+    def add_unused(self) -> None:
         """Say that arguments are not used on purpose."""
         used = names_in(self.function.body)
         self.lines.lines += [f"  (void){p.name};" for p in self.function.parameters if p.name not in used]
 
-    def _parameter(self, p: Parameter) -> list[str]:
+    def parameter(self, p: Parameter) -> list[str]:
         if p.kind == "visitor":
             return [f"{self.function.owner}_visitor *{p.name}", "void *context"]
         return [self.forms[p.kind].format(self.types[p.name], p.name)]
@@ -105,7 +105,7 @@ class CFunction:
         elif isinstance(x, Let):
             if x.rounded:
                 add(depth, f"// volatile: the {x.name} is rounded before it is used, on every machine")
-            add(depth, f"{self._constant(x)} {kind(x.type)} {x.name} = {text(x.value)};")
+            add(depth, f"{self.constant(x)} {kind(x.type)} {x.name} = {text(x.value)};")
         elif isinstance(x, Var):
             add(depth, f"{kind(x.type)} {x.name} = {text(x.value)};")
         elif isinstance(x, ConstantTable):
@@ -144,7 +144,7 @@ class CFunction:
     context = ("context",)
     """What a visitor is called with beside its place and coordinate."""
 
-    def _constant(self, x: Let) -> str:
+    def constant(self, x: Let) -> str:
         """What stands before the type of a value that stays."""
         return "const volatile" if x.rounded else "const"
 
@@ -202,7 +202,7 @@ class CFunction:
         add, count = self.lines.add, self.expressions.text(x.length)
         if len(set(x.pattern)) == 1:
             size = self._size(x.length, x.memory)
-            add(depth, f"{self.std}memset({self._to_set(x)}, {x.pattern[0]}, {size});")
+            add(depth, f"{self.std}memset({self.memory_to_set(x)}, {x.pattern[0]}, {size});")
             return
         digits = ", ".join([f"0x{byte:02x}" for byte in x.pattern])
         add(depth, f"{self.table} {self.expressions.type('u8')} fill[{len(x.pattern)}] = {{{digits}}};")
@@ -212,7 +212,7 @@ class CFunction:
         else:
             add(depth + 1, f"{self.std}memcpy({x.memory} + i, fill, sizeof(fill));")
 
-    def _to_set(self, x: Fill) -> str:
+    def memory_to_set(self, x: Fill) -> str:
         """The memory as the standard library takes it."""
         return x.memory
 

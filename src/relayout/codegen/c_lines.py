@@ -75,7 +75,7 @@ def _break(line: str, indent: int) -> tuple[int | None, int]:
     equals = line.find(" = ") + 2
     if equals == 1:
         equals = line.find(" |= ") + 3
-    if equals > 2 and re.fullmatch(r" \w+\(.*\);", line[equals:]) and indent + 4 + len(line) - equals - 1 <= WIDTH:
+    if equals > 2 and re.fullmatch(r" [\w:]+\(.*\);", line[equals:]) and indent + 4 + len(line) - equals - 1 <= WIDTH:
         return equals, indent + 4
     base = equals + 1 if equals > 2 else indent + (7 if line[indent:].startswith("return ") else 4)
     best: tuple[int, int, int] | None = None

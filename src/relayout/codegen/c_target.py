@@ -9,7 +9,7 @@ from .lower import byte_weight, layout_module, pack_module, sample_byte
 from .program import CheckedSize, IndexFunctions, PackFunction
 from .statements import INDEX, STATUS, Copy, Fill, Module, Name, Reinterpret, Routine, nodes_in
 
-KEYWORDS = """
+C_WORDS = """
 auto break case char const continue default do double else enum extern float for goto if inline int long register
 restrict return short signed sizeof static struct switch typedef union unsigned void volatile while
 main memcpy memset malloc free abort puts
@@ -22,7 +22,7 @@ class CTarget:
 
     name = "c"
     suffix = ".c"
-    reserved = frozenset(KEYWORDS.split())
+    reserved = frozenset(C_WORDS.split())
 
     def write_pack(self, functions: list[PackFunction]) -> str:
         return _text(pack_module(functions))
@@ -31,16 +31,20 @@ class CTarget:
         return _text(pack_module(functions, runs))
 
     def write_index(self, functions: IndexFunctions) -> str:
-        text = _text(layout_module(functions))
-        if not functions.no_inverse:
-            return text
-        lines = CLines()
-        lines.add(0, "// No place tells its coordinate:")
-        lines.add(0, f"// {functions.no_inverse}.")
-        return text + "\n" + "\n".join(lines.lines) + "\n"
+        return _text(layout_module(functions)) + no_inverse_text(functions)
 
 
 TARGET = CTarget()
+
+
+def no_inverse_text(functions: IndexFunctions) -> str:
+    """Why a layout has no function from a place to a coordinate; nothing where it has one."""
+    if not functions.no_inverse:
+        return ""
+    lines = CLines()
+    lines.add(0, "// No place tells its coordinate:")
+    lines.add(0, f"// {functions.no_inverse}.")
+    return "\n" + "\n".join(lines.lines) + "\n"
 
 
 def _text(module: Module) -> str:

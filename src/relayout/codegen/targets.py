@@ -12,7 +12,7 @@ from typing import Any
 from ..errors import NotExpressible, ShapeError, shown
 from .program import Target
 
-BUILT_IN = {"c": "c_target"}
+BUILT_IN = {"c": "c_target", "cpp": "cpp"}
 """The modules of this package that have ``TARGET``."""
 
 ENTRY_POINTS = "relayout.targets"

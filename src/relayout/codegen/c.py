@@ -74,7 +74,7 @@ class CFunction:
         self._add_all(1, function.body)
         return "\n".join([*about.lines, *self.before_head(), function_text(head.lines, self.lines.lines)])
 
-    no_arguments = ("void",)
+    no_arguments: tuple[str, ...] = ("void",)
 
     def before_head(self) -> list[str]:
         """Lines between the comment and the head."""
@@ -141,7 +141,7 @@ class CFunction:
         else:
             self._add_return(depth, x)
 
-    context = ("context",)
+    context: tuple[str, ...] = ("context",)
     """What a visitor is called with beside its place and coordinate."""
 
     def constant(self, x: Let) -> str:

@@ -460,8 +460,6 @@ def test_what_breaks_a_law_is_named() -> None:
 
 
 def test_another_package_adds_an_architecture(monkeypatch: pytest.MonkeyPatch) -> None:
-    from importlib import metadata
-
     from relayout.hardware import registry
 
     own = Architecture(
@@ -478,7 +476,7 @@ def test_another_package_adds_an_architecture(monkeypatch: pytest.MonkeyPatch) -
             return self.value
 
     points = [Point("tpu9", own), Point("gone", ImportError("no module")), Point("odd", 3), Point("sm90", own)]
-    monkeypatch.setattr(metadata, "entry_points", lambda group: points if group == "relayout.architectures" else [])
+    monkeypatch.setattr(registry, "entry_points_of", lambda group: points if group == "relayout.architectures" else [])
     registry._entry_points.cache_clear()
     try:
         assert "tpu9" in architecture_names()

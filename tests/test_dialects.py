@@ -149,8 +149,6 @@ def test_an_ambiguous_text_lists_the_candidates(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_other_packages_add_dialects(monkeypatch: pytest.MonkeyPatch) -> None:
-    import importlib.metadata as metadata
-
     from relayout.dialects import mojo, registry
 
     class Point:
@@ -159,7 +157,7 @@ def test_other_packages_add_dialects(monkeypatch: pytest.MonkeyPatch) -> None:
         def load(self) -> object:
             return mojo
 
-    monkeypatch.setattr(metadata, "entry_points", lambda group: [Point()])
+    monkeypatch.setattr(registry, "entry_points_of", lambda group: [Point()])
     registry._entry_points.cache_clear()
     try:
         assert rl.parse("(4:1)", "other") == Layout(4, 1)

@@ -17,7 +17,7 @@ import relayout
 SOURCE = Path(relayout.__file__).parent
 
 ROOMS: tuple[str | tuple[str, ...], ...] = (
-    ("errors", "immutable", "missing", "native", "_version"),
+    ("errors", "immutable", "missing", "native", "plugins", "_version"),
     "integers",
     "layout",
     "algebra",

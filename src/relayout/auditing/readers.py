@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import Any, Protocol
 
 from ..errors import BadFile, ShapeError, UnknownName, shown
+from ..plugins import entry_points_of
 from .artefact import Artefact
 from .move import Found
 
@@ -78,9 +79,7 @@ def recognise(artefact: Artefact) -> AuditReader:
 
 
 def _entry_points() -> dict[str, Any]:
-    from importlib.metadata import entry_points
-
-    return {point.name: point for point in entry_points(group=ENTRY_POINTS)}
+    return {point.name: point for point in entry_points_of(ENTRY_POINTS)}
 
 
 def _load(kind: str, point: Any) -> AuditReader:

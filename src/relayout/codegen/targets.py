@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import Any
 
 from ..errors import NotExpressible, ShapeError, shown
+from ..plugins import entry_points_of
 from .program import Target
 
 BUILT_IN = {"c": "c_target", "cpp": "cpp"}
@@ -39,9 +40,7 @@ def target_named(name: Any) -> Target:
 
 
 def _entry_points() -> dict[str, Any]:
-    from importlib.metadata import entry_points
-
-    return {point.name: point for point in entry_points(group=ENTRY_POINTS)}
+    return {point.name: point for point in entry_points_of(ENTRY_POINTS)}
 
 
 def _load(name: str, point: Any) -> Target:

@@ -58,11 +58,11 @@ def parse(text: str) -> Layout:
 
 def element(text: str) -> Element | None:
     """The element type that ``dtype=`` or ``typestr=`` names."""
-    import numpy as np
-
     found = _NAMED.search(text)
     if found is None:
         return None
+    import numpy as np
+
     short = found[1].rpartition(".")[2]
     try:
         return ELEMENTS.get(short) or ELEMENTS.get(np.dtype(short if _DTYPE.fullmatch(short) else "").name)

@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from ..errors import ShapeError
+from ..plugins import entry_points_of
 
 if TYPE_CHECKING:
     from ..format.entries import Entry
@@ -106,10 +107,7 @@ def loadable_names() -> list[str]:
 
 @cache
 def _entry_points() -> dict[str, Any]:
-    from importlib.metadata import entry_points
-
-    points = sorted(entry_points(group=ENTRY_POINTS), key=lambda point: point.name)
-    return {point.name: point for point in points if point.name not in BUILT_IN}
+    return {point.name: point for point in entry_points_of(ENTRY_POINTS) if point.name not in BUILT_IN}
 
 
 @cache

@@ -9,6 +9,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from ..plugins import entry_points_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from importlib.metadata import EntryPoint
@@ -97,9 +99,7 @@ def _import(name: str) -> Container:
 
 
 def _entry_points() -> list[EntryPoint]:
-    from importlib.metadata import entry_points
-
-    return sorted(entry_points(group=GROUP), key=lambda point: point.name)
+    return entry_points_of(GROUP)
 
 
 def _load(point: EntryPoint) -> Container:

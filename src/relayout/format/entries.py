@@ -9,22 +9,22 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache
-from types import MappingProxyType
-from typing import NamedTuple
+from functools import cache, partial
+from typing import NamedTuple, TypeAlias
 
 from ..algebra.recast import upcast
 from ..errors import ShapeError, shown
 from ..layout.layout import Layout
 from ..layout.swizzle import Swizzle
+from ..plugins import entry_points_of
 from . import named_formats, packed_formats
 from .format import Format
 
 ENTRY_POINTS = "relayout.formats"
 """The group of entry points that other packages name their formats in."""
 
-_NAME = re.compile(r"[a-z][a-z0-9_]*:\S+")
-_TILE = re.compile(r"(?:Sw<(\d+),(\d+),(\d+)> o 0 o )?([\d(),]+):([\d(),]+)")
+_NAME = r"[a-z][a-z0-9_]*:\S+"
+_TILE = r"(?:Sw<(\d+),(\d+),(\d+)> o 0 o )?([\d(),]+):([\d(),]+)"
 
 
 class Entry(NamedTuple):
@@ -73,9 +73,7 @@ def known_entries() -> tuple[dict[str, Entry], dict[str, Entry]]:
 
 def _from_packages() -> Iterator[Entry]:
     """The entries of other packages; one that cannot be used is left out with a warning."""
-    from importlib.metadata import entry_points
-
-    for point in sorted(entry_points(group=ENTRY_POINTS), key=lambda point: point.name):
+    for point in entry_points_of(ENTRY_POINTS):
         try:
             given = point.load()
             several = [given] if isinstance(given, Entry) else list(given)
@@ -125,7 +123,7 @@ def _forget() -> None:
 
 def check_entry(entry: Entry) -> None:
     """Refuse an entry whose name, axes and forms do not fit together."""
-    if not isinstance(entry, Entry) or not _NAME.fullmatch(entry.name):
+    if not isinstance(entry, Entry) or not re.fullmatch(_NAME, entry.name):
         raise ShapeError(
             f"{shown(entry)} is no entry.", hint='as in Entry("acme:Brick", "nhwc", {None: format}, "source")'
         )
@@ -140,12 +138,42 @@ def check_entry(entry: Entry) -> None:
 
 # ---- the table -------------------------------------------------------------------------------------------
 
+Makers: TypeAlias = dict[int | None, Callable[[], Format | Layout]]
+
+
+class TableForms(Mapping[int | None, Format | Layout]):
+    """The forms of an entry of our tables, each made when it is first asked for."""
+
+    __slots__ = ("_made", "_makers")
+
+    def __init__(self, makers: Makers) -> None:
+        self._makers = makers
+        self._made: dict[int | None, Format | Layout] = {}
+
+    def __getitem__(self, bits: int | None) -> Format | Layout:
+        found = self._made.get(bits)
+        if found is None:
+            found = self._made[bits] = self._makers[bits]()
+        return found
+
+    def __contains__(self, bits: object) -> bool:
+        return bits in self._makers
+
+    def __iter__(self) -> Iterator[int | None]:
+        return iter(self._makers)
+
+    def __len__(self) -> int:
+        return len(self._makers)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
 
 def read_table(table: str) -> tuple[dict[str, Entry], dict[str, Entry]]:
     """The entries of a table by name, and the other names that stand for one or, by the width, for several."""
     entries: dict[str, Entry] = {}
     others: dict[str, Entry] = {}
-    forms: dict[int | None, Format | Layout]
+    makers: Makers
     system = provenance = name = ""
     for line in filter(None, table.splitlines()):
         words = line.split()
@@ -154,37 +182,41 @@ def read_table(table: str) -> tuple[dict[str, Entry], dict[str, Entry]]:
         elif words[0] == ">":
             entries[name] = entries[name]._replace(note=" ".join(words[1:]))
         elif words[1] == "=":
-            forms = {}
+            makers = {}
             for target in words[2:]:
                 width, _, short = target.rpartition(":")
                 meant = entries[f"{system}:{short}"]
-                forms.update({int(width): meant.format} if width else meant.forms)
+                keys = {int(width): None} if width else {key: key for key in meant.forms}
+                makers.update({key: partial(meant.forms.__getitem__, own) for key, own in keys.items()})
             name = words[0] if ":" in words[0] else f"{system}:{words[0]}"
             others[name] = meant._replace(
-                name=name, forms=MappingProxyType(forms), note=f"Another name of {', '.join(words[2:])}."
+                name=name, forms=TableForms(makers), note=f"Another name of {', '.join(words[2:])}."
             )
         else:
             name, axes, widths = f"{system}:{words[0]}", words[1], words[2]
-            forms = dict(_forms(axes, widths, " ".join(words[3:])))
-            entries[name] = Entry(name, axes, MappingProxyType(forms), provenance)
+            bits = [] if widths == "-" else [int(width) for width in widths.split("|")]
+            makers = _makers(axes, bits, " ".join(words[3:]))
+            entries[name] = Entry(name, axes, TableForms(makers), provenance)
     return entries, others
 
 
-def _forms(axes: str, widths: str, text: str) -> Iterator[tuple[int | None, Format | Layout]]:
-    """The forms of one line of the table by width; under None if there is one form only."""
-    bits = [] if widths == "-" else [int(width) for width in widths.split("|")]
-    tile = _TILE.fullmatch(text)
-    if tile is not None:
-        from ast import literal_eval
+def _makers(axes: str, bits: list[int], text: str) -> Makers:
+    """The forms of one line of the table by width, not yet made; under None if there is one form only."""
+    if len(bits) > 1:
+        return {width: partial(_form, text, axes, width, width) for width in bits}
+    return {None: partial(_form, text, axes, bits[0] if bits else None)}
 
-        *swizzle, shape, stride = tile.groups()
-        twist = Swizzle(*map(int, swizzle)) if swizzle[0] else None
-        layout = Layout(literal_eval(shape), literal_eval(stride), swizzle=twist)
-        yield from [(width, upcast(layout, width)) for width in bits] if len(bits) > 1 else [(None, layout)]
-    elif len(bits) > 1:
-        yield from [(width, _format(text, axes, width)) for width in bits]
-    else:
-        yield None, _format(text, axes, *bits)
+
+def _form(text: str, axes: str, width: int | None, counted: int = 1) -> Format | Layout:
+    """The form of a line; a tile is counted in elements of ``counted`` bits."""
+    tile = re.fullmatch(_TILE, text)
+    if tile is None:
+        return _format(text, axes, width)
+    from ast import literal_eval
+
+    *swizzle, shape, stride = tile.groups()
+    twist = Swizzle(*map(int, swizzle)) if swizzle[0] else None
+    return upcast(Layout(literal_eval(shape), literal_eval(stride), swizzle=twist), counted)
 
 
 def _format(text: str, axes: str, width: int | None = None) -> Format:

@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import Any
 
 from ..errors import ShapeError, UnknownName, shown
+from ..plugins import entry_points_of
 from .atom import Atom, check_atom
 from .spellings import registry_name
 
@@ -122,9 +123,7 @@ def _all_atoms() -> dict[str, Atom]:
 
 
 def _entry_points() -> list[Any]:
-    from importlib.metadata import entry_points
-
-    return sorted(entry_points(group=ENTRY_POINTS), key=lambda point: point.name)
+    return entry_points_of(ENTRY_POINTS)
 
 
 def _load(point: Any) -> list[Atom]:

@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import Any
 
 from ..errors import ShapeError, shown
+from ..plugins import entry_points_of
 from .architecture import Architecture
 
 VENDORS = ("nvidia", "amd")
@@ -56,9 +57,7 @@ def _by_name() -> dict[str, Architecture]:
 
 @cache
 def _entry_points() -> dict[str, Any]:
-    from importlib.metadata import entry_points
-
-    points = sorted(entry_points(group=ENTRY_POINTS), key=lambda point: point.name)
+    points = entry_points_of(ENTRY_POINTS)
     return {_plain(point.name): point for point in points if _plain(point.name) not in _by_name()}
 
 

@@ -1,4 +1,4 @@
-"""The nodes of an ONNX graph, as far as they tell of weights: constants, and the dimensions operators give them."""
+"""The nodes of an ONNX graph: what they compute, of what, and the dimensions that they give weights."""
 
 from __future__ import annotations
 
@@ -8,54 +8,97 @@ from typing import NamedTuple
 from .protobuf import BYTES, VARINT, Field, Message
 
 # Numbers of fields.
-_INPUT, _OUTPUT, _OPERATOR, _ATTRIBUTE = 1, 2, 4, 5
-_NAME, _INTEGER, _TENSOR = 1, 3, 5
+_INPUT, _OUTPUT, _NAME, _OPERATOR, _ATTRIBUTE, _DOMAIN = 1, 2, 3, 4, 5, 7
+_ATTRIBUTE_NAME, _INTEGER, _TEXT, _TENSOR, _BODY, _INTEGERS = 1, 3, 4, 5, 6, 8
 
 _SPACE = {3: "w", 4: "hw", 5: "dhw"}
 """The names of the spatial dimensions of weights by their rank."""
 
 
 class OnnxNode(NamedTuple):
-    """A node: what it computes, the names of what goes in and comes out, and the tensor of a constant."""
+    """A node: what it computes, the names of what goes in and comes out, and the tensor of a constant.
 
+    ``attributes`` are its integers, lists of integers and texts. ``has_body`` says that a graph of its own is among
+    them, as of ``If`` and ``Loop``.
+    """
+
+    name: str
+    domain: str
     operator: str
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
-    transposed: bool
+    attributes: dict[str, int | str | tuple[int, ...]]
     constant: Field | None
+    has_body: bool
+
+    def integer(self, name: str, default: int = 0) -> int:
+        """An attribute that is one integer."""
+        value = self.attributes.get(name, default)
+        return value if isinstance(value, int) else default
+
+    def integers(self, name: str) -> tuple[int, ...] | None:
+        """An attribute that is a list of integers, if it is there."""
+        value = self.attributes.get(name)
+        return value if isinstance(value, tuple) else None
+
+
+class _Attribute(NamedTuple):
+    name: str
+    value: int | str | tuple[int, ...] | None
+    tensor: Field | None
+    has_body: bool
 
 
 def read_node(model: Message, part: Field) -> OnnxNode:
     """The node in those bytes."""
-    texts: dict[int, list[str]] = {_INPUT: [], _OUTPUT: [], _OPERATOR: []}
-    attributes: list[Field] = []
+    texts: dict[int, list[str]] = {n: [] for n in (_INPUT, _OUTPUT, _NAME, _OPERATOR, _DOMAIN)}
+    found: list[_Attribute] = []
     for field in model.fields(part.start, part.end):
         if field.number in texts and field.wire == BYTES:
             texts[field.number].append(model.text(field))
         elif field.number == _ATTRIBUTE and field.wire == BYTES:
-            attributes.append(field)
-    operator = texts[_OPERATOR][-1] if texts[_OPERATOR] else ""
-    constant, transposed = None, False
-    if operator in ("Constant", "Gemm"):
-        for attribute in attributes:
-            name, number, tensor = _attribute(model, attribute)
-            transposed = transposed or (operator == "Gemm" and name == "transB" and number != 0)
-            if operator == "Constant" and name == "value" and texts[_OUTPUT]:
-                constant = tensor
-    return OnnxNode(operator, tuple(texts[_INPUT]), tuple(texts[_OUTPUT]), transposed, constant)
+            found.append(_attribute(model, field))
+    name, operator, domain = ("".join(texts[n][-1:]) for n in (_NAME, _OPERATOR, _DOMAIN))
+    constant = None
+    if operator == "Constant" and texts[_OUTPUT]:
+        constant = next((a.tensor for a in found if a.name == "value"), None)
+    return OnnxNode(
+        name,
+        "" if domain == "ai.onnx" else domain,
+        operator,
+        tuple(texts[_INPUT]),
+        tuple(texts[_OUTPUT]),
+        {a.name: a.value for a in found if a.value is not None},
+        constant,
+        any(a.has_body for a in found),
+    )
 
 
-def _attribute(model: Message, part: Field) -> tuple[str, int, Field | None]:
-    """The name of an attribute, and its integer or its tensor."""
-    name, number, tensor = "", 0, None
+def _attribute(model: Message, part: Field) -> _Attribute:
+    """The name of an attribute, and what it holds."""
+    name, tensor, has_body = "", None, False
+    value: int | str | None = None
+    integers: list[int] = []
     for field in model.fields(part.start, part.end):
-        if field.number == _NAME and field.wire == BYTES:
+        if field.number == _ATTRIBUTE_NAME and field.wire == BYTES:
             name = model.text(field)
         elif field.number == _INTEGER and field.wire == VARINT:
-            number = field.value
+            value = signed(field.value)
+        elif field.number == _TEXT and field.wire == BYTES:
+            value = model.bytes(field).decode(errors="replace")
         elif field.number == _TENSOR and field.wire == BYTES:
             tensor = field
-    return name, number, tensor
+        elif field.number == _BODY and field.wire == BYTES:
+            has_body = True
+        elif field.number == _INTEGERS:
+            values = [field.value] if field.wire == VARINT else model.varints(field.start, field.end)
+            integers.extend([signed(n) for n in values])
+    return _Attribute(name, tuple(integers) if integers else value, tensor, has_body)
+
+
+def signed(n: int) -> int:
+    """The integer that 64 bits in two's complement are."""
+    return n - (1 << 64) if n >= 1 << 63 else n
 
 
 def axes_of_weights(nodes: Iterable[OnnxNode], shapes: Mapping[str, tuple[int, ...]]) -> dict[str, str]:
@@ -71,12 +114,14 @@ def axes_of_weights(nodes: Iterable[OnnxNode], shapes: Mapping[str, tuple[int, .
 
 def _axes_of_input(node: OnnxNode, place: int, rank: int) -> str | None:
     """``o`` and ``i`` are the channels that come out and go in, of an input that has any."""
+    if node.operator == "QLinearConv":
+        return "oi" + _SPACE[rank] if place == 3 and rank in _SPACE else None
     if place != 1:
         return None
-    if node.operator == "Conv" and rank in _SPACE:
+    if node.operator in ("Conv", "FusedConv", "ConvInteger") and rank in _SPACE:
         return "oi" + _SPACE[rank]
     if node.operator == "ConvTranspose" and rank in _SPACE:
         return "io" + _SPACE[rank]
     if node.operator in ("MatMul", "Gemm") and rank == 2:
-        return "oi" if node.transposed else "io"
+        return "oi" if node.operator == "Gemm" and node.integer("transB") else "io"
     return None

@@ -26,10 +26,14 @@ class Field(NamedTuple):
 
 
 class Message:
-    """A file that is one message; nothing is read but what is asked for."""
+    """A file that is one message; nothing is read but what is asked for.
 
-    def __init__(self, file: OpenFile) -> None:
-        self.file = file
+    With ``partial`` a field that ends after what holds it is given as far as it goes, and ``problem`` tells of it.
+    """
+
+    def __init__(self, file: OpenFile, *, partial: bool = False) -> None:
+        self.file, self.partial = file, partial
+        self.problem: str | None = None
         self._data = mmap.mmap(file.descriptor, file.size, access=mmap.ACCESS_READ) if file.size else b""
         self._left = MAX_FIELDS
 
@@ -52,7 +56,10 @@ class Message:
             else:
                 raise self._broken(at)
             if start > end or number == 0:
-                raise self._broken(at)
+                if not self.partial or wire != BYTES or number == 0:
+                    raise self._broken(at)
+                self.problem = f"{self.file.path}: it is cut off: a field ends at byte {start}, and what holds it at {end}."
+                start = end
             yield Field(number, wire, value, at, start)
 
     def varints(self, start: int, end: int) -> Iterator[int]:

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from ..files.onnx_nodes import OnnxNode
 
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 CHANNELS_LAST = "com.ms.internal.nhwc"
 """The domain of the operators that take and give channels last."""
 
-ACTIVATIONS = frozenset(
+ACTIVATIONS = _names(
     """
     Abs Acos Acosh Asin Asinh Atan Atanh BiasGelu BitwiseNot Cast CastLike Ceil Celu Clip Cos Cosh Dropout Elu Erf Exp
     FastGelu Floor Gelu HardSigmoid HardSwish Identity IsInf IsNaN LeakyRelu Log Mish Neg Not QLinearLeakyRelu
     QLinearSigmoid QuickGelu Reciprocal Relu Round Selu Sigmoid Sign Silu Sin Sinh Softplus Softsign Sqrt Swish Tan Tanh
     ThresholdedRelu
-    """.split()
+    """
 )
 """Operators that treat every element of one tensor alone."""
 
@@ -21,34 +26,34 @@ QUANTISING = frozenset({"QuantizeLinear", "DequantizeLinear"})
 """Those that do so where one scale is for all elements."""
 
 UNARY = ACTIVATIONS | QUANTISING
-UNARY |= frozenset(
+UNARY |= _names(
     """
     BatchNormalization GroupNormalization InstanceNormalization LRN LayerNormalization LogSoftmax LpNormalization
     MeanVarianceNormalization QLinearSoftmax SimplifiedLayerNormalization SkipLayerNormalization
     SkipSimplifiedLayerNormalization Softmax CumSum
-    """.split()
+    """
 )
 """Operators whose first output has the shape of their first input."""
 
-BROADCASTING = frozenset(
+BROADCASTING = _names(
     """
     Add And BitwiseAnd BitwiseOr BitwiseXor Div Equal Greater GreaterOrEqual Less LessOrEqual Max Mean Min Mod Mul Or
     PRelu Pow QLinearAdd QLinearMul Sub Sum Where Xor
-    """.split()
+    """
 )
 """Operators over several tensors that are broadcast together."""
 
-BOOLEAN = frozenset("And Equal Greater GreaterOrEqual IsInf IsNaN Less LessOrEqual Not Or Xor".split())
+BOOLEAN = _names("And Equal Greater GreaterOrEqual IsInf IsNaN Less LessOrEqual Not Or Xor")
 """Operators that give truth values."""
 
 CONVOLUTIONS = frozenset({"Conv", "FusedConv", "NhwcFusedConv", "QLinearConv", "ConvInteger"})
 POOLS = frozenset({"MaxPool", "AveragePool", "NhwcMaxPool", "QLinearAveragePool", "LpPool"})
 GLOBAL_POOLS = frozenset({"GlobalAveragePool", "GlobalMaxPool", "QLinearGlobalAveragePool"})
-REDUCTIONS = frozenset(
+REDUCTIONS = _names(
     """
     ArgMax ArgMin ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum
     ReduceSumSquare
-    """.split()
+    """
 )
 
 VIEWS = frozenset({"Reshape", "Flatten", "Squeeze", "Unsqueeze"})

@@ -11,7 +11,6 @@ from math import prod
 
 from ..elements.types import ELEMENTS, Element
 from ..files.onnx_graph import OnnxGraph, Size, ValueType
-from ..files.onnx_nchwc import NCHWC
 from ..files.onnx_nodes import OnnxNode
 from ..files.onnx_tensors import TYPES
 from .onnx_operators import (
@@ -38,7 +37,7 @@ class OnnxValues:
     def __init__(self, graph: OnnxGraph, channels: Mapping[str, int | None]) -> None:
         self._open = 0
         self._channels = channels
-        self.types = {name: self._named(kind) for name, kind in graph.types.items()}
+        self.types = {name: self._with_names(kind) for name, kind in graph.types.items()}
         self.numbers = {name: t.numbers for name, t in graph.tensors.items() if t.numbers is not None}
         for name, tensor in graph.tensors.items():
             self.types[name] = ValueType(tensor.element, tensor.shape)
@@ -56,13 +55,13 @@ class OnnxValues:
         shapes = self._shapes(node)
         for k, name in enumerate(node.outputs):
             told, shape = self.of(name), shapes[k] if k < len(shapes) else None
-            if _known(told.shape) < _known(shape):
+            if _knowledge(told.shape) < _knowledge(shape):
                 told = told._replace(shape=shape)
             if told.element is None:
                 told = told._replace(element=self._element(node, k))
-            self.types[name] = self._named(told)
+            self.types[name] = self._with_names(told)
 
-    def _named(self, kind: ValueType) -> ValueType:
+    def _with_names(self, kind: ValueType) -> ValueType:
         """The type with a name for every size that has neither a number nor one."""
         if kind.shape is None or None not in kind.shape:
             return kind
@@ -247,9 +246,7 @@ class OnnxValues:
         pads = node.integers("pads") or (self.numbers.get(node.inputs[1]) if len(node.inputs) > 1 else None)
         if shape is None or pads is None or len(pads) != 2 * len(shape):
             return None
-        return tuple(
-            [n + pads[d] + pads[d + len(shape)] if isinstance(n, int) else None for d, n in enumerate(shape)]
-        )
+        return tuple([n + pads[d] + pads[d + len(shape)] if isinstance(n, int) else None for d, n in enumerate(shape)])
 
     def _space_to_depth(self, node: OnnxNode) -> Shape | None:
         shape, block = self._first(node), node.integer("blocksize", 1)
@@ -372,6 +369,6 @@ def _quotient(source: Shape, rest: list[Size]) -> int | None:
     return above // below if below and above % below == 0 else None
 
 
-def _known(shape: Shape | None) -> tuple[int, int]:
+def _knowledge(shape: Shape | None) -> tuple[int, int]:
     """How much a shape tells: whether there is one, and how many sizes are numbers."""
     return (0, 0) if shape is None else (1, sum([isinstance(n, int) for n in shape]))

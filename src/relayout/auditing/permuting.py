@@ -6,7 +6,7 @@ every number that they may be, or undecided.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import prod
 from typing import Any
@@ -47,23 +47,37 @@ def make_transpose(
     >>> print(make_transpose(Place("graph"), "Transpose", ("N", 8), (1, 0), None).kind)
     undecided
     """
-    names = [n for n in shape if isinstance(n, str)]
     source_text, target_text = texts or _order_texts(order)
-    result = tuple([shape[d] for d in order]) if result is None else tuple(result)
 
     def at(sizes: tuple[int, ...]) -> Move:
         before = Layout.row_major(sizes).permute(*order)
         after = Layout.row_major(tuple([sizes[d] for d in order]))
-        return make_move(
-            place, op, Side(source_text, before, element), Side(target_text, after, element), **more
-        )
+        return make_move(place, op, Side(source_text, before, element), Side(target_text, after, element), **more)
 
-    if not names:
-        return replace(at(tuple(shape)), shape=tuple(result))  # type: ignore[arg-type]
-    move, smallest = at(_stand_in(shape)), at(tuple([1 if isinstance(n, str) else n for n in shape]))
+    return for_all_sizes(at, shape, [shape[d] for d in order] if result is None else result, element)
+
+
+def for_all_sizes(
+    at: Callable[[tuple[int, ...]], Move], shape: Sequence[Size], result: Sequence[Size], element: Element | None
+) -> Move:
+    """The move that ``at`` makes of sizes, for a shape of which some are open: what holds for every number they may be.
+
+    What rearranges where they are 1 does so for all, since that is a part of every larger tensor; and what moves
+    nothing for sizes that have nothing in common moves nothing at all. The bytes are not known then.
+    """
+    sizes = tuple([n for n in shape if isinstance(n, int)])
+    if len(sizes) == len(shape):
+        return replace(at(sizes), shape=known_sizes(result))
+    move, smallest = at(_stand_in(shape)), at(tuple([n if isinstance(n, int) else 1 for n in shape]))
     kind = SAME_BYTES if move.kind == SAME_BYTES else REARRANGES if smallest.kind == REARRANGES else UNDECIDED
-    why = () if kind != UNDECIDED else (f"with {_words(names)} = 1 nothing would move",)
-    return replace(open_move(move, shape, result, element), kind=kind, remarks=(*move.remarks, *why))
+    names = list(dict.fromkeys([n for n in shape if isinstance(n, str)]))
+    said = f"{_words(names)} not known"
+    if element is not None and sum([isinstance(n, str) for n in shape]) == 1:
+        padded = move.target.stored_bytes or 0
+        said = f"{padded // _stand_in(shape)[list(shape).index(names[0])]} bytes for each {_words(names)}"
+    why = (said, f"with {_words(names)} = 1 nothing would move") if kind == UNDECIDED else (said,)
+    bytes = 0 if move.bytes == 0 else None
+    return replace(move, kind=kind, shape=known_sizes(result), bytes=bytes, remarks=(*move.remarks, *why))
 
 
 def make_view(
@@ -74,29 +88,16 @@ def make_view(
     element: Element | None,
     **more: Any,
 ) -> Move:
-    """The same elements in row-major order under another shape: the same bytes, whatever the sizes are."""
-    told = [n for n in (result or shape or ()) if isinstance(n, int)]
-    layouts: list[Layout | None] = [None, None]
-    for k, sizes in enumerate((shape, result)):
-        if sizes is not None and all(isinstance(n, int) for n in sizes):
-            layouts[k] = Layout.row_major(tuple(sizes))
-    sides = [Side("row-major", layout, element) for layout in layouts]
-    if None not in layouts and prod(layouts[0].extents) == prod(layouts[1].extents):  # type: ignore[union-attr]
-        return make_move(place, op, sides[0], sides[1], copies=False, **more)
-    one = Side("row-major", Layout.row_major(tuple(told)), element)
+    """A row-major tensor under another shape: nothing moves, whatever the open sizes are."""
+    before, after = known_sizes(shape or (-1,)), known_sizes(result or (-1,))
+    sides = [Side("row-major", None if -1 in sizes else Layout.row_major(sizes), element) for sizes in (before, after)]
+    if -1 not in before + after:
+        if prod(before) != prod(after):
+            sides = [side._replace(layout=None, why=f"{before} and {after} differ in size") for side in sides]
+        return make_move(place, op, sides[0], sides[1], shape=after, copies=False, **more)
+    one = Side("row-major", Layout.row_major((1,)), element)
     move = make_move(place, op, one, one, copies=False, **more)
     return replace(move, source=sides[0], target=sides[1], shape=known_sizes(result or ()))
-
-
-def open_move(move: Move, shape: Sequence[Size], result: Sequence[Size], element: Element | None) -> Move:
-    """A move whose sizes are partly not told: its bytes are not known, but those for each unit of one open size are."""
-    names = sorted({n for n in shape if isinstance(n, str)})
-    remark: tuple[str, ...] = (f"{_words(names)} not known",)
-    if element is not None and len(names) == 1 and sum([n == names[0] for n in shape]) == 1:
-        each = -(-prod([n for n in shape if isinstance(n, int)]) * element.bits // 8)
-        remark = (f"{each} bytes for each {_words(names)}",)
-    bytes = 0 if move.bytes == 0 else None
-    return replace(move, shape=known_sizes(result), bytes=bytes, remarks=(*move.remarks, *remark))
 
 
 def known_sizes(shape: Sequence[Size | None]) -> tuple[int, ...]:

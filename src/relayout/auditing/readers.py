@@ -18,6 +18,8 @@ from .move import Found
 
 BUILT_IN = {
     "checkpoint": "checkpoints",
+    "onnx": "onnx",
+    "onnxruntime": "onnxruntime",
 }
 """The modules of this package that have ``READER``, by the kind of artefact that it reads."""
 

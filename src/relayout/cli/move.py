@@ -111,6 +111,8 @@ def _facts(entry: StoredTensor, packing: str | None) -> dict[str, Any]:
     shape, layout = entry.shape if record is None else entry.layout.extents, None
     if record is not None:
         layout = record.layout_name(kind)
+    elif entry.undecided:
+        layout = " or ".join(entry.undecided)
     elif packing is not None and (named := known_records().get(f"ggml:{packing}")) is not None:
         rows, columns = named.record.block
         sizes = (*([1] if len(shape) == 1 and rows > 1 else []), *shape)

@@ -39,7 +39,8 @@ class StoredTensor(NamedTuple):
     where the file keeps them in another form, and there are no segments then. ``packing`` names the quantised type of
     whose blocks these are the bytes. ``layout_from_container`` says that nothing is recorded in the file, and
     that ``record`` tells how the container itself keeps the array: in Fortran order, or in chunks that are blocks.
-    ``chunks`` are those that must be decoded, and there are no segments then.
+    ``chunks`` are those that must be decoded, and there are no segments then. ``undecided`` are the layouts that the
+    array may have, where the file tells that it is not row-major and does not tell which.
     """
 
     name: str
@@ -51,6 +52,7 @@ class StoredTensor(NamedTuple):
     packing: str | None = None
     layout_from_container: bool = False
     chunks: EncodedChunks | None = None
+    undecided: tuple[str, ...] = ()
 
     @property
     def size(self) -> int:
@@ -69,6 +71,10 @@ class StoredTensor(NamedTuple):
         """Where the stored array has the logical elements; a record that contradicts its size is refused."""
         from ..layout.layout import Layout
 
+        if self.undecided:
+            file = self.segments[0].file if self.segments else None
+            several = " or ".join(self.undecided)
+            raise bad_file(file, f"it is stored as {several}: the file does not tell.", "say which", self.name)
         return Layout.row_major(self.shape) if self.record is None else self._consult(self.record.stored_layout)
 
     @property

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from ..elements.types import ELEMENTS, Element
 from ..errors import BadFile
 from .contents import bad_file
-from .onnx_nodes import OnnxNode, read_node, signed
+from .onnx_nodes import OnnxNode, read_node, to_signed
 from .onnx_tensors import DIMS, HINT, NAME, RAW, TYPE, TYPES
 from .protobuf import BYTES, VARINT, Field, Message
 from .reading import OpenFile
@@ -23,6 +23,9 @@ _INT32_DATA, _INT64_DATA = 5, 7
 
 _SMALL = 64
 """No shape, permutation or list of axes has more numbers; longer tensors are weights."""
+
+_MAX_LEVEL = 32
+"""Bodies in bodies are read so deep."""
 
 Size = int | str | None
 """A number, the name of one that the model leaves open, or nothing."""
@@ -45,9 +48,10 @@ class GraphTensor(NamedTuple):
 
 
 class OnnxGraph(NamedTuple):
-    """The main graph of a model; ``tensors`` are its initializers and constants by name.
+    """The graph of a model; ``tensors`` are its initializers and constants by name.
 
-    ``problem`` tells where reading it ended, if that was before its end.
+    The nodes of a body come before the node that it belongs to, which reads what the body gives. ``problem`` tells
+    where reading ended, if that was before the end.
     """
 
     nodes: list[OnnxNode]
@@ -108,11 +112,18 @@ def read_graph(path: Path) -> OnnxGraph:
     return found._replace(inputs=given, outputs=tuple(outputs), problem=problem or model.problem)
 
 
-def _read_part(model: Message, part: Field, found: OnnxGraph, inputs: list[str], outputs: list[str]) -> None:
+def _read_part(
+    model: Message, part: Field, found: OnnxGraph, inputs: list[str], outputs: list[str], level: int = 0
+) -> None:
     """One field of the graph."""
     if part.number == _NODE:
         node = read_node(model, part)
-        found.nodes.append(node)
+        given: list[str] = []
+        for body in node.bodies if level < _MAX_LEVEL else ():
+            for inner in model.fields(body.start, body.end):
+                if inner.wire == BYTES:
+                    _read_part(model, inner, found, [], given, level + 1)
+        found.nodes.append(node._replace(inputs=(*node.inputs, *given)))
         if node.constant is not None:
             found.tensors[node.outputs[0]] = _tensor(model, node.constant)._replace(name=node.outputs[0])
     elif part.number == _INITIALIZER:
@@ -158,7 +169,7 @@ def _numbers(model: Message, raw: Field | None, held: list[Field], width: int) -
     if sum([f.end - f.start for f in held]) > _SMALL * 10:
         return None
     every = [n for f in held for n in ([f.value] if f.wire == VARINT else model.varints(f.start, f.end))]
-    return tuple([signed(n) for n in every])
+    return tuple([to_signed(n) for n in every])
 
 
 def _value_info(model: Message, part: Field) -> tuple[str, ValueType]:
@@ -188,7 +199,7 @@ def _size(model: Message, part: Field) -> Size:
     size: Size = None
     for field in model.fields(part.start, part.end):
         if field.number == 1 and field.wire == VARINT:
-            size = signed(field.value)
+            size = to_signed(field.value)
         elif field.number == 2 and field.wire == BYTES:
             size = model.text(field)
     return None if size == "" or (isinstance(size, int) and size < 0) else size

@@ -9,7 +9,7 @@ from .protobuf import BYTES, VARINT, Field, Message
 
 # Numbers of fields.
 _INPUT, _OUTPUT, _NAME, _OPERATOR, _ATTRIBUTE, _DOMAIN = 1, 2, 3, 4, 5, 7
-_ATTRIBUTE_NAME, _INTEGER, _TEXT, _TENSOR, _BODY, _INTEGERS = 1, 3, 4, 5, 6, 8
+_ATTRIBUTE_NAME, _INTEGER, _TEXT, _TENSOR, _BODY, _INTEGERS, _BODIES = 1, 3, 4, 5, 6, 8, 11
 
 _SPACE = {3: "w", 4: "hw", 5: "dhw"}
 """The names of the spatial dimensions of weights by their rank."""
@@ -18,8 +18,7 @@ _SPACE = {3: "w", 4: "hw", 5: "dhw"}
 class OnnxNode(NamedTuple):
     """A node: what it computes, the names of what goes in and comes out, and the tensor of a constant.
 
-    ``attributes`` are its integers, lists of integers and texts. ``has_body`` says that a graph of its own is among
-    them, as of ``If`` and ``Loop``.
+    ``attributes`` are its integers, lists of integers and texts; ``bodies`` are graphs of its own, as of ``If``.
     """
 
     name: str
@@ -29,7 +28,7 @@ class OnnxNode(NamedTuple):
     outputs: tuple[str, ...]
     attributes: dict[str, int | str | tuple[int, ...]]
     constant: Field | None
-    has_body: bool
+    bodies: tuple[Field, ...] = ()
 
     def integer(self, name: str, default: int = 0) -> int:
         """An attribute that is one integer."""
@@ -42,17 +41,17 @@ class OnnxNode(NamedTuple):
         return value if isinstance(value, tuple) else None
 
 
-class _Attribute(NamedTuple):
+class _NodeAttribute(NamedTuple):
     name: str
     value: int | str | tuple[int, ...] | None
     tensor: Field | None
-    has_body: bool
+    bodies: tuple[Field, ...]
 
 
 def read_node(model: Message, part: Field) -> OnnxNode:
     """The node in those bytes."""
     texts: dict[int, list[str]] = {n: [] for n in (_INPUT, _OUTPUT, _NAME, _OPERATOR, _DOMAIN)}
-    found: list[_Attribute] = []
+    found: list[_NodeAttribute] = []
     for field in model.fields(part.start, part.end):
         if field.number in texts and field.wire == BYTES:
             texts[field.number].append(model.text(field))
@@ -70,33 +69,34 @@ def read_node(model: Message, part: Field) -> OnnxNode:
         tuple(texts[_OUTPUT]),
         {a.name: a.value for a in found if a.value is not None},
         constant,
-        any(a.has_body for a in found),
+        tuple([body for a in found for body in a.bodies]),
     )
 
 
-def _attribute(model: Message, part: Field) -> _Attribute:
+def _attribute(model: Message, part: Field) -> _NodeAttribute:
     """The name of an attribute, and what it holds."""
-    name, tensor, has_body = "", None, False
+    name, tensor = "", None
+    bodies: list[Field] = []
     value: int | str | None = None
     integers: list[int] = []
     for field in model.fields(part.start, part.end):
         if field.number == _ATTRIBUTE_NAME and field.wire == BYTES:
             name = model.text(field)
         elif field.number == _INTEGER and field.wire == VARINT:
-            value = signed(field.value)
+            value = to_signed(field.value)
         elif field.number == _TEXT and field.wire == BYTES:
             value = model.bytes(field).decode(errors="replace")
         elif field.number == _TENSOR and field.wire == BYTES:
             tensor = field
-        elif field.number == _BODY and field.wire == BYTES:
-            has_body = True
+        elif field.number in (_BODY, _BODIES) and field.wire == BYTES:
+            bodies.append(field)
         elif field.number == _INTEGERS:
             values = [field.value] if field.wire == VARINT else model.varints(field.start, field.end)
-            integers.extend([signed(n) for n in values])
-    return _Attribute(name, tuple(integers) if integers else value, tensor, has_body)
+            integers.extend([to_signed(n) for n in values])
+    return _NodeAttribute(name, tuple(integers) if integers else value, tensor, tuple(bodies))
 
 
-def signed(n: int) -> int:
+def to_signed(n: int) -> int:
     """The integer that 64 bits in two's complement are."""
     return n - (1 << 64) if n >= 1 << 63 else n
 

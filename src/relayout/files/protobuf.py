@@ -58,7 +58,9 @@ class Message:
             if start > end or number == 0:
                 if not self.partial or wire != BYTES or number == 0:
                     raise self._broken(at)
-                self.problem = f"{self.file.path}: it is cut off: a field ends at byte {start}, and what holds it at {end}."
+                self.problem = (
+                    f"{self.file.path}: it is cut off: a field ends at byte {start}, and what holds it at {end}."
+                )
                 start = end
             yield Field(number, wire, value, at, start)
 

@@ -15,7 +15,6 @@ from ...layout.layout import Layout
 from ..container import Container
 from ..contents import Destination, PlannedTensor, Source, bad_file
 from ..onnx_model import RECORDS, OnnxModel, read_model
-from ..onnx_nodes import axes_of_weights
 from ..onnx_rewrite import MODEL_LIMIT, ModelWriter, Part, Rewriting, new_model, total_size
 from ..onnx_tensors import HINT, TYPES
 from ..protobuf import Message
@@ -78,8 +77,8 @@ class Onnx(Container):
             stored = _by_name(path, [_kept_or_storable(p, model) for p in planned])
             if stored.keys() != model.entries.keys():
                 raise bad_file(path, "its weights are not those of the model.", "give each of them a tensor")
-            axes = axes_of_weights(model.nodes, {name: p.shape for name, p in stored.items()})
-            records = _records_json(path, stored, axes).get(RECORDS)
+            implied = model.implied_layouts({name: p.shape for name, p in stored.items()}).records
+            records = _records_json(path, stored, implied).get(RECORDS)
             external = {name for name, e in model.entries.items() if e.segments and e.segments[0].file != source.path}
 
             def make(writer: ModelWriter) -> list[Part]:
@@ -111,10 +110,14 @@ def _kept_or_storable(p: PlannedTensor, model: OnnxModel) -> PlannedTensor:
     return p if old is not None and old.element == p.element else _storable(p, model.ir_version)
 
 
-def _records_json(path: Path, stored: Mapping[str, PlannedTensor], axes: Mapping[str, str]) -> dict[str, str]:
-    """The property that has the records; what the operators say themselves by those axes is not said again."""
-    told = [(p, p.record) for p in stored.values() if p.record is not None]
-    records = {p.name: record.to_json() for p, record in told if not _is_plain(p, record, axes.get(p.name))}
+def _records_json(
+    path: Path, stored: Mapping[str, PlannedTensor], implied: Mapping[str, LayoutRecord]
+) -> dict[str, str]:
+    """The property that has the records; what the operators say themselves is not said again."""
+    told = [
+        (p, p.record or LayoutRecord(p.shape, "row-major")) for p in stored.values() if p.record or p.name in implied
+    ]
+    records = {p.name: record.to_json() for p, record in told if not _is_plain(p, record, implied.get(p.name))}
     if not records:
         return {}
     text = json.dumps(records, ensure_ascii=False, allow_nan=False)
@@ -123,12 +126,12 @@ def _records_json(path: Path, stored: Mapping[str, PlannedTensor], axes: Mapping
     return {RECORDS: text}
 
 
-def _is_plain(p: PlannedTensor, record: LayoutRecord, axes: str | None) -> bool:
+def _is_plain(p: PlannedTensor, record: LayoutRecord, implied: LayoutRecord | None) -> bool:
     """Whether a reader without the record sees the same tensor."""
-    if (record.shape, record.axes, record.fill) != (p.shape, axes, None):
+    if (record.shape, record.axes, record.fill) != (p.shape, implied and implied.axes, None):
         return False
-    own = record.interface_of(p.element) == Plain(p.element)
-    return own and record.tensor_layout(p.element).equivalent(Layout.row_major(p.shape))
+    seen = Layout.row_major(p.shape) if implied is None else implied.tensor_layout(p.element)
+    return record.interface_of(p.element) == Plain(p.element) and record.tensor_layout(p.element).equivalent(seen)
 
 
 def _fit(

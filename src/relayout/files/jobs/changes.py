@@ -81,6 +81,8 @@ class TensorChange(NamedTuple):
     def padding(self) -> float:
         """Which part of the new bytes is no data."""
         if self.plan is None:
+            if self.entry.undecided:
+                return 0.0
             layout = self.entry.layout
             return 1 - layout.size / layout.storage_size if layout.storage_size else 0.0
         target = self.plan.target
@@ -104,7 +106,7 @@ def changes_of(source: Source, rules: Rules) -> list[TensorChange]:
     for entry, rule in chosen:
         # A checkpoint has thousands of tensors, and few that differ by more than their names.
         stored = entry.element, entry.shape, entry.packing, repr(entry.record), entry.layout_from_container
-        key = stored, repr(rule), rules.is_named(entry.name)
+        key = stored, entry.undecided, repr(rule), rules.is_named(entry.name)
         if key not in alike:
             alike[key] = (
                 copy_unchanged(entry) if rule is None else _change(entry, rule, rules.is_named(entry.name), operands)
@@ -169,6 +171,8 @@ class Operands:
 
 def _change(entry: StoredTensor, rule: Rule, named: bool, operands: Operands) -> TensorChange:
     """What a rule makes of a tensor; what does not fit it is refused with its name, if it was named."""
+    if rule.src is not None:
+        entry = entry._replace(undecided=())
     try:
         why = None if named and entry.packing is None else _misfit(entry, rule, operands)
         if named and why is not None:

@@ -1,0 +1,192 @@
+"""Profiles of ONNX Runtime: the times of nodes, and from the shapes in them what a node can have moved.
+
+A profile tells neither the order of a Transpose nor how many channels a block has. What all possible answers agree on
+is said; the model beside it decides the rest.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import permutations
+from math import prod
+from typing import Any
+
+from ..elements.types import ELEMENTS, Element
+from ..files.onnx_nchwc import BLOCKS
+from .artefact import Artefact
+from .kinds import UNDECIDED
+from .making import make_move, make_side
+from .move import Found, Move, Place, Side, Step, Timing
+from .onnx_operators import MOVES, VIEWS
+from .permuting import make_transpose, make_view
+
+_LONGEST = 1 << 20
+"""No event has more characters."""
+
+_MOST_DIMENSIONS = 6
+"""The orders of more dimensions are not tried one by one."""
+
+_TYPES = {"float": "float32", "double": "float64"}
+_END = "_kernel_time"
+
+
+class OnnxRuntimeReader:
+    """Reads the events one after another: ``session.end_profiling()`` writes one on each line."""
+
+    kind = "onnxruntime"
+    title = "ONNX Runtime profile"
+    EXAMPLES = (
+        '[\n{"cat": "Session", "dur": 5, "ts": 3, "ph": "X", "name": "model_run", "args": {}},\n'
+        '{"cat": "Node", "dur": 7, "ts": 9, "ph": "X", "name": "t_kernel_time", "args": {"op_name": "Transpose", '
+        '"provider": "CPUExecutionProvider", "input_type_shape": [{"float": [1, 2, 3]}], '
+        '"output_type_shape": [{"float": [1, 3, 2]}]}}\n]',
+    )
+
+    def recognises(self, artefact: Artefact) -> bool:
+        head = artefact.opening
+        return head.lstrip()[:1] == "[" and '"cat"' in head and '"ph"' in head and _is_profile(head)
+
+    def read(self, artefact: Artefact) -> Iterator[Found]:
+        for line, event in _events(artefact):
+            if isinstance(event, str):
+                yield artefact.trouble(event, line)
+            elif event.get("cat") == "Node" and str(event.get("name", "")).endswith(_END):
+                yield from _node(artefact, line, event)
+
+
+READER = OnnxRuntimeReader()
+
+
+def _is_profile(head: str) -> bool:
+    return any(word in head for word in ('"op_name"', "model_loading_", "session_initialization", '"model_run"'))
+
+
+def _events(artefact: Artefact) -> Iterator[tuple[int, dict[str, Any] | str]]:
+    """The events with their lines, and a text for what is none; objects may share a line, or have several."""
+    decode = json.JSONDecoder().raw_decode
+    pending, start = "", 0
+    for number, line in artefact.lines():
+        if pending and _is_whole(line):
+            yield start, "this is no event"
+            pending = ""
+        start, pending = (start, pending + "\n" + line) if pending else (number, line.lstrip(" \t\r\n[,"))
+        while pending.startswith("{"):
+            try:
+                event, end = decode(pending)
+            except (ValueError, RecursionError):
+                break
+            yield start, event if isinstance(event, dict) else f"{event!r:.40} is no event"
+            start, pending = number, pending[end:].lstrip(" \t\r\n,")
+        if not pending.startswith("{") or len(pending) > _LONGEST:
+            if pending.strip("] \t\r\n,"):
+                yield start, "this is no event"
+            pending = ""
+    if pending.strip("] \t\r\n,"):
+        yield start, "the profile ends inside an event"
+
+
+def _is_whole(line: str) -> bool:
+    """Whether an event begins and ends on this line, whatever came before."""
+    text = line.strip(" \t\r\n,")
+    return text.startswith('{"') and text.endswith("}") and '"cat"' in text
+
+
+def _node(artefact: Artefact, line: int, event: dict[str, Any]) -> Iterator[Found]:
+    args = event.get("args")
+    args = args if isinstance(args, dict) else {}
+    name, op = str(event["name"])[: -len(_END)], str(args.get("op_name", ""))
+    place, time = artefact.place(line, name), _seconds(event.get("dur"))
+    inputs, outputs = _shapes(args.get("input_type_shape")), _shapes(args.get("output_type_shape"))
+    if time is not None:
+        yield Timing(place, op, time)
+    if op in MOVES and inputs and outputs:
+        yield _move(place, op, inputs[0], outputs[0], time)
+    else:
+        sizes = [None if e is None else -(-prod(shape) * e.bits // 8) for e, shape in (*inputs, *outputs)]
+        known = [n for n in sizes if n is not None]
+        yield Step(place, op, bytes=sum(known) if known and len(known) == len(sizes) else None, time=time)
+
+
+def _seconds(x: Any) -> float | None:
+    return x / 1e6 if isinstance(x, (int, float)) and not isinstance(x, bool) and x >= 0 else None
+
+
+def _shapes(x: Any) -> list[tuple[Element | None, tuple[int, ...]]]:
+    """The elements and sizes of ``[{"float": [1, 2]}, ...]``."""
+    found: list[tuple[Element | None, tuple[int, ...]]] = []
+    for entry in x if isinstance(x, list) else []:
+        for kind, sizes in entry.items() if isinstance(entry, dict) else ():
+            if isinstance(sizes, list) and all(isinstance(n, int) and n >= 0 for n in sizes):
+                found.append((ELEMENTS.get(_TYPES.get(str(kind), str(kind))), tuple(sizes)))
+    return found
+
+
+def _move(
+    place: Place,
+    op: str,
+    before: tuple[Element | None, tuple[int, ...]],
+    after: tuple[Element | None, tuple[int, ...]],
+    time: float | None,
+) -> Move:
+    element, (source, target) = before[0] or after[0], (before[1], after[1])
+    if op in VIEWS:
+        return make_view(place, op, source, target, element, time=time)
+    candidates: list[Move] = []
+    if op == "Transpose" and len(source) <= _MOST_DIMENSIONS:
+        orders = _orders(source, target)
+        candidates = [make_transpose(place, op, source, order, element, time=time) for order in orders]
+    elif op.startswith("Reorder") and len(source) == len(target) == 4:
+        candidates = _reorders(place, op, source, target, element, time)
+    return _agreed(candidates, place, op, target, element, time)
+
+
+def _orders(source: Sequence[int], target: Sequence[int]) -> list[tuple[int, ...]]:
+    """The orders of dimensions between two shapes; sizes of 1 may stand anywhere, and count once."""
+    large = [d for d, n in enumerate(source) if n != 1]
+    ones = [d for d, n in enumerate(source) if n == 1]
+    found = []
+    if sorted(source) == sorted(target):
+        for order in permutations(large):
+            rest, one = iter(order), iter(ones)
+            whole = tuple([next(one) if n == 1 else next(rest) for n in target])
+            if tuple([source[d] for d in whole]) == tuple(target):
+                found.append(whole)
+    return found
+
+
+def _reorders(
+    place: Place, op: str, source: tuple[int, ...], target: tuple[int, ...], element: Element | None, time: float | None
+) -> list[Move]:
+    """Every block and order of channels that fits both shapes."""
+    out = op == "ReorderOutput"
+    plain, blocked = (target, source) if out else (source, target)
+    found = []
+    for last in (False, True):
+        n, c, h, w = (plain[0], plain[3], plain[1], plain[2]) if last else plain
+        for block in BLOCKS:
+            if (n, -(-c // block) * block, h, w) == blocked:
+                tag = "nhwc" if last else "nchw"
+                side = make_side(tag, shape=(n, c, h, w), element=element, dialect="onednn", shown=tag.upper())
+                inner = make_side(f"NCHW{block}c", shape=(n, c, h, w), element=element, dialect="tvm")
+                found.append(make_move(place, op, *((inner, side) if out else (side, inner)), time=time))
+    return found
+
+
+def _agreed(
+    candidates: list[Move], place: Place, op: str, shape: tuple[int, ...], element: Element | None, time: float | None
+) -> Move:
+    """The one move that is possible, or what all of them have in common."""
+    if len(candidates) == 1:
+        return candidates[0]
+    stored = None if element is None else -(-prod(shape) * element.bits // 8)
+    if not candidates:
+        side = Side("?", None, element, why="the shapes do not tell what it does")
+        return make_move(place, op, side, side, shape=shape, bytes=stored, time=time)
+    texts = [" or ".join(dict.fromkeys(t)) for t in zip(*[(m.source.text, m.target.text) for m in candidates])]
+    kinds = {m.kind for m in candidates}
+    why = "the profile does not tell which; the model does"
+    sides = [Side(text, None, element, why=why) for text in texts]
+    move = make_move(place, op, sides[0], sides[1], shape=shape, bytes=stored, time=time)
+    return replace(move, kind=kinds.pop() if len(kinds) == 1 else UNDECIDED)

@@ -12,6 +12,7 @@ from .statements import (
     At,
     Base,
     Binary,
+    Cast,
     Comment,
     ConstantTable,
     Copy,
@@ -22,7 +23,9 @@ from .statements import (
     If,
     Let,
     Name,
+    Number,
     Parameter,
+    Real,
     Reinterpret,
     Return,
     Routine,
@@ -103,22 +106,22 @@ class CFunction:
         if isinstance(x, Comment):
             add(depth, f"// {x.text}")
         elif isinstance(x, Let):
-            if x.rounded:
-                add(depth, f"// volatile: the {x.name} is rounded before it is used, on every machine")
-            add(depth, f"{self.constant(x)} {kind(x.type)} {x.name} = {text(x.value)};")
+            if x.rounded and isinstance(x.value, Binary):
+                self.add_rounded(depth, x, x.value)
+            else:
+                add(depth, f"{self.constant(x)} {kind(x.type)} {x.name} = {text(x.value)};")
         elif isinstance(x, Var):
             add(depth, f"{kind(x.type)} {x.name} = {text(x.value)};")
         elif isinstance(x, ConstantTable):
-            self.lines.add_table(depth, f"{self.table} {kind(x.type)} {x.name}[{len(x.values)}] = {{", x)
+            mask = x.type.startswith("u")
+            values = [text(Number(n, x.type, mask) if isinstance(n, int) else Real(n, x.type)) for n in x.values]
+            self.lines.add_table(depth, f"{self.table} {kind(x.type)} {x.name}[{len(values)}] = {{", values)
         elif isinstance(x, Reinterpret):
             add(depth, f"{kind(x.type)} {x.name};")
             add(depth, f"{self.std}memcpy(&{x.name}, &{x.of.name}, sizeof({x.name}));")
         elif isinstance(x, Base):
-            const = "const " * (self._memory(x.memory) != "dst")
-            add(
-                depth,
-                f"{const}{self.types[self._memory(x.memory)]} *{x.name} = {self._pointer(At(x.memory, x.place))};",
-            )
+            memory, place = self._memory(x.memory), self._pointer(At(x.memory, x.place))
+            add(depth, f"{'const ' * (memory != 'dst')}{self.types[memory]} *{x.name} = {place};")
         elif isinstance(x, Assign):
             self._add_assign(depth, x)
         elif isinstance(x, Do):
@@ -137,7 +140,7 @@ class CFunction:
             self._add_block(depth, opening, x.body)
             self._close(depth, x.body)
         elif isinstance(x, If):
-            self._add_if(depth, "", x)
+            self._add_if(depth, x)
         else:
             self._add_return(depth, x)
 
@@ -146,7 +149,13 @@ class CFunction:
 
     def constant(self, x: Let) -> str:
         """What stands before the type of a value that stays."""
-        return "const volatile" if x.rounded else "const"
+        return "const"
+
+    def add_rounded(self, depth: int, x: Let, value: Binary) -> None:
+        """A product that no machine fuses with the sum behind it: double has place for all of its bits."""
+        self.lines.add(depth, f"// By way of double: the {x.name} is rounded once, on every machine")
+        product = self.expressions.text(Cast(x.type, value._replace(left=Cast("f64", value.left))))
+        self.lines.add(depth, f"{self.constant(x)} {self.expressions.type(x.type)} {x.name} = {product};")
 
     def _size(self, length: Expression, memory: str) -> str:
         """So many elements in bytes."""
@@ -165,7 +174,8 @@ class CFunction:
     def _add_assign(self, depth: int, x: Assign) -> None:
         """A changed value; ``rest %= 4`` where it changes by itself."""
         target, value = self.expressions.text(x.target), x.value
-        if isinstance(value, Binary) and value.left == x.target and isinstance(x.target, Name) and value.sign in "%|":
+        by_itself = isinstance(value, Binary) and value.left == x.target and isinstance(x.target, Name)
+        if by_itself and isinstance(value, Binary) and value.sign in ("%", "|", "+", "-"):
             self.lines.add(depth, f"{target} {value.sign}= {self.expressions.text(value.right)};")
         else:
             self.lines.add(depth, f"{target} = {self.expressions.text(value)};")
@@ -182,18 +192,22 @@ class CFunction:
         if _is_block(body):
             self.lines.add(depth, "}")
 
-    def _add_if(self, depth: int, before: str, x: If) -> None:
-        chained = len(x.otherwise) == 1 and isinstance(x.otherwise[0], If)
-        block = _is_block(x.body) or bool(x.otherwise and not chained and _is_block(x.otherwise))
-        self.lines.add(depth, f"{before}if ({self.expressions.text(x.condition)}){' {' * block}")
-        self._add_all(depth + 1, x.body)
-        closing = "} " * block
-        if chained and isinstance(x.otherwise[0], If):
-            self._add_if(depth, f"{closing}else ", x.otherwise[0])
-            return
-        if x.otherwise:
-            self.lines.add(depth, f"{closing}else{' {' * block}")
-            self._add_all(depth + 1, x.otherwise)
+    def _add_if(self, depth: int, x: If) -> None:
+        """A choice; all of its branches in braces, or none."""
+        branches: list[tuple[str, tuple[Statement, ...]]] = []
+        before, rest = "", x
+        while True:
+            branches.append((f"{before}if ({self.expressions.text(rest.condition)})", rest.body))
+            before = "else "
+            if len(rest.otherwise) != 1 or not isinstance(rest.otherwise[0], If):
+                break
+            rest = rest.otherwise[0]
+        if rest.otherwise:
+            branches.append(("else", rest.otherwise))
+        block = any(_is_block(body) for _, body in branches)
+        for k, (opening, body) in enumerate(branches):
+            self.lines.add(depth, "} " * (block and k > 0) + opening + " {" * block)
+            self._add_all(depth + 1, body)
         if block:
             self.lines.add(depth, "}")
 

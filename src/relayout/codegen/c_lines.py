@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from .statements import ConstantTable
-
 WIDTH = 80
 
 
@@ -43,10 +41,9 @@ class CLines:
                 line += text if len(line) == column else f" {text}"
         self.lines.append(line)
 
-    def add_table(self, depth: int, opening: str, table: ConstantTable) -> None:
+    def add_table(self, depth: int, opening: str, texts: Sequence[str]) -> None:
         """A table's entries, as many on a line as fit."""
         indent = "  " * depth
-        texts = [str(x) for x in table.values]
         joined = f"{indent}{opening}{', '.join(texts)}}};"
         if len(joined) <= WIDTH:
             self.lines.append(joined)

@@ -15,6 +15,7 @@ from ..engine.places import check_in_memory, prove_places
 from ..errors import LimitExceeded, ShapeError, shown
 from ..format.format import Format
 from ..layout.layout import Layout
+from ..tensors.tensor import check_channels
 from .checksums import checked_runs
 from .index import check_index_width, index_functions
 from .loops import build_nest
@@ -97,8 +98,13 @@ def _pack_function(
     layouts: tuple[Layout, Layout] | None = None
     extents: tuple[Monomial, ...]
     operands: list[DigitOperand]
+    channels = [] if same_meaning(interface, to) else [x.axis for x in (interface, to) if x.axis is not None]
     if source.layout is None and target.layout is None:
         first, second = _formats(source, target)
+        if channels:
+            raise ShapeError(
+                "a function for any size has no number of channels.", hint="pass shape=(...)", axis=channels[0]
+            )
         letters = axis_names(names, first.rank)
         sizes = size_names(first.rank)
         extents = tuple([Monomial(1, (n,)) for n in sizes])
@@ -108,12 +114,15 @@ def _pack_function(
     else:
         layouts = a, b = source.placed, target.placed
         _check_layouts(a, b, max(interface.element.bits, to.element.bits))
+        for x in (interface, to):
+            if x.axis in channels:
+                check_channels(x, b)
         letters, sizes = axis_names(names, a.rank), ()
         extents = tuple(map(Monomial, a.extents))
         operands = [layout_operand(a), layout_operand(b)]
         shape = ", ".join([f"{x} {n}" for x, n in zip(letters, a.extents)])
         about = f"The shape is {shape}; src has {a.storage_size} elements, dst {b.storage_size}."
-    nest = build_nest(letters, extents, operands[0], operands[1], definitions)
+    nest = build_nest(letters, extents, operands[0], operands[1], definitions, apart=channels)
     fill = bytes(to.element.bits if to.element.bits < 8 else to.element.bits // 8)
     if target.fill is not None:
         fill = fill_bytes(to, target.fill)

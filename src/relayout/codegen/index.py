@@ -45,7 +45,9 @@ def index_functions(operand: Resolved, name: str, title: str) -> IndexFunctions:
         raise ShapeError("this says nothing about the shape.", hint="pass shape=(...)", got=operand.format)
     reason = why_no_inverse(found, bool(sizes))
     forwards = found.swizzle is None and all(digit.stride.number > 0 for digits in found.dims for digit in digits)
-    nest = build_nest(letters, extents, found, found, definitions, merge=False) if forwards and not reason else None
+    nest = None
+    if forwards and not reason:
+        nest = build_nest(letters, extents, found, found, definitions, apart=range(len(letters)))
     return IndexFunctions(name, title, letters, extents, sizes, found, tuple(definitions.found), reason, nest)
 
 

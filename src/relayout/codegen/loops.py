@@ -8,7 +8,7 @@ serves every size, whole blocks or not.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -91,10 +91,10 @@ def build_nest(
     source: DigitOperand,
     target: DigitOperand,
     definitions: Definitions,
-    merge: bool = True,
+    apart: Collection[int] = (),
 ) -> LoopNest:
-    """The loops over all elements, in the order of the target's memory; without ``merge`` one axis a dimension."""
-    axes, first, second = _merge_axes(names, extents, source, target, merge)
+    """The loops over all elements, in the order of the target's memory; dimensions ``apart`` have an axis each."""
+    axes, first, second = _merge_axes(names, extents, source, target, apart)
     found: list[LoopAxis] = []
     levels: list[NestLevel] = []
     starts, ends = list(source.offset), list(target.offset)
@@ -115,18 +115,24 @@ Digits = tuple[tuple[OperandDigit, ...], int]
 
 
 def _merge_axes(
-    names: Sequence[str], extents: Sequence[Monomial], source: DigitOperand, target: DigitOperand, merge: bool
+    names: Sequence[str],
+    extents: Sequence[Monomial],
+    source: DigitOperand,
+    target: DigitOperand,
+    apart: Collection[int],
 ) -> tuple[list[NestAxis], list[Digits], list[Digits]]:
     """The axes of several steps; those that follow each other on both sides, without a cut, as one."""
     kept = [d for d, extent in enumerate(extents) if extent != ONE]
     axes = [NestAxis(names[d], names[d], extents[d]) for d in kept]
     first: list[Digits] = [(source.dims[d], source.origins[d]) for d in kept]
     second: list[Digits] = [(target.dims[d], target.origins[d]) for d in kept]
+    alone = {names[d] for d in apart}
     k = 0
-    while merge and k + 1 < len(axes):
+    while k + 1 < len(axes):
         outer, inner = axes[k], axes[k + 1]
         sides = [(side[k][0], side[k + 1][0]) for side in (first, second)]
         plain = all(len(x) == len(y) == 1 for x, y in sides)
+        plain = plain and not alone & {outer.name, inner.name}
         if plain and all(x[0].stride == y[0].stride * inner.extent for x, y in sides):
             axes[k : k + 2] = [
                 NestAxis(f"{outer.name}_{inner.name}", f"{outer.title} and {inner.title}", outer.extent * inner.extent)

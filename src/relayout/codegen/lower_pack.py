@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from .element_types import tree_type
 from .loops import NestLevel
-from .lower_convert import convert_function
+from .lower_convert import convert_routines
 from .lower_fill import fill_statements
 from .lower_helpers import packed_function, swizzle_function
 from .lower_loops import LoopLowering, no_elements
 from .lower_places import step_of
 from .program import PackFunction
 from .statements import (
+    BOOL,
     INDEX,
     STATUS,
     Assign,
@@ -33,6 +34,7 @@ from .statements import (
     Routine,
     Statement,
     Unary,
+    Var,
     total,
 )
 
@@ -54,11 +56,12 @@ class PackLowering(LoopLowering):
     def __init__(self, function: PackFunction) -> None:
         super().__init__(function.name, function.nest, function.definitions)
         self.function = function
-        self.convert: Routine | None = None
+        self.converts: list[Routine] = []
         if function.conversion is not None:
-            self.convert = convert_function(self.owner, *function.conversion)
-        self.refuses = self.convert is not None and self.convert.result == "bool"
+            self.converts = convert_routines(self.owner, *function.conversion)
+        self.refuses = bool(self.converts) and self.converts[-1].result == BOOL
         self.bits = function.element.bits
+        self.target_bits = function.target_element.bits
         self.at_index = self._needs_indices()
 
     # ---- the whole ---------------------------------------------------------------------------------------
@@ -93,17 +96,18 @@ class PackLowering(LoopLowering):
         for side, operand in (("src", self.function.source), ("dst", self.function.target)):
             if f"swizzle_{side}" in self.helpers and operand.swizzle is not None:
                 found.append(swizzle_function(self.owner, f"swizzle_{side}", operand.swizzle))
-        if self.convert is not None and not self.nest.empty:
-            found.append(self.convert)
-        if "packed" in self.helpers:
-            found += [packed_function(self.owner, self.bits, side) for side in ("src", "dst")]
+        if not self.nest.empty:
+            found += self.converts
+        for helper, side, bits in (("get", "src", self.bits), ("put", "dst", self.target_bits)):
+            if helper in self.helpers:
+                found.append(packed_function(self.owner, bits, side))
         return found
 
     # ---- what a step moves -------------------------------------------------------------------------------
 
     def _needs_indices(self) -> bool:
         """Whether places are numbers until the last moment: where a pointer could leave the memory, or is none."""
-        if self.bits < 8 or self.function.source.swizzle or self.function.target.swizzle:
+        if min(self.bits, self.target_bits) < 8 or self.function.source.swizzle or self.function.target.swizzle:
             return True
         for k, level in enumerate(self.nest.levels):
             if self.nest.axes[level.axis].low or any(not level.place.divides(x.place) for x in self.nest.around(k)):
@@ -120,25 +124,38 @@ class PackLowering(LoopLowering):
     def _move(self, source: Expression, target: Expression) -> list[Statement]:
         """One element from an index to another."""
         first, second = self._place("src", source), self._place("dst", target)
+        value: Expression = At("src", first)
         if self.bits < 8:
-            self.helpers.add("packed")
+            self.helpers.add("get")
             value = Call(self.owner, "get", (Name("src"), first))
-            return [Do(Call(self.owner, "put", (Name("dst"), second, value)))]
-        return self._store(At("dst", second), At("src", first))
+        if self.target_bits >= 8:
+            return self._store(At("dst", second), value)
+        self.helpers.add("put")
+        if self.refuses:
+            held = [Var("code", "u32", Number(0, "u32")), *self._store(Name("code"), value)]
+            return [*held, Do(Call(self.owner, "put", (Name("dst"), second, Name("code"))))]
+        if self.converts:
+            value = Call(self.owner, "convert", (value, *self._channels()))
+        return [Do(Call(self.owner, "put", (Name("dst"), second, value)))]
 
-    def _store(self, target: At, source: Expression) -> list[Statement]:
+    def _store(self, target: At | Name, source: Expression) -> list[Statement]:
         """One value, converted where it must be; a refused one ends the function."""
-        if self.convert is None:
+        if not self.converts:
             return [Assign(target, source)]
         if self.refuses:
-            done = Call(self.owner, "convert", (source, Reference(target)))
+            done = Call(self.owner, "convert", (source, *self._channels(), Reference(target)))
             return [If(Unary("!", done), (Return(Number(1, STATUS)),))]
-        return [Assign(target, Call(self.owner, "convert", (source,)))]
+        return [Assign(target, Call(self.owner, "convert", (source, *self._channels())))]
+
+    def _channels(self) -> list[Expression]:
+        """The coordinates along the dimensions that have scales of their own."""
+        axes = [x.axis for x in self.function.conversion or () if x.axis is not None]
+        return [self.places.coordinate_of(self.function.names[axis]) for axis in axes]
 
     def _is_copied(self) -> bool:
         """Whether the innermost loop is a run of whole bytes, long enough for a copy of its own."""
         function, level = self.function, self.nest.levels[-1]
-        if self.convert is not None or not self.nest.run or self.nest.axes[level.axis].split is not None:
+        if self.converts or not self.nest.run or self.nest.axes[level.axis].split is not None:
             return False
         if function.source.swizzle or function.target.swizzle:
             return False
@@ -160,16 +177,15 @@ class PackLowering(LoopLowering):
         found: list[Statement] = []
         places = []
         for label, side, place in (("from", "src", source), ("to", "dst", target)):
-            if not self.at_index:
-                found.append(Base(label, side, place))
-            elif place != Number(0):
-                found.append(Let(label, INDEX, place))
+            if place != Number(0):
+                found.append(Let(label, INDEX, place) if self.at_index else Base(label, side, place))
             step = self.places.term(level.name, f"{side}_{level.name}", step_of(level, side))
             if side == "src" and split:
                 step = [Name(f"src_{self.nest.axes[level.axis].axis.name}")]
             based = self.at_index and place != Number(0)
             places.append(total([*[Name(label)] * based, *step]))
-        move = self._move(*places) if self.at_index else self._store(At("to", places[1]), At("from", places[0]))
+        first, second = "src" if source == Number(0) else "from", "dst" if target == Number(0) else "to"
+        move = self._move(*places) if self.at_index else self._store(At(second, places[1]), At(first, places[0]))
         body = [*self.places.coordinate(level.axis, None), *self.places.split(level.axis)] if split else []
         return [*found, For(title, level.name, start, end, (*body, *move))]
 
@@ -180,13 +196,16 @@ class PackLowering(LoopLowering):
         found: list[Statement] = []
         note = Comment(f"{title}: neighbours on both sides")
         sides = (("from", "src"), ("to", "dst"))
+        bases = {}
         for label, side in sides:
             place = total([*self.places.terms(side, level), *more])
-            found.append(Let(label, INDEX, place) if self.at_index else Base(label, side, place))
+            bases[side] = side if place == Number(0) and not self.at_index else label
+            if bases[side] == label:
+                found.append(Let(label, INDEX, place) if self.at_index else Base(label, side, place))
         if self.at_index:
             target, source = At("dst", self._bytes(Name("to"))), At("src", self._bytes(Name("from")))
             return [*found, note, Copy(target, source, self._bytes(count))]
-        target, source = At("to", Number(0)), At("from", Number(0))
+        target, source = At(bases["dst"], Number(0)), At(bases["src"], Number(0))
         copy: Statement = Copy(target, source, count)
         if level.clamped and level.steps.known and level.steps.number * self.bits <= 8 * LONG_RUN:
             whole = self.places.count(level)

@@ -77,6 +77,14 @@ class PlaceNames:
         terms = [product([Name(level.name), self.place(level)]) for level in levels]
         return [Let(self.nest.axes[axis].axis.name, INDEX, total(terms))]
 
+    def coordinate_of(self, name: str) -> Expression:
+        """The coordinate along a dimension that has an axis of its own, or one step only."""
+        for k, own in enumerate(self.nest.axes):
+            if own.axis.name == name:
+                terms = [product([Name(level.name), self.place(level)]) for level in self._levels(k)]
+                return total([*terms, *[Number(-own.low)] * bool(own.low)])
+        return Number(0)
+
     def split(self, axis: int) -> list[Statement]:
         """The source's place along an axis that it cuts elsewhere."""
         own = self.nest.axes[axis]

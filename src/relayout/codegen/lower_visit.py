@@ -5,7 +5,7 @@ from __future__ import annotations
 from .loops import LoopNest, NestLevel
 from .lower_loops import LoopLowering
 from .lower_values import value_of
-from .statements import INDEX, Expression, For, Let, Name, Number, Statement, Visit, product, total
+from .statements import INDEX, Expression, For, Let, Name, Number, Statement, Visit, total
 from .values import Definition
 
 
@@ -32,13 +32,9 @@ class VisitLowering(LoopLowering):
     def _visit(self) -> list[Statement]:
         """The call, behind the coordinates that several loops make."""
         found: list[Statement] = []
-        axes = {axis.axis.name: k for k, axis in enumerate(self.nest.axes)}
         coordinate: list[Expression] = []
         for name in self.names:
-            levels = [level for level in self.nest.levels if level.axis == axes.get(name)]
-            low = self.nest.axes[axes[name]].low if name in axes else 0
-            terms = [product([Name(level.name), self.places.place(level)]) for level in levels]
-            value = total([*terms, *[Number(-low)] * bool(low)])
+            value = self.places.coordinate_of(name)
             if isinstance(value, (Name, Number)):
                 coordinate.append(value)
             else:

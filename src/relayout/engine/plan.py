@@ -17,7 +17,7 @@ from ..format.format import Format
 from ..immutable import Immutable
 from ..integers.inttuple import as_int
 from ..layout.layout import Layout
-from ..tensors.tensor import _check_channels
+from ..tensors.tensor import check_channels
 from .blocks import Block, blocks_of, interface_of_part
 from .cpu.callable import NativeCallable
 from .fill import fill_bytes
@@ -197,7 +197,7 @@ def make_plan(
     dst_element = element if same_meaning(element, dst_element) else dst_element
     for interface in (element, dst_element):
         if interface.axis is not None:
-            _check_channels(interface, target)
+            check_channels(interface, target)
     dense = prove_places(target)
     way = DEVICE if on_device else choose_way(source, target, element, dst_element, fill, threads, dense)
     self = object.__new__(Plan)

@@ -106,7 +106,7 @@ class Tensor(TensorData, TensorViews, TensorPlaces, TensorAllocation, Immutable)
         fmt: Format | None = None,
     ) -> Self:
         if interface.axis is not None:
-            _check_channels(interface, layout)
+            check_channels(interface, layout)
         _prove(memories[0].count if table is None else table.count * table.elements, layout, table)
         return self._fill_in(memories, layout, interface, checked_axes(axes, layout.rank), table, padding, fmt)
 
@@ -289,7 +289,8 @@ def _rebuild_tensor(kind: type[Tensor], *parts: Any) -> Tensor:
     return kind.__new__(kind)._set(*parts)
 
 
-def _check_channels(interface: Interface, layout: Layout) -> None:
+def check_channels(interface: Interface, layout: Layout) -> None:
+    """Refuse scales that are not one for every index along their dimension."""
     axis, scale = interface.axis, getattr(interface, "scale", ())
     if axis is None or axis >= layout.rank or layout.extents[axis] != len(scale):
         raise ShapeError(

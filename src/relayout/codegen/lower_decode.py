@@ -66,7 +66,7 @@ def decode(owner: str, source: Interface, wide: str) -> Decoded:
             return Decoded(value, own, kind.limits, [], [], given)
         if not isinstance(source, ScaleOffset):
             raise no_conversion(source)
-        return _scaled(source, value, given)
+        return _dequantise(source, value, given)
     if kind.name in ("float16", "bfloat16"):
         wide = wide if kind.name == "float16" else "f32"
         routine = widen_routine(owner, kind, wide)
@@ -82,7 +82,7 @@ def integer_of(bits: int, signed: bool, own: str) -> tuple[Expression, str]:
     return Binary("-", Binary("^", Cast("i32", X), half), half), "i32"
 
 
-def _scaled(source: ScaleOffset, value: Expression, given: list[Parameter]) -> Decoded:
+def _dequantise(source: ScaleOffset, value: Expression, given: list[Parameter]) -> Decoded:
     import numpy as np
 
     body: list[Statement] = []

@@ -242,3 +242,30 @@ def test_paths_out_of_the_folder_are_refused(tmp_path: Path) -> None:
     (folder / "__0_0.distcp").unlink()
     with pytest.raises(rl.BadFile, match="cannot be opened"):
         open_source(folder)
+
+
+def test_an_audit_tells_pieces_gaps_and_overlaps(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    tensors = {"whole": torch.zeros(4, 6), "cut": torch.zeros(4, 6), "twice": torch.zeros(4, 6)}
+    cuts = {
+        "whole": [((0, 0), (2, 6)), ((2, 0), (2, 6))],
+        "cut": [((0, 0), (2, 6)), ((2, 0), (2, 2))],
+        "twice": [((0, 0), (3, 6)), ((2, 0), (2, 6))],
+    }
+    save_in_parts(tmp_path / "dcp", tensors, cuts)
+    found = rl.audit(tmp_path / "dcp")
+    assert [(buffer.place.name, buffer.details["pieces"]) for buffer in found.buffers] == [(name, 2) for name in cuts]
+    assert [trouble.message for trouble in found.troubles] == ["cut has a gap [2:4, 2:6]", "twice has [2:3, 0:6] twice"]
+    next((tmp_path / "dcp").glob("__0_1*")).write_bytes(b"")
+    assert "ends before the piece of whole" in rl.audit(tmp_path / "dcp").troubles[0].message
+
+
+def test_an_audit_reads_the_offsets_of_safetensors(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    hf = pytest.importorskip("torch.distributed.checkpoint.hf_storage")
+    dcp = pytest.importorskip("torch.distributed.checkpoint")
+    writer = hf.HuggingFaceStorageWriter(str(tmp_path / "hf"), save_distributed=True)
+    dcp.save({"w": torch.zeros(4, 6), "b": torch.zeros(3)}, storage_writer=writer, no_dist=True)
+    found = rl.audit(tmp_path / "hf")
+    assert {buffer.place.name: buffer.shape for buffer in found.buffers} == {"w": (4, 6), "b": (3,)}
+    assert not found.troubles

@@ -140,8 +140,18 @@ print(rl.draw(atom).svg().count(">T7<"))
     assert run(site, tmp_path, "-c", code).splitlines() == ["(1, 3) True 16", "6"]
 
 
+def test_its_traces_are_audited_as_any_other_artefact(site: Path, tmp_path: Path) -> None:
+    code = """
+import relayout as rl
+from relayout_example.trace import READER
+audit = rl.audit(READER.EXAMPLES[0])
+print(audit.kind, [(move.place.line, *move.remarks) for move in audit.moves])
+"""
+    assert run(site, tmp_path, "-c", code).strip() == "acme [(3, 'undone by 5'), (5, 'undoes 3')]"
+
+
 def test_it_conforms(site: Path, tmp_path: Path) -> None:
-    names = ("tns", "pitch", "acme:Brick", "npu1", "npu1.matmul.s32.s8")
+    names = ("tns", "pitch", "acme:Brick", "npu1", "npu1.matmul.s32.s8", "acme")
     code = "from relayout.testing import conformance; from relayout_example.tns import CONTAINER as x;"
     run(site, tmp_path, "-c", f"{code} conformance(x); [conformance(x) for x in {names}]")
 

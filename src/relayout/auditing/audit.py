@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..errors import LayoutError
+from ..errors import BadFile, LayoutError
 from .artefact import Artefact, open_artefact
 from .flow import Cancelling, Flow
 from .kinds import REARRANGES, SAME_BYTES
@@ -61,7 +61,7 @@ class Audit:
 
     ``moves`` are values in the order of the file, ``pairs`` those that cancel, ``savings`` the changes that would save
     most, at most three. ``troubles`` tell what could not be read; an audit without any read all of it. ``timings`` has
-    the seconds of operations by name, where the artefact is a profile.
+    the seconds of operations by name, where the artefact is a profile. ``artefact`` is what was read.
     """
 
     kind: str
@@ -74,9 +74,22 @@ class Audit:
     pairs: tuple[Cancelling, ...] = ()
     savings: tuple[Saving, ...] = ()
     timings: Mapping[str, Timing] = field(default_factory=dict)
+    artefact: Artefact | None = field(default=None, repr=False, compare=False)
+
+    def facts(self) -> dict[str, Any]:
+        """All of it in numbers and words, for JSON."""
+        from .facts import audit_facts
+
+        return audit_facts(self)
+
+    def html(self) -> str:
+        """One page with everything in it: the moves with pictures of their layouts, linked to lines of the file."""
+        from .page import audit_page
+
+        return audit_page([self])
 
     def __str__(self) -> str:
-        from .table import audit_text
+        from .words import audit_text
 
         return audit_text(self)
 
@@ -90,6 +103,47 @@ def audit(x: str | Path, kind: str | None = None, *, times: str | Path | None = 
     reader = recognise(artefact) if kind is None else reader_named(kind)
     timings = {} if times is None else audit(times).timings
     return gather(reader, artefact, timings)
+
+
+def audit_files(artefacts: Sequence[Artefact], kind: str | None = None, *, together: bool = True) -> list[Audit]:
+    """An audit of each artefact; what profiles tell is given to the others, where they are ``together``.
+
+    An artefact that no reader takes is an audit with that trouble, so that the others are read all the same.
+    """
+    readers = [_reader_of(artefact, kind) for artefact in artefacts]
+    audits = [gather(reader, artefact) for reader, artefact in zip(readers, artefacts)]
+    timings = {name: timing for found in audits for name, timing in found.timings.items()} if together else {}
+    if not timings:
+        return audits
+    return [
+        found if found.timings else gather(reader, artefact, timings)
+        for found, reader, artefact in zip(audits, readers, artefacts)
+    ]
+
+
+def _reader_of(artefact: Artefact, kind: str | None) -> AuditReader:
+    if kind is not None:
+        return reader_named(kind)
+    try:
+        return recognise(artefact)
+    except (BadFile, OSError) as error:
+        return _Unreadable(error)
+
+
+class _Unreadable:
+    """Reads nothing, and says why."""
+
+    kind = title = "unknown"
+    EXAMPLES: tuple[str, ...] = ()
+
+    def __init__(self, error: BadFile | OSError) -> None:
+        self.why = error.message if isinstance(error, BadFile) else f"{error.strerror or error}."
+
+    def recognises(self, artefact: Artefact) -> bool:
+        return False
+
+    def read(self, artefact: Artefact) -> Iterator[Found]:
+        yield artefact.trouble(self.why.removeprefix(f"{artefact.name}: "))
 
 
 def gather(reader: AuditReader, artefact: Artefact, timings: Mapping[str, Timing] | None = None) -> Audit:
@@ -186,6 +240,7 @@ class _Gathering:
             pairs,
             savings,
             self.timings,
+            artefact,
         )
 
     def remarks(self, number: int, move: Move, pairs: tuple[Cancelling, ...]) -> Iterator[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..dialects.resolve import resolve
 from ..elements.types import Element
 from ..elements.types import element as element_of
-from ..errors import LayoutError
+from ..errors import LayoutError, ParseError
 from ..layout.layout import Layout
 from .kinds import SAME_BYTES, decide_kind
 from .move import Move, Place, Side
@@ -47,6 +47,8 @@ def _understand(
         return None, None, error.message
     try:
         found = resolve(text, dialect=dialect, shape=shape, axes=axes, element=kind)
+    except ParseError:
+        return None, kind, f"no dialect reads {text}" if dialect is None else f"{dialect} does not read {text}"
     except LayoutError as error:
         return None, kind, error.message
     return found.subject, kind or found.element, ""

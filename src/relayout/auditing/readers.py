@@ -65,8 +65,14 @@ def reader_named(kind: Any) -> AuditReader:
 
 
 def recognise(artefact: Artefact) -> AuditReader:
-    """The one reader that takes what is in an artefact; refused where none does, or several do."""
-    found = [reader for reader in map(reader_named, reader_names()) if reader.recognises(artefact)]
+    """The one reader that takes what is in an artefact; refused where none does, or several do.
+
+    Those of other packages are asked only about what none of our own takes.
+    """
+    found = [reader for reader in map(reader_named, BUILT_IN) if reader.recognises(artefact)]
+    if not found:
+        others = [reader_named(name) for name in reader_names() if name not in BUILT_IN]
+        found = [reader for reader in others if reader.recognises(artefact)]
     if len(found) == 1:
         return found[0]
     known = ", ".join(reader_names())

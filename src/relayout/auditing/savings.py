@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from .flow import Cancelling, Flow
+from .kinds import SAME_BYTES
 from .move import Buffer, Move
 
 MOST_TOLD = 3
@@ -30,8 +31,9 @@ class Saving(NamedTuple):
 def find_savings(
     moves: Sequence[Move], pairs: Sequence[Cancelling], flow: Flow, buffers: Sequence[Buffer]
 ) -> tuple[Saving, ...]:
-    """The three largest, by time where the file has times, then by bytes; no move is saved twice."""
-    candidates = [*_pairs(moves, pairs), *_constants(moves, flow), *_repeats(moves, flow), *_padding(buffers)]
+    """The three largest changes, by time where the file has times, then by bytes; no move is saved twice."""
+    candidates = [*_pairs(moves, pairs), *_constants(moves, flow), *_repeats(moves, flow), *_copies(moves)]
+    candidates += _padding(buffers)
     found: list[Saving] = []
     taken: set[int] = set()
     for saving in sorted(candidates, key=lambda s: (s.time or 0, s.bytes), reverse=True):
@@ -56,10 +58,10 @@ def _pairs(moves: Sequence[Move], pairs: Sequence[Cancelling]) -> Iterator[Savin
         alike.setdefault(key, []).append(pair)
     for (source, target, alone), found in alike.items():
         lines = ", ".join([f"{_line(moves[p.first])} and {_line(moves[p.second])}" for p in found[:3]])
-        more = f" and {len(found) - 3} more pairs" if len(found) > 3 else ""
+        more = f", and {len(found) - 3} more pairs" if len(found) > 3 else ""
         numbers = [k for p in found for k in ((p.first, p.second) if alone else (p.second,))]
-        keep = f"stay in {target} from" if alone else f"keep the tensor in {source} beside that in {target} between"
-        yield _saving(f"{keep} {lines}{more}: each pair cancels", moves, list(dict.fromkeys(numbers)))
+        keep = f"stay in {source}" if alone else f"keep the tensor in {source} beside that in {target}"
+        yield _saving(f"{keep}: {lines}{more} cancel", moves, list(dict.fromkeys(numbers)))
 
 
 def _constants(moves: Sequence[Move], flow: Flow) -> Iterator[Saving]:
@@ -77,6 +79,17 @@ def _repeats(moves: Sequence[Move], flow: Flow) -> Iterator[Saving]:
     for number, first in flow.repeats.items():
         change = f"share the result of {_line(moves[first])} with {_line(moves[number])}: both do the same"
         yield _saving(change, moves, [number])
+
+
+def _copies(moves: Sequence[Move]) -> Iterator[Saving]:
+    """Copies that leave every byte where it was, those between the same layouts as one change."""
+    alike: dict[tuple[str, str], list[int]] = {}
+    for number, move in enumerate(moves):
+        if move.kind == SAME_BYTES and move.bytes:
+            alike.setdefault((move.op, move.target.text), []).append(number)
+    for (op, _), numbers in alike.items():
+        which = f"the {op} of {_line(moves[numbers[0]])}" if len(numbers) == 1 else f"{len(numbers)} of {op}"
+        yield _saving(f"leave out {which}: the same bytes in the same memory", moves, numbers)
 
 
 def _padding(buffers: Sequence[Buffer]) -> Iterator[Saving]:

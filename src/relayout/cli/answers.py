@@ -20,6 +20,9 @@ from ..format.record import Record
 from ..layout.layout import Layout
 from ..layout.swizzle import Swizzle
 
+BAD_INPUT = 3
+"""The exit code of input that cannot be read."""
+
 SCHEMA = 1
 """The version of the JSON: it grows when a key changes its meaning or goes."""
 
@@ -47,12 +50,13 @@ Block = str | FieldList | TextTable
 class Answer(NamedTuple):
     """What a command found out: for programs, and for people (nothing where it has spoken already).
 
-    ``no`` makes the exit code 1.
+    ``no`` makes the exit code 1, and ``unread``, for input of which a part could not be read, 3.
     """
 
     result: Any
     blocks: Sequence[Block]
     no: bool = False
+    unread: bool = False
 
 
 class Command(click.Command):
@@ -72,7 +76,7 @@ class Command(click.Command):
             elif answer.blocks:
                 plain = width_of(sys.stdout) is None
                 print_stdout("\n".join(_plain_lines(answer.blocks)) if plain else _on_terminal(answer.blocks))
-        ctx.exit(int(answer.no))
+        ctx.exit(BAD_INPUT if answer.unread else int(answer.no))
 
 
 @contextmanager
@@ -212,12 +216,17 @@ _READABLE = 10
 def _without_wide_tables(blocks: Sequence[Block], width: int) -> Iterator[Block]:
     """The blocks, where a table of too many columns for the width is one list a row."""
     for block in blocks:
-        if not isinstance(block, TextTable) or len(block.titles) * _READABLE <= width:
+        if not isinstance(block, TextTable) or len(block.titles) * _READABLE <= width or _natural(block) <= width:
             yield block
             continue
         for row in block.rows:
             yield FieldList(list(zip(block.titles, row)))
             yield ""
+
+
+def _natural(table: TextTable) -> int:
+    """The columns of a terminal that a table takes unfolded."""
+    return sum([max(map(columns, column)) + 2 for column in zip(table.titles, *table.rows)])
 
 
 def fold(text: str, width: int | None) -> str:

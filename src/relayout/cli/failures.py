@@ -11,9 +11,9 @@ from typing import Any, NoReturn
 import click
 
 from ..errors import BadFile, Cancelled, LayoutError, LimitExceeded, NotExpressible, ParseError
-from .answers import SCHEMA, as_json, fold, json_text, print_stderr, print_stdout, width_of
+from .answers import BAD_INPUT, SCHEMA, as_json, fold, json_text, print_stderr, print_stdout, width_of
 
-USAGE, BAD_INPUT, NOT_EXPRESSIBLE, LIMIT, BUG, INTERRUPTED = 2, 3, 4, 5, 70, 130
+USAGE, NOT_EXPRESSIBLE, LIMIT, BUG, INTERRUPTED = 2, 4, 5, 70, 130
 _IN_JSON = ("text", "position", "counterexample", "candidates", "missing", "limit", "file", "tensor")
 """The operands of an error that its JSON holds."""
 

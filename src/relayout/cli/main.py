@@ -28,6 +28,7 @@ COMMANDS = {
         "compare": ("reason", "Are two layouts the same function? If not, where?"),
         "infer": ("reason", "Which layout has this file?"),
         "explain": ("reason", "A layout, or an error's code, in plain words."),
+        "audit": ("audit", "What a compiler's or runtime's file moves, and what is undone."),
     },
     "Combine": {
         "compose": ("combine", "One layout after another."),

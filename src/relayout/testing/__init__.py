@@ -1,4 +1,4 @@
-"""For those who add a dialect, a format, a container, an architecture or an atom: ``conformance`` names broken laws."""
+"""For those who add a dialect, a format, a container, a machine, an atom or a reader: ``conformance`` checks it."""
 
 from .kit import ConformanceError, conformance
 

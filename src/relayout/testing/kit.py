@@ -15,11 +15,13 @@ __all__ = ["ConformanceError", "conformance"]
 def conformance(x: Any, *, samples: Iterable[str | PathLike[str]] = ()) -> None:
     """Check a plug-in, and raise a ``ConformanceError`` that names every law it breaks.
 
-    ``x`` is a dialect, a named format, a container, an architecture or an atom, or its name. ``samples`` are valid
-    files of a container that is read only, which the kit cannot make itself. All is written to a temporary folder.
+    ``x`` is a dialect, a named format, a container, an architecture, an atom or an audit reader, or its name.
+    ``samples`` are valid files of a container that is read only, or artefacts of a reader, which the kit cannot make
+    itself. All is written to a temporary folder.
     """
     from .architectures import check_architecture, find_architecture
     from .atoms import check_atom_laws, find_atom
+    from .audits import check_reader, find_reader
     from .containers import check_container, find_container
     from .dialects import check_dialect, find_dialect
     from .formats import check_format, find_entry
@@ -34,6 +36,8 @@ def conformance(x: Any, *, samples: Iterable[str | PathLike[str]] = ()) -> None:
         check_architecture(architecture)
     elif (atom := find_atom(x)) is not None:
         check_atom_laws(atom)
+    elif (reader := find_reader(x)) is not None:
+        check_reader(reader, samples)
     else:
-        hint = "pass a dialect, an entry of the catalog, a container, an architecture or an atom, or its name"
+        hint = "pass a dialect, a catalog entry, a container, an architecture, an atom, an audit reader, or its name"
         raise ShapeError(f"there is nothing to check in {shown(x)}.", hint=hint, got=x)

@@ -81,22 +81,22 @@ def compare_audits(old: Audit, new: Audit) -> AuditDifference:
     """What changed from one audit to another."""
     before, after = list(old.moves), list(new.moves)
     changed = []
-    for key in (_whole, _named, _content):
+    for key in (_key_of_all, _key_of_name, _key_of_content):
         kept, left = _match(before, after, key)
         before, after = left
         changed += [ChangedMove(a, b) for a, b in kept if (a.total_bytes, a.kind) != (b.total_bytes, b.kind)]
     return AuditDifference(old, new, tuple(after), tuple(before), tuple(changed))
 
 
-def _whole(move: Move) -> Any:
+def _key_of_all(move: Move) -> Any:
     return (move.place.name, move.op, move.source, move.target, move.shape)
 
 
-def _named(move: Move) -> Any:
+def _key_of_name(move: Move) -> Any:
     return (move.place.name, move.op) if move.place.name else None
 
 
-def _content(move: Move) -> Any:
+def _key_of_content(move: Move) -> Any:
     return (move.op, move.source.text, move.target.text, move.shape, move.bytes)
 
 

@@ -1,6 +1,7 @@
 """How fast a repack is on a CUDA device: relayout, torch, torch.compile, a plain Triton kernel and a copy, in one run.
 
     python benchmarks/gpu.py [--only 'transpose*'] [--sizes large,16M,1M] [--contenders ours,torch] [--json FILE]
+    python benchmarks/gpu.py --random 200 --seed 7 [--skip 100] [--json FILE]
 
 Workloads are written as for benchmarks/repack.py, and run in both directions. A size is that of the target with its
 padding; "large" is the shape as written. Every result is written over junk and compared, byte by byte, with torch's
@@ -8,7 +9,8 @@ reshape, pad, permute and contiguous. Contenders take turns, between events on t
 flushed, and the median is shown: as a fraction of the rate of ``Tensor.copy_``, over as many bytes as the repack reads
 (elements) and writes (padding too). At sizes that the cache holds a turn is many calls one after the other, so that the
 time of a launch counts, and the table shows microseconds of one call. "first" is the first call: planning, compiling
-and loading.
+and loading. ``--random`` draws workloads by a seed (random_workloads.py), with targets of 64 to 512 MiB; ``--skip``
+leaves the first ones to another run. Rows are added to those that FILE has.
 """
 
 from __future__ import annotations
@@ -18,15 +20,15 @@ import json
 import sys
 from collections.abc import Callable
 from fnmatch import fnmatch
-from math import exp, log
 from pathlib import Path
-from statistics import mean, median
+from statistics import median
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 import torch
 from gpu_triton import transposed
+from random_workloads import draw_workloads, tell_spread
 from repack_cases import MIB, Side, Workload, workloads
 
 import relayout as rl
@@ -163,6 +165,7 @@ def measured(work: Workload, size: str, names: list[str], rounds: int) -> dict[s
     return {
         "workload": case.name,
         "shape": "x".join(map(str, case.shape)),
+        "ends": f"{work.source} -> {work.target}",
         "MiB": case.bytes / MIB,
         "cached": cached,
         "TB/s of copy": case.traffic / times["copy"] / 1e6,
@@ -185,14 +188,13 @@ def summary(rows: list[dict[str, Any]]) -> list[str]:
     lines = []
     large = [row for row in rows if not row["cached"] and "ours" in row["of copy"]]
     if large:
-        values = sorted([(row["of copy"]["ours"], row["workload"]) for row in large])
-        average = exp(mean([log(value) for value, _ in values]))
-        worst = ", ".join([f"{name} {value:.2f}" for value, name in values[:4]])
-        lines.append(f"of copy, {len(values)} rows: geometric mean {average:.3f}; the worst: {worst}")
+        values = [(row["of copy"]["ours"], f"{row['workload']} {row['shape']} {row['ends']}") for row in large]
+        lines += tell_spread(values, "of copy")
     for row in rows:
         times = row["microseconds"]
         slower = [name for name in ("torch", "compile", "triton") if times.get(name, 1e9) < times.get("ours", 0)]
-        lines += [f"slower than {', '.join(slower)}: {row['workload']}, {row['MiB']:.0f} MiB"] if slower else []
+        ratios = [f"{name} ({times[name] / times['ours']:.2f})" for name in slower]
+        lines += [f"slower than {', '.join(ratios)}: {row['workload']} {row['shape']}"] if slower else []
     return lines
 
 
@@ -202,18 +204,25 @@ def main() -> None:
     parser.add_argument("--only", default="*", help="a pattern for the names of workloads")
     parser.add_argument("--workload", action="append", help="name;dtypes;shape;SRC;DST[;back] in place of the table")
     parser.add_argument("--contenders", default=",".join(CONTENDERS))
+    parser.add_argument("--random", type=int, default=0, help="draw so many workloads in place of the table")
+    parser.add_argument("--seed", type=int, default=0, help="what they are drawn by")
+    parser.add_argument("--skip", type=int, default=0, help="so many of them are left out")
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--json", type=Path, help="write all numbers to this file")
     options = parser.parse_args()
     if not torch.cuda.is_available():
         sys.exit("torch finds no CUDA device; this benchmark needs one")
     texts = options.workload or TABLE.strip().split("\n")
+    if options.random:
+        texts = draw_workloads(options.random, options.seed, 64 * MIB, 512 * MIB)[options.skip :]
     works = [work for text in texts for work in workloads(text) if fnmatch(work.name, options.only)]
     names = [name for name in options.contenders.split(",") if name != "copy"]
     card = torch.cuda.get_device_name()
     print(f"{card}, torch {torch.__version__}")
     print(f"| workload | shape | MiB | {' | '.join(names)} | first |\n|{'---|' * (len(names) + 4)}")
-    rows = []
+    rows: list[dict[str, Any]] = []
+    if options.json and options.json.exists():
+        rows = json.loads(options.json.read_text())["rows"]
     for size in options.sizes.split(","):
         for work in works:
             rows.append(measured(work, size, names, options.rounds))

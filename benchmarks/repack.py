@@ -2,6 +2,7 @@
 
     python benchmarks/repack.py [--only 'crouton*'] [--sizes large,512K] [--threads 1,2] [--json FILE]
     python benchmarks/repack.py --workload 'name;dtypes;shape;SRC;DST'
+    python benchmarks/repack.py --random 300 --seed 7 [--skip 100] [--cached]
     python benchmarks/repack.py --small | --fused | --list
 
 A workload is a text of five fields, or six:
@@ -23,6 +24,11 @@ the median is shown; those that take long run in the first repetitions only. Buf
 bytes. "memcpy" moves as many bytes as the repack reads (elements) and writes (padding too); with several threads it is
 the faster of one thread and of all, each with its piece. "flat" is the fastest flat copy, one by non-temporal stores
 included.
+
+``--random`` draws workloads by a seed (random_workloads.py), with targets of 32 to 96 MiB, or with ``--cached`` of 256
+KiB to 4 MiB. Each is written to memory that starts at 64 bytes, and to memory that starts 16 bytes behind, as numpy's
+own large arrays do: "numpy's out" is the speed of the second over that of the first. ``--skip`` leaves the first ones
+to another run, and rows are added to those that FILE has.
 """
 
 from __future__ import annotations
@@ -42,7 +48,8 @@ from time import perf_counter, sleep
 from typing import Any
 
 import numpy as np
-from repack_cases import LARGE, MIB, SMALL, TABLE, Array, Call, Case, Workload, workloads
+from random_workloads import draw_workloads, tell_spread
+from repack_cases import LARGE, MIB, SMALL, TABLE, Array, Call, Case, Workload, aligned, workloads
 from repack_peers import PEERS, by_numpy, flat_copies, load_peers, start_copiers
 
 import relayout as rl
@@ -89,7 +96,9 @@ def fastest(columns: Sequence[list[float]]) -> list[float]:
     return [min(row) for row in zip(*columns)]
 
 
-def measured(case: Case, threads: int, peers: Any, expected: Array, seconds: float) -> dict[str, Any]:
+def measured(
+    case: Case, threads: int, peers: Any, expected: Array, seconds: float, behind_line: bool = False
+) -> dict[str, Any]:
     """One row: the shown columns, all fractions of memcpy's speed, and all times."""
     source, target = case.source.layout, case.target.layout
     plan = rl.plan(source, target, case.x.dtype.name, fill=0 if case.gaps else None, threads=threads)
@@ -101,8 +110,13 @@ def measured(case: Case, threads: int, peers: Any, expected: Array, seconds: flo
             calls[name] = call
         elif call is not None:
             print(f"{case.name}: {name} moves other bytes; it is left out", file=sys.stderr)
-    times = timed({**calls, **flat_copies(case, threads)}, seconds, threads)
+    timed_calls = {**calls, **flat_copies(case, threads)}
+    if behind_line:
+        out = aligned(case.y.nbytes + 64)[16 : 16 + case.y.nbytes].view(case.y.dtype)
+        timed_calls["numpy's out"] = partial(plan, case.x, out=out)
+    times = timed(timed_calls, seconds, threads)
     ours = times["relayout"]
+    behind = times.pop("numpy's out", None)
     memcpy = fastest([times[name] for name in times if name.startswith("memcpy")])
     fractions = {name: ratio(memcpy, values) for name, values in times.items()}
     best = max(calls.keys() - {"relayout"}, key=lambda name: fractions[name], default=None)
@@ -118,6 +132,7 @@ def measured(case: Case, threads: int, peers: Any, expected: Array, seconds: flo
         "best peer": best and f"{best} {fractions[best]:.2f}",
         "x peer": ratio(times[best], ours) if best else None,
         "x numpy": ratio(times["numpy"], ours) if "numpy" in times else None,
+        "numpy's out": ratio(ours, behind) if behind else None,
         "fits": "large" if size >= LARGE else "in cache" if size <= CACHED else "between",
         "fractions": fractions,
         "microseconds": {name: median(values) * 1e6 for name, values in times.items()},
@@ -136,7 +151,7 @@ def line(values: Sequence[Any]) -> str:
 
 
 def summary(rows: list[dict[str, Any]]) -> list[str]:
-    lines = []
+    lines: list[str] = []
     for fits, threads in sorted({(row["fits"], row["threads"]) for row in rows}):
         group = [row for row in rows if (row["fits"], row["threads"]) == (fits, threads)]
         lines.append(f"\n{fits}, {threads} thread(s), {len(group)} workloads; the geometric mean, and the worst:")
@@ -148,7 +163,17 @@ def summary(rows: list[dict[str, Any]]) -> list[str]:
             missed = f", {sum([value < goal for value, _ in values])} below {goal}" if goal else ""
             worst = ", ".join([f"{workload} {value:.2f}" for value, workload in values[:4]])
             lines.append(f"  {name}: {exp(mean([log(value) for value, _ in values])):.2f}{missed}; {worst}")
+        behind = [(row["numpy's out"], place_of(row)) for row in group if row.get("numpy's out")]
+        if behind:
+            lines += tell_spread([(row["of memcpy"], place_of(row)) for row in group], "of memcpy")
+            lines += tell_spread(behind, "numpy's out, of an aligned one")
+            ahead = [row for row in group if row["x peer"] is not None and row["x peer"] < 1]
+            lines += [f"  slower than {row['best peer']}, by {row['x peer']:.2f}: {place_of(row)}" for row in ahead]
     return lines
+
+
+def place_of(row: dict[str, Any]) -> str:
+    return f"{row['workload']} {row['shape']} {row['ends']}"
 
 
 def contest(works: list[Workload], options: argparse.Namespace, threads: list[int]) -> list[dict[str, Any]]:
@@ -156,13 +181,17 @@ def contest(works: list[Workload], options: argparse.Namespace, threads: list[in
     peers = load_peers(options.peers)
     start_copiers(max(threads) - 1)
     print(line(COLUMNS), line(["-" * width for width in WIDTHS]), sep="\n")
-    rows = []
+    rows: list[dict[str, Any]] = []
+    if options.json and options.random and options.json.exists():
+        rows = json.loads(options.json.read_text())["rows"]
     for work in works:
-        for shape in dict.fromkeys([work.resized(bytes_of(size)) for size in options.sizes.split(",")]):
+        sizes = [work.resized(bytes_of(size)) for size in options.sizes.split(",")]
+        for shape in dict.fromkeys([work.shape] if options.random else sizes):
             case = Case.made(work, shape)
             expected = case.result(by_numpy(case, 1)).copy()
             for n in threads:
-                row = measured(case, n, peers, expected, options.seconds)
+                row = measured(case, n, peers, expected, options.seconds, bool(options.random))
+                row["ends"] = f"{work.source} -> {work.target}"
                 print(line([row[name] for name in COLUMNS]), flush=True)
                 rows.append(row)
     print("\n".join(summary(rows)))
@@ -227,6 +256,13 @@ def bytes_of(text: str) -> int | None:
     return None if text == "large" else int(text.rstrip("KMG")) * unit
 
 
+def processor() -> str:
+    """What the system calls the processor."""
+    told = Path("/proc/cpuinfo")
+    lines = told.read_text().splitlines() if told.exists() else []
+    return next((x.partition(":")[2].strip() for x in lines if x.startswith("model name")), platform.processor())
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", default="large,512K", help="large, or bytes: 64K,1M,12M,32M,128M,512M")
@@ -235,12 +271,19 @@ def main() -> None:
     parser.add_argument("--workload", action="append", help="name;dtypes;shape;SRC;DST[;back] in place of the table")
     parser.add_argument("--peers", default=",".join(PEERS), help="the peers to run")
     parser.add_argument("--seconds", type=float, default=0.4, help="about the time of one row")
+    parser.add_argument("--random", type=int, default=0, help="draw so many workloads in place of the table")
+    parser.add_argument("--seed", type=int, default=0, help="what they are drawn by")
+    parser.add_argument("--skip", type=int, default=0, help="so many of them are left out")
+    parser.add_argument("--cached", action="store_true", help="draw small ones, which stay in a cache")
     parser.add_argument("--small", action="store_true", help="calls on 64 bytes to 4 KiB instead")
     parser.add_argument("--fused", action="store_true", help="float32 to a quantised crouton instead")
     parser.add_argument("--list", action="store_true", help="print the workloads and stop")
     parser.add_argument("--json", type=Path, help="write all numbers to this file")
     options = parser.parse_args()
     texts = options.workload or TABLE.strip().split("\n")
+    if options.random:
+        low, high = (MIB // 4, 4 * MIB) if options.cached else (LARGE, 3 * LARGE)
+        texts = draw_workloads(options.random, options.seed, low, high)[options.skip :]
     works = [work for text in texts for work in workloads(text) if fnmatch(work.name, options.only)]
     threads = [int(n) for n in options.threads.split(",")]
     rows: list[dict[str, Any]] = []
@@ -254,7 +297,8 @@ def main() -> None:
     else:
         rows = contest(works, options, threads)
     if options.json:
-        about = {"python": platform.python_version(), "machine": platform.machine(), "native": rl.native_available()}
+        about = {"processor": processor(), "python": platform.python_version(), "machine": platform.machine()}
+        about["native"] = str(rl.native_available())
         options.json.write_text(json.dumps({**about, "rows": rows}, indent=2) + "\n")
 
 

@@ -53,6 +53,24 @@ def test_workloads_of_all_kinds(tmp_path: Path) -> None:
         assert {"relayout", "numpy", "memcpy"} <= row["microseconds"].keys()
 
 
+def test_workloads_that_a_seed_draws(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    drawn = importlib.import_module("random_workloads")
+    texts = drawn.draw_workloads(60, 11, 1 << 18, 1 << 22)
+    assert texts == drawn.draw_workloads(60, 11, 1 << 18, 1 << 22) != drawn.draw_workloads(60, 12, 1 << 18, 1 << 22)
+    cases = importlib.import_module("repack_cases")
+    works = [work for text in texts for work in cases.workloads(text)]
+    assert all(1 << 18 <= work.size(work.shape) <= 1 << 22 for work in works)
+    assert {len(work.shape) for work in works} == {2, 3, 4, 5, 6}
+    assert {work.dtype.itemsize for work in works} == {1, 2, 4, 8, 16}
+    path = tmp_path / "rows.json"
+    options = ("--random", "4", "--seed", "11", "--cached", "--peers", "numpy")
+    rows(path, *options)
+    found = rows(path, *options, "--skip", "2")
+    assert len(found) == 6
+    assert all(row["numpy's out"] > 0 for row in found)
+
+
 def test_a_workload_that_makes_no_sense_is_refused() -> None:
     done = run("--workload", "what;u8;8x8;row")
     assert done.returncode == 1

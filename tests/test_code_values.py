@@ -210,3 +210,29 @@ def test_conversions_that_are_refused(call: Any, error: type[Exception], words: 
 
 def _convert(first: Any, second: Any) -> str:
     return rl.code("0 1", "1 0", first, dst_element=second, shape=(2, 3))
+
+
+@needs_cc
+def test_conversions_carry_their_tests(tmp_path: Path) -> None:
+    """One program for all: each text's ``main`` under a name of its own."""
+    pairs: list[tuple[Any, Any]] = [
+        ("float32", "int8"),
+        ("float16", "uint4"),
+        ("int16", "int4"),
+        ("float8_e4m3fn", "int8"),
+        ("float32", "float8_e4m3fn"),
+        ("float16", rl.ScaleOffset(0.5, 3, "int8")),
+        (rl.Encoding("uint4-8"), "float16"),
+        ("float32", rl.ScaleOffset([0.5, 1, 2, 3, 4], 3, "quint4", axis=0)),
+    ]
+    texts = []
+    for k, (first, second) in enumerate(pairs):
+        shape = (5, 12) if k % 2 else None
+        text = rl.code("0 1", "1 0 / 1,4 fill 1", first, dst_element=second, test=True, shape=shape, name=f"own_{k}")
+        texts.append(text.replace("int main(void)", f"int main_{k}(void)"))
+    calls = "\n".join([f"  failed |= main_{k}();" for k in range(len(pairs))])
+    program = compile_text(
+        tmp_path, "own", "\n".join([*texts, f"int main(void) {{\n  int failed = 0;\n{calls}\n  return failed;\n}}\n"])
+    )
+    done = subprocess.run([program], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "ok\n" * len(pairs))

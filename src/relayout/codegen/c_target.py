@@ -92,7 +92,7 @@ def _check(function: Routine) -> str:
     body.add(2, "abort();")
     body.add(1, "uint8_t *bytes = (uint8_t *)src;")
     body.add(1, "for (int64_t i = 0; i < src_bytes; ++i)")
-    body.add(2, f"bytes[i] = {text(sample_byte(Name('i')))};")
+    body.add(2, f"bytes[i] = {text(sample_byte(name, Name('i')))};")
     body.add(1, "memset(dst, 0xa5, (size_t)dst_bytes + 1);")
     call = f"{name}({', '.join(['src', 'dst', *sizes])});"
     body.add(1, f"const int refused = {call}" if refuses else call)

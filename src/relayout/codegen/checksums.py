@@ -6,11 +6,14 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from ..dialects.resolve import Resolved
+from ..elements.interface import Interface, ScaleOffset
 from ..elements.subbyte import pack, unpack
 from ..elements.types import storage_dtype
-from ..errors import LimitExceeded
+from ..errors import LimitExceeded, NotExpressible, ShapeError
 from ..format.format import Format
+from .lower_convert import convert_routines
 from .program import CheckedSize, PackFunction
+from .statements import BOOL
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,10 +25,15 @@ MIXER = 2654435761
 WEIGHT = 0x9E3779B97F4A7C15
 
 
-def sample_bytes(count: int) -> NDArray[Any]:
-    """The first bytes of every test: below 128, so that no float of several bytes is NaN."""
+def sample_bytes(count: int, codes: bytes) -> NDArray[Any]:
+    """The first bytes of every test: samples of ``codes``, or bytes below 128, so that no wide float is NaN."""
     import numpy as np
 
+    if codes:
+        size = len(codes) // 8
+        chosen = np.arange(-(-count // size), dtype=np.uint32) * np.uint32(MIXER) >> np.uint32(29)
+        found: NDArray[Any] = np.frombuffer(codes, np.uint8).reshape(8, size)[chosen].reshape(-1)[:count]
+        return found
     return (np.arange(count, dtype=np.uint32) * np.uint32(MIXER) >> np.uint32(25)).astype(np.uint8)
 
 
@@ -42,6 +50,39 @@ def checked_runs(function: PackFunction, source: Resolved, target: Resolved) -> 
     if not function.sizes:
         return [_run(function, source, target, ())]
     return [_run(function, source.at(sizes), target.at(sizes), sizes) for sizes in _handful(source, target)]
+
+
+def sample_codes(function: PackFunction) -> bytes:
+    """Eight samples, each one element or eight that share bytes, where bytes at random could be refused; else nothing.
+
+    They hold numbers that both sides store.
+    """
+    import numpy as np
+
+    if function.conversion is None or convert_routines("", *function.conversion)[-1].result != BOOL:
+        return b""
+    first, second = [
+        x.channel(0) if isinstance(x, ScaleOffset) and x.axis is not None else x for x in function.conversion
+    ]
+    if isinstance(second, ScaleOffset) and first.element.name in ("float32", "float64"):
+        return b""
+    found = []
+    for number in (*range(8), -1, -2, 0.5, 16, 0.25, 64):
+        try:
+            code = np.asarray(first.encode(np.array([number])))
+            second.encode(first.decode(code))
+        except (NotExpressible, ShapeError):
+            continue
+        found.append(code.astype(storage_dtype(first.element)).view(np.uint8))
+    every = [found[k % len(found)] for k in range(8)] if found else []
+    bits = function.element.bits
+    if bits < 8:
+        every = [pack(np.concatenate([*every[k:], *every[:k]]) & ((1 << bits) - 1), f"uint{bits}") for k in range(8)]
+    return b"".join([code.tobytes() for code in every])
+
+
+def _one_channel(x: Interface) -> Interface:
+    return x if x.axis is None or not isinstance(x, ScaleOffset) else x.channel(0)
 
 
 def _handful(source: Resolved, target: Resolved) -> list[tuple[int, ...]]:
@@ -71,21 +112,25 @@ def _run(function: PackFunction, source: Resolved, target: Resolved, sizes: tupl
             )
     kind, to = function.element.underlying, function.target_element.underlying
     counts = first.storage_size, second.storage_size
-    read = sample_bytes(-(-counts[0] * kind.bits // 8))
-    codes: Any
-    if kind.bits < 8:
-        codes = unpack(read, f"uint{kind.bits}", counts[0])
+    read = sample_bytes(-(-counts[0] * kind.bits // 8), sample_codes(function))
+    codes: Any = unpack(read, kind, counts[0]) if kind.bits < 8 else read.view(f"V{kind.bits // 8}")
+    placed: Any
+    if to.bits < 8:
         placed = np.tile(unpack(np.frombuffer(function.fill, np.uint8), f"uint{to.bits}", 8), counts[1] // 8 + 1)
     else:
-        codes = read.view(f"V{kind.bits // 8}")
         placed = np.frombuffer(function.fill * max(counts[1], 1), f"V{to.bits // 8}")
     placed = placed[: counts[1]].copy()
     if first.size:
         moved = codes[first.offsets()]
         if function.conversion is not None:
             decode, encode = function.conversion[0].decode, function.conversion[1].encode
-            moved = encode(decode(np.ascontiguousarray(moved).view(storage_dtype(kind)))).view(placed.dtype)
+            made = np.asarray(encode(decode(np.ascontiguousarray(moved).view(storage_dtype(kind)))))
+            moved = made.astype(storage_dtype(to), copy=False).view(placed.dtype)
+        elif kind.bits < 8:
+            moved = moved.view(np.uint8)
         placed[second.offsets()] = moved
+    if to.bits < 8:
+        placed &= (1 << to.bits) - 1
     written = pack(placed, f"uint{to.bits}") if to.bits < 8 else placed.view(np.uint8)
     lengths = -(-counts[0] * kind.bits // 8), -(-counts[1] * to.bits // 8)
     return CheckedSize(sizes, lengths[0], lengths[1], checksum(written))

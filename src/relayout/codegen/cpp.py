@@ -159,7 +159,7 @@ def _check(function: Routine) -> str:
         body.add(1, f"std::vector<{kind}> {side}({count});")
     body.add(1, "auto *bytes = reinterpret_cast<unsigned char *>(src.data());")
     body.add(1, f"for ({index} i = 0; i < src_bytes; ++i)")
-    body.add(2, f"bytes[i] = {text(sample_byte(Name('i')))};")
+    body.add(2, f"bytes[i] = {text(sample_byte(name, Name('i')))};")
     call = f"{name}({', '.join(['src.data()', 'dst.data()', *sizes])});"
     body.add(1, f"const int refused = {call}" if function.result == STATUS else call)
     body.add(1, "bytes = reinterpret_cast<unsigned char *>(dst.data());")

@@ -2,16 +2,35 @@
 
 from __future__ import annotations
 
-from .checksums import MIXER, WEIGHT
+from .checksums import MIXER, WEIGHT, sample_codes
 from .lower_index import index_module
 from .lower_pack import pack_functions
 from .program import CheckedSize, IndexFunctions, PackFunction
-from .statements import Binary, Cast, Expression, Module, Number, TestRun
+from .statements import (
+    INDEX,
+    At,
+    Binary,
+    Call,
+    Cast,
+    ConstantTable,
+    Expression,
+    Module,
+    Name,
+    Number,
+    Parameter,
+    Return,
+    Routine,
+    TestRun,
+    product,
+    total,
+)
 
 
 def pack_module(functions: list[PackFunction], runs: list[list[CheckedSize]] | None = None) -> Module:
     """Functions between two operands, with their self-test if there are runs."""
     lowered = [own for function in functions for own in pack_functions(function)]
+    if runs:
+        lowered += [_sample(function) for function in functions]
     tests = [TestRun(f.name, *run) for f, own in zip(functions, runs or []) for run in own]
     return Module(tuple(lowered), tuple(tests))
 
@@ -21,10 +40,28 @@ def layout_module(functions: IndexFunctions) -> Module:
     return Module(tuple(index_module(functions)))
 
 
-def sample_byte(place: Expression) -> Expression:
-    """The byte, of type ``u8``, that a self-test writes to a place of the source."""
-    mixed = Binary("*%", Cast("u32", place), Number(MIXER, "u32"))
-    return Cast("u8", Binary(">>", mixed, Number(25)))
+def _sample(function: PackFunction) -> Routine:
+    """``sample``: the byte that a self-test writes to a place of the source."""
+    codes, place = sample_codes(function), Name("i")
+    about = ("The byte of the source at a place, in the test.",)
+    parameters = (Parameter("i", INDEX),)
+    if not codes:
+        return Routine(function.name, "sample", about, parameters, "u8", (Return(Cast("u8", _mixed(place, 25))),))
+    size = Number(len(codes) // 8)
+    chosen = Cast(INDEX, _mixed(place if size.value == 1 else Binary("/", place, size), 29))
+    terms = [product([chosen, size]), *([] if size.value == 1 else [Binary("%", place, size)])]
+    body = (ConstantTable("codes", "u8", tuple(codes)), Return(At("codes", total(terms))))
+    return Routine(function.name, "sample", about, parameters, "u8", body)
+
+
+def _mixed(place: Expression, shift: int) -> Expression:
+    """The upper bits of a number that a place gives."""
+    return Binary(">>", Binary("*%", Cast("u32", place), Number(MIXER, "u32")), Number(shift))
+
+
+def sample_byte(owner: str, place: Expression) -> Expression:
+    """The byte, of type ``u8``, that the self-test of a function writes to a place of the source."""
+    return Call(owner, "sample", (place,))
 
 
 def byte_weight(place: Expression) -> Expression:

@@ -46,15 +46,15 @@ def _sample(function: PackFunction) -> Routine:
     about = ("The byte of the source at a place, in the test.",)
     parameters = (Parameter("i", INDEX),)
     if not codes:
-        return Routine(function.name, "sample", about, parameters, "u8", (Return(Cast("u8", _mixed(place, 25))),))
+        return Routine(function.name, "sample", about, parameters, "u8", (Return(Cast("u8", _mixed_bits(place, 25))),))
     size = Number(len(codes) // 8)
-    chosen = Cast(INDEX, _mixed(place if size.value == 1 else Binary("/", place, size), 29))
+    chosen = Cast(INDEX, _mixed_bits(place if size.value == 1 else Binary("/", place, size), 29))
     terms = [product([chosen, size]), *([] if size.value == 1 else [Binary("%", place, size)])]
     body = (ConstantTable("codes", "u8", tuple(codes)), Return(At("codes", total(terms))))
     return Routine(function.name, "sample", about, parameters, "u8", body)
 
 
-def _mixed(place: Expression, shift: int) -> Expression:
+def _mixed_bits(place: Expression, shift: int) -> Expression:
     """The upper bits of a number that a place gives."""
     return Binary(">>", Binary("*%", Cast("u32", place), Number(MIXER, "u32")), Number(shift))
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from ..errors import BadFile, LayoutError
 from .artefact import Artefact, open_artefact
 from .flow import Cancelling, Flow
-from .kinds import REARRANGES, SAME_BYTES
+from .kinds import REARRANGES, SAME_BYTES, UNDECIDED
 from .move import Buffer, Found, Move, Step, Timing, Trouble
 from .readers import AuditReader, reader_named, recognise
 from .savings import Saving, find_savings
@@ -165,30 +165,28 @@ def _with_troubles(reader: AuditReader, artefact: Artefact) -> Iterator[Found]:
 
 
 class _Gathering:
-    """What was found so far: at most ``KEPT`` values of each sort, and the totals of all."""
+    """What was found so far: at most ``KEPT`` values of each sort, and the totals of all.
+
+    Runs of one move are counted apart from it: an artefact of millions of lines makes no new values for them.
+    """
 
     def __init__(self, timings: Mapping[str, Timing]) -> None:
         self.moves: list[Move] = []
+        self.runs: list[int] = []
+        self.times: list[float | None] = []
         self.buffers: list[Buffer] = []
         self.troubles: list[Trouble] = []
         self.timings: dict[str, Timing] = {}
         self.given = timings
-        self.sums: dict[str, Any] = {}
+        self.sums: dict[str, Any] = dict.fromkeys(Totals._fields, 0) | {"time": None, "step_time": None}
         self.numbers: dict[Any, int] = {}
         self.flow = Flow()
 
-    def add(self, **amounts: float | None) -> None:
-        for name, amount in amounts.items():
-            if amount is not None:
-                self.sums[name] = self.sums.get(name, 0) + amount
-
     def take(self, item: Found) -> None:
-        if isinstance(item, Move):
+        if isinstance(item, Step):
+            self.take_step(item)
+        elif isinstance(item, Move):
             self.take_move(item)
-        elif isinstance(item, Step):
-            timing = self.given.get(item.place.name)
-            self.flow.see_step(item)
-            self.add(steps=1, step_time=item.time if timing is None else timing.time, step_bytes=item.bytes)
         elif isinstance(item, Buffer):
             self.take_buffer(item)
         elif isinstance(item, Timing):
@@ -198,35 +196,73 @@ class _Gathering:
         elif len(self.troubles) < KEPT:
             self.troubles.append(item)
 
+    def take_step(self, step: Step) -> None:
+        sums, time = self.sums, step.time
+        if self.given and step.place.name in self.given:
+            time = self.given[step.place.name].time
+        sums["steps"] += 1
+        sums["step_bytes"] += step.bytes or 0
+        if time is not None:
+            sums["step_time"] = (sums["step_time"] or 0) + time
+        self.flow.see_step(step)
+
     def take_move(self, move: Move) -> None:
-        timing = self.given.get(move.place.name)
-        if timing is not None and move.time is None:
-            move = replace(move, time=timing.time)
-        self.add(moves=move.count, bytes=move.total_bytes, time=move.time)
-        self.add(free=move.count * (move.bytes == 0), rearranged=move.total_bytes * (move.kind == REARRANGES))
-        self.add(undecided=move.count * (move.kind == "undecided"))
-        key = (move.place.name, move.op, move.source, move.target, move.shape, move.bytes, move.remarks)
-        number = self.numbers.get(key) if move.place.name else None
+        if self.given and move.time is None and move.place.name in self.given:
+            move = replace(move, time=self.given[move.place.name].time)
+        self.add_move(move)
+        number = self.number_of(move)
         if number is not None:
-            known = self.moves[number]
-            time = None if known.time is None and move.time is None else (known.time or 0) + (move.time or 0)
-            self.moves[number] = replace(known, count=known.count + move.count, time=time)
-        elif len(self.moves) < KEPT:
-            number = self.numbers[key] = len(self.moves)
-            self.moves.append(move)
-        else:
-            return
-        self.flow.see_move(number, move)
+            self.flow.see_move(number, move)
+
+    def add_move(self, move: Move) -> None:
+        sums, written = self.sums, move.total_bytes
+        sums["moves"] += move.count
+        sums["bytes"] += written
+        if move.kind == REARRANGES:
+            sums["rearranged"] += written
+        elif move.kind == UNDECIDED:
+            sums["undecided"] += move.count
+        if move.bytes == 0:
+            sums["free"] += move.count
+        if move.time is not None:
+            sums["time"] = (sums["time"] or 0) + move.time
+
+    def number_of(self, move: Move) -> int | None:
+        """The number of the move that this is a run of, or its own; None where no more are kept."""
+        # Sides are mostly the very same values, which are found quicker by their identity than by their layouts.
+        quick = (move.place.name, move.op, id(move.source), id(move.target), move.bytes, move.remarks)
+        number = self.numbers.get(quick)
+        if number is None:
+            key = (move.place.name, move.op, move.source, move.target, move.shape, move.bytes, move.remarks)
+            number = self.numbers.get(key) if move.place.name else None
+            if number is None:
+                if len(self.moves) >= KEPT:
+                    return None
+                number = len(self.moves)
+                if move.place.name:
+                    self.numbers[key] = self.numbers[quick] = number
+                self.moves.append(move)
+                self.runs.append(move.count)
+                self.times.append(move.time)
+                return number
+        self.runs[number] += move.count
+        if move.time is not None:
+            self.times[number] = (self.times[number] or 0) + move.time
+        return number
 
     def take_buffer(self, buffer: Buffer) -> None:
-        stored = buffer.side.stored_bytes
+        stored = buffer.side.stored_bytes or 0
         self.flow.see_buffer(buffer)
-        self.add(buffers=1, buffer_bytes=stored, padding_bytes=round((stored or 0) * buffer.side.padding))
+        self.sums["buffers"] += 1
+        self.sums["buffer_bytes"] += stored
+        self.sums["padding_bytes"] += round(stored * buffer.side.padding)
         if len(self.buffers) < KEPT:
             self.buffers.append(buffer)
 
     def result(self, reader: AuditReader, artefact: Artefact) -> Audit:
         pairs = tuple(self.flow.cancelling())
+        runs = zip(self.moves, self.runs, self.times)
+        self.moves = [m if m.count == n else replace(m, count=n, time=time) for m, n, time in runs]
         moves = tuple([replace(m, remarks=(*m.remarks, *self.remarks(k, m, pairs))) for k, m in enumerate(self.moves)])
         savings = find_savings(moves, pairs, self.flow, self.buffers)
         return Audit(

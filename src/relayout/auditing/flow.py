@@ -62,20 +62,20 @@ class Flow:
 
     def see_step(self, step: Step) -> None:
         """What a step reads is used up, unless the step treats every element alone."""
-        origins = [self._moved.get(value, ()) for value in step.inputs]
-        if not step.elementwise:
-            self._used_otherwise.update([k for origin in origins for k in origin])
-            return
-        if origins and all(origins) and self._alike([k for origin in origins for k in origin]):
-            together = tuple(dict.fromkeys([k for origin in origins for k in origin]))
-            for value in step.outputs:
-                _remember(self._moved, value, together)
-        else:
-            self._used_otherwise.update([k for origin in origins for k in origin])
-        roles = {self._roles.get(value, "") for value in step.inputs}
-        if len(roles) == 1 and (role := roles.pop()):
-            for value in step.outputs:
-                _remember(self._roles, value, role)
+        moved, inputs = self._moved, step.inputs
+        origins = [moved[value] for value in inputs if value in moved]
+        if origins:
+            numbers = dict.fromkeys([k for origin in origins for k in origin])
+            if step.elementwise and len(origins) == len(inputs) and self._alike(list(numbers)):
+                for value in step.outputs:
+                    _remember(moved, value, tuple(numbers))
+            else:
+                self._used_otherwise.update(numbers)
+        if step.elementwise and self._roles and inputs:
+            roles = {self._roles.get(value, "") for value in inputs}
+            if len(roles) == 1 and (role := roles.pop()):
+                for value in step.outputs:
+                    _remember(self._roles, value, role)
 
     def see_move(self, number: int, move: Move) -> None:
         """A move: perhaps the undoing of an earlier one."""

@@ -18,11 +18,12 @@ if TYPE_CHECKING:
     from ..dialects.registry import Shapeless
 
 
+@lru_cache(maxsize=4096)
 def make_side(
     text: str,
     *,
     shape: tuple[int, ...] | None = None,
-    element: Any = None,
+    element: str | Element | None = None,
     dialect: str | None = None,
     axes: str | None = None,
     memory: str = "",
@@ -32,14 +33,12 @@ def make_side(
 
     ``shown`` is what the table shows in place of the text.
     """
-    name = element.name if isinstance(element, Element) else element
-    layout, kind, why = _understand(text, shape, name, dialect, axes)
+    layout, kind, why = _understand(text, shape, element, dialect, axes)
     return Side(text if shown is None else shown, layout, kind, memory, why)
 
 
-@lru_cache(maxsize=4096)
 def _understand(
-    text: str, shape: tuple[int, ...] | None, element: str | None, dialect: str | None, axes: str | None
+    text: str, shape: tuple[int, ...] | None, element: str | Element | None, dialect: str | None, axes: str | None
 ) -> tuple[Layout | Shapeless | None, Element | None, str]:
     try:
         kind = None if element is None else element_of(element)
@@ -76,12 +75,19 @@ def make_move(
     an operation that only gives the same bytes another type, as a bitcast does. ``bytes`` come from the target's layout
     unless the artefact itself tells them.
     """
+    kind, why, more, own_bytes, own_shape = _decide(source, target, copies)
+    size = own_bytes if bytes is None else bytes
+    sizes = own_shape if shape is None else shape
+    said = (*remarks, why) if why else remarks
+    facts = {**more, **details} if details else more
+    return Move(place, op, kind, source, target, sizes, size, time, 1, reads, writes, said, facts)
+
+
+@lru_cache(maxsize=4096)
+def _decide(
+    source: Side, target: Side, copies: bool
+) -> tuple[str, str, Mapping[str, Any], int | None, tuple[int, ...]]:
+    """The kind, the reason if it is undecided, what more was found out, the bytes that are written, and the shape."""
     kind, why, more = decide_kind(source, target)
-    if bytes is None:
-        bytes = 0 if kind == SAME_BYTES and not copies else target.stored_bytes
-    if shape is None:
-        shape = tuple(target.layout.extents) if isinstance(target.layout, Layout) else ()
-    said = (*remarks, why) if why else tuple(remarks)
-    return Move(
-        place, op, kind, source, target, shape, bytes, time, 1, reads, writes, said, {**more, **(details or {})}
-    )
+    size = 0 if kind == SAME_BYTES and not copies else target.stored_bytes
+    return kind, why, more, size, tuple(target.layout.extents) if isinstance(target.layout, Layout) else ()

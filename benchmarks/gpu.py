@@ -89,7 +89,8 @@ class Case:
             logical = x.reshape(stored).permute(axes).reshape(box)[window]
             if any(pads):
                 logical = torch.nn.functional.pad(logical, pads, value=fill)
-            return logical.reshape(digits).permute(order).contiguous().reshape(-1)
+            made = logical.reshape(digits).permute(order).contiguous().reshape(-1)
+            return made.clone() if made.data_ptr() == x.data_ptr() else made
 
         return idiom
 

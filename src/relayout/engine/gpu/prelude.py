@@ -9,6 +9,50 @@ typedef unsigned long long u64;
 typedef long long i64;
 """
 
+SHIFTS = """// Sixteen bytes from byte s of two vectors on; s is below 16.
+DEVICE uint4 shifted16(const uint4 a, const uint4 b, int s) {
+    u32 w0 = a.x, w1 = a.y, w2 = a.z, w3 = a.w, w4 = b.x, w5 = b.y;
+    if (s & 8) { w0 = w2; w1 = w3; w2 = w4; w3 = w5; w4 = b.z; w5 = b.w; }
+    if (s & 4) { w0 = w1; w1 = w2; w2 = w3; w3 = w4; w4 = w5; }
+    const u32 bits = u32(s & 3) * 8;
+    uint4 x;
+    x.x = __funnelshift_r(w0, w1, bits);
+    x.y = __funnelshift_r(w1, w2, bits);
+    x.z = __funnelshift_r(w2, w3, bits);
+    x.w = __funnelshift_r(w3, w4, bits);
+    return x;
+}
+// Sixteen bytes of memory from anywhere on, by the two vectors that hold them.
+DEVICE uint4 read_shifted16(const u8 *p) {
+    const int s = int(reinterpret_cast<u64>(p) & 15);
+    const uint4 a = read16(p - s);
+    return s ? shifted16(a, read16(p - s + 16), s) : a;
+}
+// Sixteen bytes of a run of an image, which begins at a vector and has room bytes; those outside are anything.
+DEVICE uint4 take_shifted16(const u8 *run, int first, int room) {
+    const int s = first & 15, at = first - s;
+    uint4 a = uint4(), b = uint4();
+    if (at >= 0 && at < room) a = take16(run + at);
+    if (s && at + 16 < room) b = take16(run + at + 16);
+    return shifted16(a, b, s);
+}
+DEVICE u32 word_of(const uint4 x, int at) { return at < 8 ? (at < 4 ? x.x : x.y) : at < 12 ? x.z : x.w; }
+// The bytes of a vector from first to last, which may be past its end, by stores as wide as their places allow.
+DEVICE void write_part(u8 *p, const uint4 x, int first, int last) {
+    if (last > 16) last = 16;
+    while (first < last) {
+        int width = first & 1 ? 1 : first & 2 ? 2 : first & 4 ? 4 : 8;
+        while (first + width > last) width /= 2;
+        const u32 word = word_of(x, first) >> (first & 3) * 8;
+        if (width == 8) write8(p + first, first ? x.z : x.x, first ? x.w : x.y);
+        else if (width == 4) write4(p + first, word);
+        else if (width == 2) write2(p + first, word);
+        else write1(p + first, word);
+        first += width;
+    }
+}
+"""
+
 DEVICE = (
     TYPES
     + """
@@ -83,6 +127,7 @@ DEVICE void load16_and_next_kept(u8 *image, const u8 *p) { READ16_KEPT(".L2::256
 DEVICE void fetch16(u8 *image, const u8 *p) { FETCH16("128B") }
 DEVICE void fetch16_and_next(u8 *image, const u8 *p) { FETCH16("256B") }
 """
+    + SHIFTS
 )
 
 HOST = (
@@ -154,6 +199,9 @@ static inline u32 __byte_perm(u32 a, u32 b, u32 selector) {
     for (int k = 0; k < 4; ++k) found |= u32(both >> 8 * (selector >> 4 * k & 7) & 0xff) << 8 * k;
     return found;
 }
+static inline u32 __funnelshift_r(u32 low, u32 high, u32 bits) {
+    return u32((u64(high) << 32 | low) >> (bits & 31));
+}
 static inline float __fmul_rn(float a, float b) { volatile float c = a * b; return c; }
 static inline float __fadd_rn(float a, float b) { volatile float c = a + b; return c; }
 static inline u32 __float_as_uint(float x) { return get<u32>(reinterpret_cast<const u8 *>(&x)); }
@@ -162,4 +210,5 @@ static inline i64 __double_as_longlong(double x) { return get<i64>(reinterpret_c
 static inline double __longlong_as_double(i64 x) { return get<double>(reinterpret_cast<const u8 *>(&x)); }
 static inline int __float2int_rn(float x) { return int(__builtin_lrint(x)); }
 """
+    + SHIFTS
 )

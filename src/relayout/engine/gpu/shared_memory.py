@@ -48,7 +48,8 @@ class Image(NamedTuple):
     """Runs of ``length`` bytes, each as it lies in memory from ``lowest`` on; all together ``size`` bytes.
 
     ``run`` are the parts within a run, and ``rows`` those that lead from run to run, each with its step in the image.
-    Where runs are not ``aligned`` to vectors, each begins as many bytes behind one as its address does.
+    Where runs are not ``aligned`` to vectors, each begins as many bytes behind one as its address does. Those that are
+    ``realigned`` begin at vectors in the image, and anywhere in memory: they are shifted on their way.
     """
 
     side: int
@@ -59,11 +60,17 @@ class Image(NamedTuple):
     length: int
     aligned: bool
     size: int
+    realigned: bool = False
 
     @property
     def vectors(self) -> int:
         """How many vectors hold a run."""
         return -(-(self.length + (0 if self.aligned else VECTOR - 1)) // VECTOR)
+
+    @property
+    def vectors_in_memory(self) -> int:
+        """How many aligned vectors of memory a run has a part of, at most."""
+        return -(-(self.length + VECTOR - 1) // VECTOR) if self.realigned else self.vectors
 
     def step(self, part: Part) -> int:
         """The bytes that a part steps in the image."""
@@ -110,7 +117,9 @@ def make_image(work: Work, side: int, micro: list[Part], lanes: list[Part], even
     lowest = sum([(part.size - 1) * part.step(side) for part in run if part.step(side) < 0])
     length = sum([(part.size - 1) * abs(part.step(side)) for part in run]) + unit
     aligned = gcd(VECTOR, even, lowest, *[part.step(side) for part in rows]) == VECTOR
-    bare = Image(side, unit, tuple(run), (), lowest, length, aligned, 0)
+    swizzle = work.target_swizzle if side else work.source_swizzle
+    realigned = not aligned and unit < WORD and swizzle is None
+    bare = Image(side, unit, tuple(run), (), lowest, length, aligned or realigned, 0, realigned)
     still = [(part, 0) for part in (*micro, *lanes) if part.size > 1 and not part.step(side)]
     options = [VECTOR * k for k in range(8)]
     pads: tuple[int, ...] = ()

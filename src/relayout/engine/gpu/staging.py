@@ -22,7 +22,7 @@ class StagingText(KernelText):
         # A run holds positions of its own parts, and of those that read it again.
         held = [*image.run, *[part for part, _ in image.rows if not part.step(SOURCE)]]
         low, high = self.memory.readable
-        lines = self.vector_of(image, rows)
+        lines = self.vector_of(image.vectors, rows)
         for axis in self.masked:
             if not any(part.axis == axis for part in (*rows, *self.tile.grid)):
                 continue
@@ -39,7 +39,14 @@ class StagingText(KernelText):
         lines.append(f"const i64 first = {self.swizzle(SOURCE, f'at + int(v) * 16{shift}')};")
         lines.append(f"u8 *const spot = room + {spot} + int(v) * 16;")
         ahead = "_and_next" if self.tile.ahead else ""
-        if self.loads_vectors(image):
+        if image.realigned:
+            lines.append(f"if (first >= {low + VECTOR}ll && first + {2 * VECTOR} <= {high}ll) {{")
+            lines.append("const uint4 x = read_shifted16(source + first);")
+            lines.append("put16(spot, x.x, x.y, x.z, x.w);")
+            element = f"put{unit}(spot + k, {_words('source + first + k', unit)});"
+            some = f"if (first + k >= {low}ll && first + k < {high}ll) {element}"
+            lines.append(f"}} else for (int k = 0; k < 16; k += {unit}) {some}")
+        elif self.loads_vectors(image):
             kept = "" if self.unpin_from is None else "_kept"
             verb = f"load16{ahead}{kept}" if self.is_even(image) else f"fetch16{ahead}"
             lines.append(f"{verb}(spot, source + first);")
@@ -50,9 +57,9 @@ class StagingText(KernelText):
             lines.append(f"else for (int k = 0; k < 16; k += {unit}) {some}")
         return indent_lines([*self.block(), *self.loop(self.loads(image), lines), "fetched();"])
 
-    def vector_of(self, image: Image, rows: list[Part]) -> list[str]:
-        """Which vector of a run is a thread's, and which run."""
-        return [f"const u32 v = u % {image.vectors}u;", f"u /= {image.vectors}u;", *self.indices(rows, "r")]
+    def vector_of(self, vectors: int, rows: list[Part]) -> list[str]:
+        """Which of so many vectors of a run is a thread's, and which run."""
+        return [f"const u32 v = u % {vectors}u;", f"u /= {vectors}u;", *self.indices(rows, "r")]
 
     def source_rows(self, image: Image) -> list[Part]:
         """The parts that runs of the source are apart by."""
@@ -69,7 +76,7 @@ class StagingText(KernelText):
 
     def loads_vectors(self, image: Image) -> bool:
         """Whether all vectors are whole; between elements a swizzle may lead out of memory."""
-        whole = image.aligned and image.length % VECTOR == 0
+        whole = image.aligned and not image.realigned and image.length % VECTOR == 0
         return whole and not self.masked and self.work.source_swizzle is None
 
     def is_even(self, image: Image) -> bool:
@@ -80,7 +87,7 @@ class StagingText(KernelText):
         """The vectors that were loaded, where the cache keeps them."""
         if not self.loads_vectors(image) or not self.is_even(image):
             return []
-        lines = self.vector_of(image, self.source_rows(image))
+        lines = self.vector_of(image.vectors, self.source_rows(image))
         lines.append(f"let_go(source + {self.row_start(image)} + int(v) * 16);")
         return self.unpin(self.loads(image), lines)
 
@@ -91,7 +98,7 @@ class StagingText(KernelText):
             return ""
         unit = self.bytes[TARGET]
         rows = [part for part, _ in image.rows]
-        lines = self.vector_of(image, rows)
+        lines = self.vector_of(image.vectors_in_memory, rows)
         inside = {part.axis for part in image.run}
         for axis in self.masked:
             its = self.axes[axis]
@@ -99,9 +106,16 @@ class StagingText(KernelText):
             lines += [] if axis in inside else [f"if (p{axis} < {its.first} || p{axis} >= {its.last}) continue;"]
         lines += self.length(image)
         lines.append(f"const i64 at = to + {self.total([p.step(TARGET) for p in rows], 'r', True)};")
-        past = "0" if image.aligned else "int((reinterpret_cast<u64>(target) + u64(at)) & 15)"
+        past = "0" if image.aligned and not image.realigned else "int((reinterpret_cast<u64>(target) + u64(at)) & 15)"
         lines.append(f"const int first = int(v) * 16 - {past};")
         spot = self.total([image.step(part) for part in rows], "r")
+        count = image.vectors_in_memory * prod([part.size for part in rows])
+        if image.realigned:
+            lines.append(f"const u8 *const run = room + {self.room(TARGET)} + {spot};")
+            lines.append(f"const uint4 x = take_shifted16(run, first, {image.vectors * VECTOR});")
+            lines.append("if (first >= 0 && first + 16 <= length) write16(target + at + first, x.x, x.y, x.z, x.w);")
+            lines.append("else write_part(target + at + first, x, first < 0 ? -first : 0, length - first);")
+            return indent_lines([*self.block(), *self.loop(count, lines)])
         lines.append(f"const u8 *const spot = room + {self.room(TARGET)} + {spot} + int(v) * 16;")
         lines.append("if (first >= 0 && first + 16 <= length) {")
         lines.append("const uint4 x = take16(spot);")
@@ -110,7 +124,6 @@ class StagingText(KernelText):
             f"if (first + k >= 0 && first + k < length) {_store_element('target + at + first + k', 'spot + k', unit)}"
         )
         lines.append(f"}} else for (int k = 0; k < 16; k += {unit}) {some}")
-        count = image.vectors * prod([part.size for part in rows])
         return indent_lines([*self.block(), *self.loop(count, lines)])
 
     def length(self, image: Image) -> list[str]:

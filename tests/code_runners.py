@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from code_device_runners import opencl_is_missing, run_opencl
 from code_pairs import Pair
 
 
@@ -123,4 +124,5 @@ def run_cpp(pairs: list[Pair], texts: list[str], folder: Path) -> list[bytes | N
 RUNNERS = {
     "c": Runner(needs_program("cc"), run_c),
     "cpp": Runner(needs_program("g++", "clang++"), run_cpp),
+    "opencl": Runner(opencl_is_missing, run_opencl),
 }

@@ -51,6 +51,9 @@ class CFunction:
     table = "static const"
     """What stands before a table that never changes."""
 
+    private, public = "static ", ""
+    """What stands before functions that only others of the text call, and before those that a user calls."""
+
     def __init__(self, function: Routine) -> None:
         self.function = function
         outs = frozenset([p.name for p in function.parameters if p.kind == "out"])
@@ -70,9 +73,9 @@ class CFunction:
             about.add(0, f"// {line}")
         kind = "void" if function.result is None else self.expressions.type(function.result)
         name = f"{function.owner}_{function.helper}" if function.helper else function.owner
-        private = "static " if function.helper not in ("", *PUBLIC) else ""
+        linkage = self.public if function.helper in ("", *PUBLIC) else self.private
         arguments = [text for p in function.parameters for text in self.parameter(p)]
-        head.add_list(f"{private}{kind} {name}(", arguments or self.no_arguments, ") {")
+        head.add_list(f"{linkage}{kind} {name}(", arguments or self.no_arguments, ") {")
         self.add_unused()
         self._add_all(1, function.body)
         return "\n".join([*about.lines, *self.before_head(), function_text(head.lines, self.lines.lines)])

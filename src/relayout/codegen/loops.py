@@ -94,7 +94,7 @@ def build_nest(
     apart: Collection[int] = (),
 ) -> LoopNest:
     """The loops over all elements, in the order of the target's memory; dimensions ``apart`` have an axis each."""
-    axes, first, second = _merge_axes(names, extents, source, target, apart)
+    axes, first, second = merge_nest_axes(names, extents, source, target, apart)
     found: list[LoopAxis] = []
     levels: list[NestLevel] = []
     starts, ends = list(source.offset), list(target.offset)
@@ -114,12 +114,12 @@ Digits = tuple[tuple[OperandDigit, ...], int]
 """The digits of an operand along one axis, and where its window starts."""
 
 
-def _merge_axes(
+def merge_nest_axes(
     names: Sequence[str],
     extents: Sequence[Monomial],
     source: DigitOperand,
     target: DigitOperand,
-    apart: Collection[int],
+    apart: Collection[int] = (),
 ) -> tuple[list[NestAxis], list[Digits], list[Digits]]:
     """The axes of several steps; those that follow each other on both sides, without a cut, as one."""
     kept = [d for d, extent in enumerate(extents) if extent != ONE]

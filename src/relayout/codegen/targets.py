@@ -13,7 +13,13 @@ from ..errors import NotExpressible, ShapeError, shown
 from ..plugins import entry_points_of
 from .program import Target
 
-BUILT_IN = {"c": "c_target", "cpp": "cpp"}
+BUILT_IN = {
+    "c": "c_target",
+    "cpp": "cpp",
+    "cuda": "cuda_target",
+    "hip": "hip_target",
+    "opencl": "opencl_target",
+}
 """The modules of this package that have ``TARGET``."""
 
 ENTRY_POINTS = "relayout.targets"

@@ -7,26 +7,21 @@ is said; the model beside it decides the rest.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from itertools import permutations
+from collections.abc import Iterator
 from math import prod
 from typing import Any
 
 from ..elements.types import ELEMENTS, Element
 from ..files.onnx_nchwc import BLOCKS
 from .artefact import Artefact
-from .kinds import UNDECIDED
+from .candidates import agreed_move, orders_between
 from .making import make_move, make_side
-from .move import Found, Move, Place, Side, Step, Timing
+from .move import Found, Move, Place, Step, Timing
 from .onnx_operators import MOVES, VIEWS
 from .permuting import make_transpose, make_view
 
 _LONGEST = 1 << 20
 """No event has more characters."""
-
-_MOST_DIMENSIONS = 6
-"""The orders of more dimensions are not tried one by one."""
 
 _TYPES = {"float": "float32", "double": "float64"}
 _END = "_kernel_time"
@@ -134,26 +129,13 @@ def _move(
     if op in VIEWS:
         return make_view(place, op, source, target, element, time=time)
     candidates: list[Move] = []
-    if op == "Transpose" and len(source) <= _MOST_DIMENSIONS:
-        orders = _orders(source, target)
+    if op == "Transpose":
+        orders = orders_between(source, target)
         candidates = [make_transpose(place, op, source, order, element, time=time) for order in orders]
     elif op.startswith("Reorder") and len(source) == len(target) == 4:
         candidates = _reorders(place, op, source, target, element, time)
-    return _agreed(candidates, place, op, target, element, time)
-
-
-def _orders(source: Sequence[int], target: Sequence[int]) -> list[tuple[int, ...]]:
-    """The orders of dimensions between two shapes; sizes of 1 may stand anywhere, and count once."""
-    large = [d for d, n in enumerate(source) if n != 1]
-    ones = [d for d, n in enumerate(source) if n == 1]
-    found = []
-    if sorted(source) == sorted(target):
-        for order in permutations(large):
-            rest, one = iter(order), iter(ones)
-            whole = tuple([next(one) if n == 1 else next(rest) for n in target])
-            if tuple([source[d] for d in whole]) == tuple(target):
-                found.append(whole)
-    return found
+    stored = None if element is None else -(-prod(target) * element.bits // 8)
+    return agreed_move(candidates, place, op, target, element, bytes=stored, time=time)
 
 
 def _reorders(
@@ -172,21 +154,3 @@ def _reorders(
                 inner = make_side(f"NCHW{block}c", shape=(n, c, h, w), element=element, dialect="tvm")
                 found.append(make_move(place, op, *((inner, side) if out else (side, inner)), time=time))
     return found
-
-
-def _agreed(
-    candidates: list[Move], place: Place, op: str, shape: tuple[int, ...], element: Element | None, time: float | None
-) -> Move:
-    """The one move that is possible, or what all of them have in common."""
-    if len(candidates) == 1:
-        return candidates[0]
-    stored = None if element is None else -(-prod(shape) * element.bits // 8)
-    if not candidates:
-        side = Side("?", None, element, why="the shapes do not tell what it does")
-        return make_move(place, op, side, side, shape=shape, bytes=stored, time=time)
-    texts = [" or ".join(dict.fromkeys(t)) for t in zip(*[(m.source.text, m.target.text) for m in candidates])]
-    kinds = {m.kind for m in candidates}
-    why = "the profile does not tell which; the model does"
-    sides = [Side(text, None, element, why=why) for text in texts]
-    move = make_move(place, op, sides[0], sides[1], shape=shape, bytes=stored, time=time)
-    return replace(move, kind=kinds.pop() if len(kinds) == 1 else UNDECIDED)

@@ -20,6 +20,7 @@ BUILT_IN = {
     "checkpoint": "checkpoints",
     "onnx": "onnx",
     "onnxruntime": "onnxruntime",
+    "openvino": "openvino",
 }
 """The modules of this package that have ``READER``, by the kind of artefact that it reads."""
 

@@ -41,13 +41,13 @@ class OnnxReader:
         graph = read_graph(artefact.path)
         shapes = {name: tensor.shape for name, tensor in graph.tensors.items()}
         numbers = {name: t.numbers for name, t in graph.tensors.items() if t.numbers is not None}
-        yield from _Reading(artefact, graph, blocked_parts(graph.nodes, shapes, numbers)).contents()
+        yield from _GraphReading(artefact, graph, blocked_parts(graph.nodes, shapes, numbers)).contents()
 
 
 READER = OnnxReader()
 
 
-class _Reading:
+class _GraphReading:
     """One pass over a graph."""
 
     def __init__(self, artefact: Artefact, graph: OnnxGraph, nchwc: Nchwc) -> None:

@@ -19,7 +19,7 @@ from .candidates import agreed_move, orders_between
 from .kinds import SAME_BYTES
 from .making import make_move, make_side
 from .move import Buffer, Found, Move, Place, Side, Step
-from .openvino_layers import Layer, Network, constant_numbers, read_network
+from .openvino_layers import Layer, LayerGraph, constant_numbers, read_network
 from .permuting import Size, make_transpose, make_view
 
 _VIEWS = frozenset({"Reshape", "Squeeze", "Unsqueeze"})
@@ -61,7 +61,7 @@ READER = OpenVinoReader()
 class _NetworkReading:
     """One pass over the layers; whether anything was executed tells whether "not executed" means something."""
 
-    def __init__(self, artefact: Artefact, network: Network) -> None:
+    def __init__(self, artefact: Artefact, network: LayerGraph) -> None:
         self.artefact, self.network = artefact, network
         self.timed = any(layer.time is not None for layer in network.layers.values())
 

@@ -57,7 +57,7 @@ class Layer:
         return int(told) / 1e6 if told.isdigit() else None
 
 
-class Network(NamedTuple):
+class LayerGraph(NamedTuple):
     """All layers by their ids, in the order of the file; ``problem`` is the line and the words for what is broken."""
 
     layers: dict[str, Layer]
@@ -72,17 +72,17 @@ def element_named(name: str) -> Element | None:
     return ELEMENTS.get(_NAMES.get(text, text))
 
 
-def read_network(artefact: Artefact) -> Network:
+def read_network(artefact: Artefact) -> LayerGraph:
     """The layers of a model, up to where it is cut off or broken."""
-    reading = _Reading()
+    reading = _LayerParser()
     parser = reading.parser
     try:
         for chunk in _chunks(artefact):
             parser.Parse(chunk, False)
         parser.Parse(b"", True)
     except expat.ExpatError as error:
-        return Network(reading.layers, (error.lineno, f"it is no XML from here on: {expat.ErrorString(error.code)}"))
-    return Network(reading.layers, None)
+        return LayerGraph(reading.layers, (error.lineno, f"it is no XML from here on: {expat.ErrorString(error.code)}"))
+    return LayerGraph(reading.layers, None)
 
 
 def _chunks(artefact: Artefact) -> Any:
@@ -94,7 +94,7 @@ def _chunks(artefact: Artefact) -> Any:
             yield chunk
 
 
-class _Reading:
+class _LayerParser:
     """What the parser calls: layers with their ports, then edges between them. Bodies of layers are left out."""
 
     def __init__(self) -> None:

@@ -67,11 +67,6 @@ class Image(NamedTuple):
         """How many vectors hold a run."""
         return -(-(self.length + (0 if self.aligned else VECTOR - 1)) // VECTOR)
 
-    @property
-    def vectors_in_memory(self) -> int:
-        """How many aligned vectors of memory a run has a part of, at most."""
-        return -(-(self.length + VECTOR - 1) // VECTOR) if self.realigned else self.vectors
-
     def step(self, part: Part) -> int:
         """The bytes that a part steps in the image."""
         for row, step in self.rows:

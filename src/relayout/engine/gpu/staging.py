@@ -92,31 +92,16 @@ class StagingText(KernelText):
         return self.unpin(self.loads(image), lines)
 
     def store_image(self) -> str:
-        """The runs of the target, vector by vector; the ends of a run that is not aligned element by element."""
+        """The runs of the target, vector by vector; the ends of a run that is not aligned by smaller pieces."""
         image = self.images[TARGET]
         if image is None:
             return ""
-        unit = self.bytes[TARGET]
-        rows = [part for part, _ in image.rows]
-        lines = self.vector_of(image.vectors_in_memory, rows)
-        inside = {part.axis for part in image.run}
-        for axis in self.masked:
-            its = self.axes[axis]
-            lines += self.positions("r", rows, [axis])
-            lines += [] if axis in inside else [f"if (p{axis} < {its.first} || p{axis} >= {its.last}) continue;"]
-        lines += self.length(image)
-        lines.append(f"const i64 at = to + {self.total([p.step(TARGET) for p in rows], 'r', True)};")
-        past = "0" if image.aligned and not image.realigned else "int((reinterpret_cast<u64>(target) + u64(at)) & 15)"
-        lines.append(f"const int first = int(v) * 16 - {past};")
-        spot = self.total([image.step(part) for part in rows], "r")
-        count = image.vectors_in_memory * prod([part.size for part in rows])
         if image.realigned:
-            lines.append(f"const u8 *const run = room + {self.room(TARGET)} + {spot};")
-            lines.append(f"const uint4 x = take_shifted16(run, first, {image.vectors * VECTOR});")
-            lines.append("if (first >= 0 && first + 16 <= length) write16(target + at + first, x.x, x.y, x.z, x.w);")
-            lines.append("else write_part(target + at + first, x, first < 0 ? -first : 0, length - first);")
-            return indent_lines([*self.block(), *self.loop(count, lines)])
-        lines.append(f"const u8 *const spot = room + {self.room(TARGET)} + {spot} + int(v) * 16;")
+            return indent_lines([*self.block(), *self.store_vectors(image), *self.store_ends(image)])
+        unit, count = self.bytes[TARGET], image.vectors
+        lines = self.run_of_target(image, count, "spot")
+        past = "0" if image.aligned else "int((reinterpret_cast<u64>(target) + u64(at)) & 15)"
+        lines += [f"const int first = int(v) * 16 - {past};", "spot += int(v) * 16;"]
         lines.append("if (first >= 0 && first + 16 <= length) {")
         lines.append("const uint4 x = take16(spot);")
         lines.append("write16(target + at + first, x.x, x.y, x.z, x.w);")
@@ -124,7 +109,47 @@ class StagingText(KernelText):
             f"if (first + k >= 0 && first + k < length) {_store_element('target + at + first + k', 'spot + k', unit)}"
         )
         lines.append(f"}} else for (int k = 0; k < 16; k += {unit}) {some}")
-        return indent_lines([*self.block(), *self.loop(count, lines)])
+        return indent_lines([*self.block(), *self.loop(count * self.runs(image), lines)])
+
+    def runs(self, image: Image) -> int:
+        return prod([part.size for part, _ in image.rows])
+
+    def run_of_target(self, image: Image, each: int, name: str) -> list[str]:
+        """Which of ``each`` parts of a run is a thread's, where the run is, and how long."""
+        rows = [part for part, _ in image.rows]
+        lines = self.vector_of(each, rows)
+        inside = {part.axis for part in image.run}
+        for axis in self.masked:
+            its = self.axes[axis]
+            lines += self.positions("r", rows, [axis])
+            lines += [] if axis in inside else [f"if (p{axis} < {its.first} || p{axis} >= {its.last}) continue;"]
+        lines += self.length(image)
+        lines.append(f"const i64 at = to + {self.total([p.step(TARGET) for p in rows], 'r', True)};")
+        spot = self.total([image.step(part) for part in rows], "r")
+        return [*lines, f"const u8 *{name} = room + {self.room(TARGET)} + {spot};"]
+
+    def store_vectors(self, image: Image) -> list[str]:
+        """The whole vectors of all realigned runs."""
+        each = image.length // VECTOR
+        if not each:
+            return []
+        lines = self.run_of_target(image, each, "run")
+        lines.append("const int first = int(v) * 16 + int(-(reinterpret_cast<u64>(target) + u64(at)) & 15);")
+        lines.append("if (first + 16 > length) continue;")
+        lines.append(f"const uint4 x = take_shifted16(run, first, {image.vectors * VECTOR});")
+        lines.append("write16(target + at + first, x.x, x.y, x.z, x.w);")
+        return self.loop(each * self.runs(image), lines)
+
+    def store_ends(self, image: Image) -> list[str]:
+        """What is before and behind them: threads that had vectors do not wait for these."""
+        lines = self.run_of_target(image, 2, "run")
+        lines.append("const int past = int((reinterpret_cast<u64>(target) + u64(at)) & 15), head = -past & 15;")
+        lines.append("const int first = v ? head + (length - head) / 16 * 16 : -past;")
+        lines.append("if (v ? length < head || first >= length : past == 0) continue;")
+        lines.append(f"const uint4 x = take_shifted16(run, first, {image.vectors * VECTOR});")
+        lines.append("const int last = length - first < 16 ? length - first : 16;")
+        lines.append("write_part(target + at + first, x, v ? 0 : past, last);")
+        return self.loop(2 * self.runs(image), lines)
 
     def length(self, image: Image) -> list[str]:
         """How much of a run is written: all of it, or up to the end of its outermost axis."""

@@ -154,7 +154,7 @@ def _cut_axis(
     definitions: Definitions,
 ) -> tuple[LoopAxis, list[NestLevel], list[Monomial], list[Monomial]]:
     """The loops along one axis, and what the start of the window moves the starts of both sides."""
-    places = _common_places(a, low_a, b, low_b)
+    places = common_places(a, low_a, b, low_b)
     split = None
     if places is None:
         places, low, split = [digit.place for digit in b], low_b, a
@@ -176,7 +176,7 @@ def _cut_axis(
     return LoopAxis(axis, low, high, split, low_a - low), levels, moved, shifted
 
 
-def _common_places(
+def common_places(
     a: tuple[OperandDigit, ...], low_a: int, b: tuple[OperandDigit, ...], low_b: int
 ) -> list[Monomial] | None:
     """Where to cut so that every loop moves both by a constant; None where the cuts do not divide each other."""

@@ -116,3 +116,20 @@ def merge_digits(digits: list[OperandDigit]) -> tuple[OperandDigit, ...]:
         else:
             merged.append(digit)
     return tuple(merged)
+
+
+def box_operand(layout: Layout) -> DigitOperand:
+    """A layout with all of its box: what is beside the window keeps its places."""
+    dims = []
+    strides = sorted({abs(s) for d in range(layout.rank) for s in layout._mode(d).strides}, reverse=True)
+    for d in range(layout.rank):
+        mode = layout._mode(d)
+        digits, place = [], 1
+        for n, stride in zip(mode.sizes, mode.strides):
+            if n != 1:
+                slowness = strides.index(abs(stride))
+                digits.append(OperandDigit(Monomial(n), Monomial(place), Monomial(stride), slowness))
+            place *= n
+        dims.append(merge_digits(digits))
+    offset = (Monomial(layout.offset),) if layout.offset else ()
+    return DigitOperand(tuple(dims), layout.origin, offset, layout.swizzle, Monomial(layout.storage_size))

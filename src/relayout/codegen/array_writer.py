@@ -1,0 +1,320 @@
+"""A pack as a function on arrays in Python: steps on whole arrays where they are proven, places of elements otherwise."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from ..layout.swizzle import Swizzle
+from .array_conversion import ArrayConversion, array_conversion
+from .array_library import ArrayLibrary, StoredType, fill_text
+from .array_proof import proves_source, proves_target
+from .array_steps import ArrayMove, ArrayStep, build_move
+from .operands import DigitOperand, box_operand
+from .program import PackFunction
+from .python_text import (
+    Bracketed,
+    Expression,
+    PythonLines,
+    call,
+    definition_text,
+    difference_text,
+    factor_text,
+    sum_of,
+    value_text,
+)
+from .values import ONE, Monomial
+
+NOTHING = Monomial(0)
+
+
+class ArrayLine(NamedTuple):
+    """One operation on ``x``: words in front of it, and the text, given what the array is called."""
+
+    comment: str
+    text: Callable[[str], Expression]
+
+
+def proven_move(function: PackFunction, whole_dims: frozenset[int] = frozenset()) -> ArrayMove:
+    """The steps of a function, without those that are not proven."""
+    layouts = function.layouts or (None, None)
+    operands = [
+        given if layout is None else box_operand(layout)
+        for given, layout in zip((function.source, function.target), layouts)
+    ]
+    move = build_move(function.names, function.extents, operands[0], operands[1], whole_dims)
+    reads = move.before is not None and proves_source(move, operands[0], function.extents, layouts[0])
+    writes = move.after is not None and proves_target(move, operands[1], function.extents, layouts[1])
+    if reads and writes:
+        return move
+    split = build_move(function.names, function.extents, operands[0], operands[1], frozenset(range(len(function.names))))
+    return ArrayMove(split.waist, split.before if reads else None, split.after if writes else None)
+
+
+class ArrayWriter:
+    """The text of one function."""
+
+    def __init__(self, function: PackFunction, library: ArrayLibrary) -> None:
+        self.function = function
+        self.library = library
+        self.name = function.name
+        self.conversion: ArrayConversion | None = None
+        if function.conversion is not None:
+            self.conversion = array_conversion(library, f"{self.name}_convert", *function.conversion)
+        whole = frozenset() if self.conversion is None else self.conversion.dims
+        self.move = proven_move(function, whole)
+        self.source = library.stored_type(function.element, b"" if self.conversion else function.fill)
+        self.target = library.stored_type(function.target_element, function.fill)
+        self.fill = fill_text(function.target_element.underlying, self.target.moved, function.fill)
+
+    # ---- the whole ---------------------------------------------------------------------------------------
+
+    def text(self) -> str:
+        """The helpers that the function needs, and the function."""
+        lines = PythonLines()
+        body = self._empty() if self.function.nest.empty else self._body()
+        lines.statement(0, "def ", Bracketed(f"{self.name}(", ("src", *self.function.sizes), ")"), ":")
+        first, *rest = [line.replace('"', "'") for line in (*self.function.about, *self._types())]
+        lines.docstring(1, first, rest)
+        used = "\n".join(body)
+        needed = []
+        for definition in self.function.definitions[::-1]:
+            if re.search(rf"\b{definition.name}\b", used):
+                needed.append(definition)
+                used += "\n" + definition_text(definition)
+        for definition in needed[::-1]:
+            lines.add(1, f"{definition.name} = {definition_text(definition)}")
+        return "\n\n\n".join([*self._helpers(used), "\n".join([*lines.lines, *body])])
+
+    def _types(self) -> list[str]:
+        """What goes in and out, where its type is not that of the elements."""
+        found = ["src is the memory of the source; that of the target comes out, flat."]
+        sides = {"src": (self.function.element, self.source), "the result": (self.function.target_element, self.target)}
+        for side, (element, stored) in sides.items():
+            kind = element.underlying
+            if kind.bits < 8:
+                found.append(f"{side} is uint8, with {kind.bits} bits for each element, the least significant first.")
+            elif stored.given != kind.name and kind.name != "bool":
+                found.append(f"{side} is {stored.given}, the bits of {kind.name}.")
+        if len(found) == 3 and found[1].partition(" ")[2] == found[2].partition("result ")[2]:
+            found[1:] = [found[1].replace("src is", "Both are")]
+        return found
+
+    def _helpers(self, used: str) -> list[str]:
+        found = []
+        if f"{self.name}_unpack(" in used:
+            bits = self.function.element.bits
+            found.append(
+                self._helper("unpack(x, count)", f"Elements of {bits} bits, one in each byte.", self.library.unpack_lines(bits))
+            )
+        if self.conversion is not None and not self.function.nest.empty:
+            found.append(self.conversion.text)
+        if f"{self.name}_pack(" in used:
+            bits = self.function.target_element.bits
+            words = f"Bytes that elements of {bits} bits share."
+            found.append(self._helper("pack(x)", words, self.library.pack_lines(bits)))
+        return found
+
+    def _helper(self, head: str, words: str, body: Sequence[str]) -> str:
+        return "\n".join([f"def {self.name}_{head}:", f'    """{words}"""', *[f"    {line}" for line in body]])
+
+    def _empty(self) -> list[str]:
+        """A function that has no elements to move."""
+        lines = PythonLines()
+        storage = value_text(self.function.target.storage)
+        x: Expression = self.library.full(storage, self.fill, "src")
+        bits = self.function.target_element.bits
+        if self.function.element != self.function.target_element or self.source.moved != self.source.given:
+            lines.add(1, f"src = {self.library.view('src.reshape(-1)[:0]', self.target.moved)}")
+        if bits < 8:
+            lines.statement(1, "x = ", x)
+            x = f"{self.name}_pack(x)"
+        elif self.target.moved != self.target.given:
+            lines.statement(1, "x = ", x)
+            x = self.library.view("x", self.target.given)
+        lines.statement(1, "return ", x)
+        return lines.lines
+
+    # ---- the body ----------------------------------------------------------------------------------------
+
+    def _body(self) -> list[str]:
+        lines = PythonLines()
+        found = [*self._into(self.function.element.bits, self.source)]
+        if self.move.before is None:
+            if self.function.element.bits >= 8:
+                found.append(ArrayLine("", lambda x: f"{x}.reshape(-1)"))
+            self._write(lines, found, "x = ")
+            self._gather(lines)
+            found = []
+        else:
+            found += self._steps(self.move.before, bool(found))
+        found += self._convert()
+        if self.move.after is None:
+            self._write(lines, found, "x = ", first=not lines.lines)
+            self._add_places(lines, self.function.target, "dst")
+            self.library.put(lines, value_text(self.function.target.storage), self.fill)
+            closing = self._out()
+            if not closing:
+                lines.add(1, "return dst")
+            else:
+                self._write(lines, closing, "return ", name="dst")
+            return lines.lines
+        found += self._steps(self.move.after, bool(found) or bool(lines.lines))
+        if not found or (len(found) == 1 and not self.move.before and not self.move.after):
+            found.append(ArrayLine("", lambda x: f"{x}.reshape(-1)"))
+        found += self._out()
+        self._write(lines, found, "return ", first=not lines.lines)
+        return lines.lines
+
+    def _write(
+        self, lines: PythonLines, found: Sequence[ArrayLine], last: str, first: bool = True, name: str = "x"
+    ) -> None:
+        """The operations one after the other; the last one behind other words."""
+        x = "src" if first and name == "x" else name
+        for k, line in enumerate(found):
+            if line.comment:
+                lines.comment(1, line.comment)
+            lines.statement(1, last if k == len(found) - 1 else "x = ", line.text(x))
+            x = "x"
+
+    def _into(self, bits: int, stored: StoredType) -> list[ArrayLine]:
+        """From what is given to elements as they are moved."""
+        if bits < 8:
+            count = value_text(self.function.source.storage)
+            return [ArrayLine("", lambda x: Bracketed(f"{self.name}_unpack(", (x, count), ")"))]
+        if stored.moved != stored.given:
+            return [ArrayLine("", lambda x: self.library.view(x, stored.moved))]
+        return []
+
+    def _out(self) -> list[ArrayLine]:
+        """From elements as they are moved to what is given back."""
+        if self.function.target_element.bits < 8:
+            return [ArrayLine("", lambda x: f"{self.name}_pack({x})")]
+        if self.target.moved != self.target.given:
+            return [ArrayLine("", lambda x: self.library.view(x, self.target.given))]
+        return []
+
+    def _convert(self) -> list[ArrayLine]:
+        if self.conversion is None:
+            return []
+        found = []
+        if self.source.moved != self.source.given:
+            found.append(ArrayLine("", lambda x: self.library.view(x, self.source.given)))
+        shapes = []
+        for axis in self.move.waist:
+            shapes.append("-1" if axis.dim in self.conversion.dims else "1")
+        where = f", ({', '.join(shapes)}{',' * (len(shapes) == 1)})" if self.conversion.dims else ""
+        found.append(ArrayLine("", lambda x: f"{self.name}_convert({x}{where})"))
+        if self.target.moved != self.target.given:
+            found.append(ArrayLine("", lambda x: self.library.view(x, self.target.moved)))
+        return found
+
+    def _steps(self, steps: Sequence[ArrayStep], started: bool) -> list[ArrayLine]:
+        found = []
+        if steps and not started and steps[0].kind != "reshape":
+            found.append(ArrayLine("", lambda x: f"{x}.reshape(-1)"))
+        for step in steps:
+            found.append(ArrayLine(", ".join(step.titles), self._step_text(step)))
+        return found
+
+    def _step_text(self, step: ArrayStep) -> Callable[[str], Expression]:
+        if step.kind == "reshape":
+            shape = ["-1"] if len(step.new) == 1 else [value_text(n) for n in step.new] or ["()"]
+            return lambda x: self.library.reshape(x, shape)
+        if step.kind == "transpose":
+            return lambda x: self.library.transpose(x, step.detail)
+        if step.kind == "flip":
+            return lambda x: self.library.flip(x, step.detail)
+        if step.kind == "slice":
+            return lambda x: self._slice(x, step)
+        return lambda x: self.library.pad(x, self._pad_pairs(step), self.fill)
+
+    def _slice(self, x: str, step: ArrayStep) -> Expression:
+        items = []
+        for old, new, low in zip(step.old, step.new, step.detail):
+            if old == new:
+                items.append(":")
+            elif low:
+                items.append(f"{low}:" if old.number == low + new.number and old.known else f"{low}:{low + new.number}")
+            else:
+                stop = value_text(new)
+                items.append(f": {stop}" if " " in stop else f":{stop}")
+        if len(items) > 2 and all(item == ":" for item in items[:-1]):
+            items[:-1] = ["..."]
+        while items[-1] == ":":
+            items.pop()
+        return Bracketed(f"{x}[", tuple(items), "]")
+
+    def _pad_pairs(self, step: ArrayStep) -> list[tuple[str, str]]:
+        pairs = []
+        for old, new, low in zip(step.old, step.new, step.detail):
+            high = difference_text(new, old, self.function.definitions)
+            pairs.append((str(low), str(int(high) - low) if low else high))
+        return pairs
+
+    # ---- places ------------------------------------------------------------------------------------------
+
+    def _gather(self, lines: PythonLines) -> None:
+        """The elements by their places in the source."""
+        self._add_places(lines, self.function.source, "src")
+        shape = [value_text(self.function.extents[axis.dim]) for axis in self.move.waist]
+        used = _moved_dims(self.function.source)
+        if all(axis.dim in used for axis in self.move.waist):
+            lines.add(1, "x = x[at]")
+        else:
+            target = Bracketed("(", tuple(shape), ")")
+            lines.statement(1, "x = ", call(f"{self.library.alias}.broadcast_to", "x[at]", target))
+
+    def _add_places(self, lines: PythonLines, operand: DigitOperand, side: str) -> None:
+        """``at``: the place of every element, an array over the coordinates."""
+        used = _moved_dims(operand)
+        for k, axis in enumerate(self.move.waist):
+            name = f"i{axis.dim}"
+            if axis.dim not in used or any(line.startswith(f"    {name} = ") for line in lines.lines):
+                continue
+            arange = self.library.arange(value_text(self.function.extents[axis.dim]), "src")
+            ones = len(self.move.waist) - 1 - k
+            shape = f".reshape({', '.join(['-1'] + ['1'] * ones)})" if ones else ""
+            if self.function.names[axis.dim] != name:
+                lines.comment(1, self.function.names[axis.dim])
+            lines.add(1, f"{name} = {arange}{shape}")
+        lines.comment(1, f"Places in {side}")
+        lines.statement(1, "at = ", sum_of(place_terms(operand, [f"i{d}" for d in range(len(operand.dims))])))
+        if operand.swizzle is not None:
+            lines.add(1, f"at = {swizzled_text('at', operand.swizzle)}")
+
+
+def _moved_dims(operand: DigitOperand) -> set[int]:
+    """The dimensions that move the place."""
+    return {d for d, digits in enumerate(operand.dims) if any(digit.stride != NOTHING for digit in digits)}
+
+
+def swizzled_text(x: str, swizzle: Swizzle) -> str:
+    """The place that a swizzle gives a place."""
+    shift, mask = swizzle.shift, swizzle.source_mask
+    arrow = f">> {shift}" if shift >= 0 else f"<< {-shift}"
+    return f"{x} ^ (({x} & 0x{mask:X}) {arrow})"
+
+
+def place_terms(operand: DigitOperand, coordinates: Sequence[str]) -> list[str]:
+    """The terms whose sum is the place of a coordinate, before any swizzle."""
+    terms = []
+    for d, digits in enumerate(operand.dims):
+        origin = operand.origins[d]
+        position = f"({coordinates[d]} + {origin})" if origin else coordinates[d]
+        for k, digit in enumerate(digits):
+            text = position if digit.place == ONE else f"{position} // {factor_text(digit.place)}"
+            if k < len(digits) - 1:
+                text += f" % {factor_text(digit.size)}"
+            sign = "-" if digit.stride.number < 0 else ""
+            stride = digit.stride * -1 if sign else digit.stride
+            if stride == ONE:
+                terms.append(f"{sign}{text.removeprefix('(').removesuffix(')') if text == position and not sign else text}")
+            elif stride != NOTHING:
+                terms.append(f"{sign}{text} * {value_text(stride)}")
+    constant = sum([value.number for value in operand.offset if value.known])
+    for value in operand.offset:
+        if not value.known:
+            terms.append(f"-{value_text(value * -1)}" if value.number < 0 else value_text(value))
+    return terms + ([str(constant)] if constant else [])

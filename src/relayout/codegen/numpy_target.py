@@ -1,0 +1,8 @@
+"""numpy as a target."""
+
+from __future__ import annotations
+
+from .array_library import ArrayLibrary
+from .array_target import ArrayTarget
+
+TARGET = ArrayTarget(ArrayLibrary(), "numpy: reshape, transpose and pad of flat arrays, gathers otherwise")

@@ -54,14 +54,14 @@ return %r
 """
 
 
-class _Point:
+class Point:
     def load(self) -> Any:
         return TRACE
 
 
 @pytest.fixture(autouse=True)
 def _known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readers, "_entry_points", lambda: {"acme": _Point()})
+    monkeypatch.setattr(readers, "_entry_points", lambda: {"acme": Point()})
 
 
 def run(*words: str, **more: Any) -> Any:
@@ -402,7 +402,7 @@ def test_unknown_kinds_and_files_are_refused(tmp_path: Path) -> None:
 
 
 def test_two_readers_that_take_a_file_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readers, "_entry_points", lambda: {"acme": _Point(), "twin": _Point()})
+    monkeypatch.setattr(readers, "_entry_points", lambda: {"acme": Point(), "twin": Point()})
     with pytest.raises(BadFile, match="it may be acme or acme"):
         rl.audit(SAMPLE)
 
@@ -506,3 +506,18 @@ def test_shards_and_their_index(tmp_path: Path) -> None:
     (tmp_path / places["b"]).write_bytes(b"\x10\0\0\0\0\0\0\0{")
     assert len(rl.audit(tmp_path).buffers) == 1
     conformance(readers.reader_named("checkpoint"), samples=[tmp_path / places["a"]])
+
+
+# ---- the explorer ----------------------------------------------------------------------------------------
+
+
+def test_the_explorer_answers_audits() -> None:
+    from relayout.web.handle import handle
+
+    found = handle({"ask": "audit", "text": SAMPLE, "name": "run.trace"})
+    assert found["paired"] == [False, False, True, True]
+    assert found["rows"][2][0] == "6"
+    drawn = handle({"ask": "view", "state": found["states"][2]})
+    assert "error" not in drawn
+    assert handle({"ask": "audit", "text": "hello\nworld\n"})["errors"]
+    assert handle({"ask": "audit", "text": 3})["error"]["code"] == "RL002"

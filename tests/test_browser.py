@@ -629,3 +629,37 @@ def test_code_fits_a_phone(explored: Open) -> None:
     page = explored({"a": "0 1", "b": "1 0", "do": "code", "dtype": "float32"}, width=390)
     expect(page.locator("#text pre")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_an_audit_is_pasted_and_a_move_is_drawn(
+    server: Explorer, opened: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from relayout.auditing import readers
+    from test_audit import SAMPLE, Point
+
+    monkeypatch.setattr(readers, "_entry_points", lambda: {"acme": Point()})
+    page = opened(server.url)
+    page.click("#audit summary")
+    page.fill("#audit-text", SAMPLE + "what\n")
+    expect(page.locator("#audit tr.pair")).to_have_count(2)
+    expect(page.locator("#audit .trouble")).to_contain_text("pasted text:11")
+    page.click("#audit tr.pair >> nth=0 >> button")
+    expect(page.locator("#verdict")).to_contain_text("different at (0, 1, 0, 0): 1 and 784")
+    assert page.input_value("#dtype") == "float32"
+
+
+def test_the_page_of_an_audit_leads_from_a_move_to_what_undoes_it(tmp_path: Path, opened: Open) -> None:
+    from relayout.auditing.artefact import Artefact
+    from relayout.auditing.audit import gather
+    from test_audit import SAMPLE, TRACE
+
+    where = tmp_path / "audit.html"
+    where.write_text(gather(TRACE, Artefact(None, SAMPLE, "run.trace")).html())
+    page = opened(where.as_uri())
+    page.click("tr.pair >> nth=0 >> text=8")
+    shown = page.locator("article:target")
+    expect(shown).to_contain_text("undoes 6")
+    expect(shown.locator("mark")).to_contain_text("dma %z nchw -> %q nChw16c")
+    sizes = page.evaluate("[...document.images].map((x) => x.naturalWidth)")
+    assert len(sizes) == 4
+    assert all(sizes)

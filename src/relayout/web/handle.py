@@ -11,6 +11,7 @@ from ..format import catalog
 from ..format.entries import Entry
 from ..format.format import Format
 from ..format.records import known_records
+from .audits import audit_in
 from .banks import bank_offers
 from .code import code_in, code_offers
 from .facts import facts
@@ -109,4 +110,5 @@ _QUESTIONS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "facts": lambda request: facts(_state(request)),
     "copy": _copy,
     "code": lambda request: code_in(_state(request)),
+    "audit": audit_in,
 }

@@ -26,7 +26,7 @@ from ..drawing.colours import css
 from ..drawing.html import MODULES, STYLE, fill_template, page_file, script_json
 from .handle import handle
 
-BODY_LIMIT = 1 << 16
+BODY_LIMIT = 1 << 23
 """The longest question, in bytes."""
 
 LINES = 64

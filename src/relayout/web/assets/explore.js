@@ -4,6 +4,7 @@ import { copied } from "../picture/copy.js";
 import { Picture } from "../picture/picture.js";
 import { themeButton } from "../picture/theme.js";
 import { ask } from "./ask.js";
+import { offerAudits } from "./audit.js";
 import { offerCatalog } from "./catalog.js";
 import { showCode } from "./code.js";
 import { blame, forgive } from "./errors.js";
@@ -193,6 +194,7 @@ offerCatalog(offers.catalog, (entry) => {
 });
 offerPresets();
 offerCopies();
+offerAudits(element("audit"), (next) => restart(next, true));
 themeButton(element("theme"), (theme) => {
   state.theme = theme;
   remember();

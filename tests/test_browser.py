@@ -656,7 +656,7 @@ def test_the_page_of_an_audit_leads_from_a_move_to_what_undoes_it(tmp_path: Path
     where = tmp_path / "audit.html"
     where.write_text(gather(TRACE, Artefact(None, SAMPLE, "run.trace")).html())
     page = opened(where.as_uri())
-    page.click("tr.pair >> nth=0 >> text=8")
+    page.click("tr.pair >> nth=0 >> a:text-is('8')")
     shown = page.locator("article:target")
     expect(shown).to_contain_text("undoes 6")
     expect(shown.locator("mark")).to_contain_text("dma %z nchw -> %q nChw16c")

@@ -65,7 +65,9 @@ def summary(audit: Audit) -> str:
         shares = [(t.time_share, "of the time"), (t.byte_share, "of the bytes")]
         told = " and ".join([f"{percent(share)} {what}" for share, what in shares if share is not None])
         said += [f"moving takes {told}"] if told else []
-        said.append(f"{several(t.moves, 'move')} write {format_size(t.bytes)}, {format_size(t.rearranged)} rearranged")
+        said.append(
+            f"{several(t.moves, 'move')} write{'s' * (t.moves == 1)} {format_size(t.bytes)}, {format_size(t.rearranged)} rearranged"
+        )
     elif t.buffers:
         pieces = sum([b.details.get("pieces", 1) for b in audit.buffers])
         said.append(f"{several(t.buffers, 'tensor')} of {format_size(t.buffer_bytes)}")
@@ -88,7 +90,17 @@ def move_rows(audit: Audit) -> Rows:
     shown = [audit.moves[k] for k in costliest(audit.moves)]
     timed = any(move.time is not None for move in shown)
     ops = len({move.op for move in shown}) > 1
-    titles = ["line", *(["op"] if ops else []), "from", "to", "shape", "bytes", *(["time"] if timed else []), "remark"]
+    lined = any(move.place.line for move in shown)
+    titles = [
+        "line" if lined else "name",
+        *(["op"] if ops else []),
+        "from",
+        "to",
+        "shape",
+        "bytes",
+        *(["time"] if timed else []),
+        "remark",
+    ]
     rows = []
     for move in shown:
         row = [where(move), *([cut(move.op)] if ops else [])]
@@ -146,9 +158,10 @@ def buffer_rows(audit: Audit) -> Rows:
     """The buffers with padding, or with something to say about them; all, where nothing moves."""
     told = [b for b in audit.buffers if not audit.moves or b.side.padding or b.remarks]
     shown = sorted(told, key=lambda b: -(b.side.stored_bytes or 0))[:MOST_ROWS]
+    lined = any(b.place.line for b in shown)
     rows = [
         [
-            str(b.place.line) if b.place.line else "",
+            *([str(b.place.line) if b.place.line else ""] if lined else []),
             cut(b.place.name),
             cut(b.side.text),
             shape_text(b.shape),
@@ -157,7 +170,9 @@ def buffer_rows(audit: Audit) -> Rows:
         ]
         for b in shown
     ]
-    return Rows(["line", "buffer", "layout", "shape", "bytes", "remark"], rows, len(told) - len(shown))
+    return Rows(
+        [*(["line"] if lined else []), "buffer", "layout", "shape", "bytes", "remark"], rows, len(told) - len(shown)
+    )
 
 
 def buffer_remark(buffer: Buffer) -> str:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from code_array_runners import needs_module, run_jax, run_numpy, run_torch
 from code_device_runners import opencl_is_missing, run_opencl
 from code_pairs import Pair
 
@@ -125,4 +126,7 @@ RUNNERS = {
     "c": Runner(needs_program("cc"), run_c),
     "cpp": Runner(needs_program("g++", "clang++"), run_cpp),
     "opencl": Runner(opencl_is_missing, run_opencl),
+    "numpy": Runner(needs_module("numpy"), run_numpy),
+    "torch": Runner(needs_module("torch"), run_torch),
+    "jax": Runner(needs_module("jax"), run_jax),
 }

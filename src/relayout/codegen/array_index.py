@@ -8,7 +8,7 @@ from .array_library import ArrayLibrary
 from .array_writer import place_terms, swizzled_text
 from .index import digits_by_stride
 from .program import IndexFunctions
-from .python_text import Bracketed, Joined, PythonLines, definition_text, factor_text, product_text, sum_of, value_text
+from .python_text import Bracketed, PythonLines, definition_text, factor_text, product_text, sum_of, value_text
 from .values import ONE, Monomial, product_of
 
 
@@ -122,4 +122,4 @@ class IndexTextWriter:
         return "\n".join([*head.lines, *body.lines])
 
 
-__all__ = ["IndexTextWriter", "Joined", "write_index"]
+

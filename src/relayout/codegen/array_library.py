@@ -24,6 +24,8 @@ class ArrayLibrary:
     alias: ClassVar[str] = "np"
     imports: ClassVar[tuple[str, ...]] = ("import numpy as np",)
     test_imports: ClassVar[tuple[str, ...]] = ("import numpy as np",)
+    test_setup: ClassVar[tuple[str, ...]] = ()
+    """Lines in front of a test."""
     floats: ClassVar[tuple[str, ...]] = ("float16", "float32", "float64", "complex64", "complex128")
     """The types beside integers that it has, and moves bit by bit."""
     carried: ClassVar[tuple[str, ...]] = ()
@@ -51,7 +53,7 @@ class ArrayLibrary:
             return StoredType(kind.name, kind.name)
         if kind.name not in self.floats:
             return StoredType(carrier, carrier)
-        odd = any(fill) and not is_plain_number(kind, fill)
+        odd = any(fill) and not self.holds_fill(kind, fill)
         if odd and kind.bits > 64:
             raise NotExpressible(
                 f"{self.name} has no integers of {kind.bits} bits that a fill of NaN could be moved as.",
@@ -59,6 +61,12 @@ class ArrayLibrary:
                 element=element,
             )
         return StoredType(kind.name, carrier if odd else kind.name)
+
+    def holds_fill(self, kind: Element, fill: bytes) -> bool:
+        """Whether the bytes of a float are told by its value: neither NaN nor a zero with a sign."""
+        value = fill_value(kind, fill)
+        parts = (value.real, value.imag) if isinstance(value, complex) else (value,)
+        return all(part == part and (part != 0 or str(part)[0] != "-") for part in parts)
 
     def dtype(self, name: str) -> str:
         return f"{self.alias}.{name}"
@@ -158,13 +166,6 @@ class ArrayLibrary:
         return f"{self.integers if to.bits > 8 else 'uint'}{max(to.bits, 8)}"
 
 
-def is_plain_number(kind: Element, fill: bytes) -> bool:
-    """Whether the bytes of a float are told by its value: neither NaN nor a zero with a sign."""
-    value = fill_value(kind, fill)
-    parts = (value.real, value.imag) if isinstance(value, complex) else (value,)
-    return all(part == part and (part != 0 or str(part)[0] != "-") for part in parts)
-
-
 def fill_value(kind: Element, fill: bytes) -> float | complex:
     """The number that the bytes of one stored float are."""
     import numpy as np
@@ -184,4 +185,6 @@ def fill_text(kind: Element, moved: str, fill: bytes) -> str:
     if moved.startswith(("int", "uint")):
         return str(int.from_bytes(fill, "little", signed=moved.startswith("int")))
     value = fill_value(kind, fill)
-    return f"complex({value.real!r}, {value.imag!r})" if isinstance(value, complex) else repr(value)
+    if isinstance(value, complex) and value.imag:
+        return f"complex({value.real!r}, {value.imag!r})"
+    return repr(value.real)

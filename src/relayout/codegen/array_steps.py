@@ -12,11 +12,17 @@ from typing import NamedTuple
 
 from .loops import common_places
 from .operands import DigitOperand, OperandDigit
+from .python_text import factor_text
 from .values import ONE, Monomial, product_of
 
 Shape = tuple[Monomial, ...]
 
 ZERO = Monomial(0)
+
+PADDING = ("Padding",)
+WITHOUT = ("Without the padding",)
+GAPS = ("Without the gaps",)
+FILLED_GAPS = ("Gaps",)
 
 
 class ArrayStep(NamedTuple):
@@ -93,6 +99,14 @@ class StepChain:
     def _add(self, kind: str, shape: Shape, detail: tuple[int, ...], titles: Sequence[str]) -> None:
         self.steps.append(ArrayStep(kind, self.shape, shape, detail, tuple(titles)))
         self.shape = shape
+
+
+def joined_steps(before: Sequence[ArrayStep], after: Sequence[ArrayStep]) -> list[ArrayStep]:
+    """One chain of two; where a reshape meets a reshape, it is one, or none."""
+    if not before or not after or (before[-1].kind, after[0].kind) != ("reshape", "reshape"):
+        return [*before, *after]
+    middle = [] if before[-1].old == after[0].new else [after[0]._replace(old=before[-1].old)]
+    return [*before[:-1], *middle, *after[1:]]
 
 
 class PackedSide(NamedTuple):
@@ -199,10 +213,10 @@ class MoveBuilder:
         before = self._open_memory(self.source, source)
         atoms = [atom for axis in target for atom in self._atoms(axis, self.source)]
         own = [atom for axis in source for atom in self._split(axis)]
-        before.reshape(tuple([atom.size for atom in own]), [self._title(atom) for atom in own])
-        before.transpose([own.index(atom) for atom in atoms], [self._title(atom) for atom in atoms])
+        before.reshape(tuple([atom.size for atom in own]), self._titles(own, self.source))
+        before.transpose([own.index(atom) for atom in atoms], self._titles(atoms, self.source))
         joined = [axis._replace(size=self._box(self.source, axis)) for axis in target]
-        before.reshape(tuple([axis.size for axis in joined]), [self._title(_part(axis)) for axis in joined])
+        before.reshape(tuple([axis.size for axis in joined]), self._titles([_part(x) for x in joined], self.source))
         waist = self._cut_windows(before, self.source, joined)
         after = StepChain(before.shape)
         self._fill_windows(after, waist)
@@ -219,10 +233,10 @@ class MoveBuilder:
             before = self._open_memory(self.source, self.source.axes)
             own = [_part(axis) for axis in self.source.axes]
             atoms = [_part(axis) for d in self.dims for axis in self.source.digits(d)]
-            before.transpose([own.index(atom) for atom in atoms], [self._title(atom) for atom in atoms])
+            before.transpose([own.index(atom) for atom in atoms], self._titles(atoms, self.source))
             before.reshape(tuple([self._whole_box(self.source, d) for d in self.dims]), titles)
             lows = [self.source.operand.origins[d] for d in self.dims]
-            before.slice(lows, tuple([axis.size for axis in waist]), titles)
+            before.slice(lows, tuple([axis.size for axis in waist]), WITHOUT)
             steps = tuple(before.steps)
         if self.target.axes is None:
             return ArrayMove(waist, steps, None)
@@ -268,10 +282,10 @@ class MoveBuilder:
 
     def _reorder(self, chain: StepChain, atoms: list[WaistAxis], target: tuple[MemoryAxis, ...]) -> None:
         """From the parts in their order to the target's digits in the order of memory."""
-        chain.reshape(tuple([atom.size for atom in atoms]), [self._title(atom) for atom in atoms])
+        chain.reshape(tuple([atom.size for atom in atoms]), self._titles(atoms, self.target))
         wanted = [atom for axis in target for atom in self._split(axis)]
-        chain.transpose([atoms.index(atom) for atom in wanted], [self._title(atom) for atom in wanted])
-        chain.reshape(tuple([axis.size for axis in target]), [self._title(_part(axis)) for axis in target])
+        chain.transpose([atoms.index(atom) for atom in wanted], self._titles(wanted, self.target))
+        chain.reshape(tuple([axis.size for axis in target]), self._titles([_part(x) for x in target], self.target))
 
     def _cut_windows(
         self, chain: StepChain, side: PackedSide, axes: Sequence[MemoryAxis]
@@ -282,7 +296,7 @@ class MoveBuilder:
             whole = self.cuts[axis.dim] is None
             lows.append(side.operand.origins[axis.dim] if whole else 0)
             waist.append(WaistAxis(axis.dim, axis.place, self.extents[axis.dim] if whole else axis.size))
-        chain.slice(lows, tuple([axis.size for axis in waist]), [self._title(axis) for axis in waist])
+        chain.slice(lows, tuple([axis.size for axis in waist]), WITHOUT)
         return tuple(waist)
 
     def _fill_windows(self, chain: StepChain, waist: tuple[WaistAxis, ...]) -> None:
@@ -291,7 +305,7 @@ class MoveBuilder:
             whole = self.cuts[axis.dim] is None
             lows.append(self.target.operand.origins[axis.dim] if whole else 0)
             shape.append(self._whole_box(self.target, axis.dim) if whole else axis.size)
-        chain.pad(lows, tuple(shape), [self._title(axis) for axis in waist])
+        chain.pad(lows, tuple(shape), PADDING)
 
     def _open_memory(self, side: PackedSide, axes: tuple[MemoryAxis, ...]) -> StepChain:
         """From flat memory to one axis for each digit; gaps are sliced off."""
@@ -305,8 +319,8 @@ class MoveBuilder:
             inner = axes[k + 1].size * axes[k + 1].stride if k + 1 < len(axes) else ONE
             if inner != axis.stride:
                 chain.reshape((*sizes, axis.stride))
-                chain.slice([0] * (len(sizes) + 1), (*sizes, inner))
-        chain.reshape(tuple(sizes), [self._title(_part(axis)) for axis in axes])
+                chain.slice([0] * (len(sizes) + 1), (*sizes, inner), GAPS)
+        chain.reshape(tuple(sizes), self._titles([_part(axis) for axis in axes], side))
         chain.flip([k for k, axis in enumerate(axes) if axis.backwards])
         return chain
 
@@ -327,7 +341,7 @@ class MoveBuilder:
             inner = axes[k + 1].size * axes[k + 1].stride if k + 1 < len(axes) else ONE
             if inner != axes[k].stride:
                 chain.reshape((*sizes[: k + 1], inner))
-                chain.pad([0] * (k + 2), (*sizes[: k + 1], axes[k].stride))
+                chain.pad([0] * (k + 2), (*sizes[: k + 1], axes[k].stride), FILLED_GAPS)
         total = axes[0].size * axes[0].stride if axes else ONE
         chain.reshape((total,))
         storage = self.target.operand.storage
@@ -336,22 +350,19 @@ class MoveBuilder:
             chain.slice([0], (Monomial(min(rest, total.number)),))
         chain.pad([self.target.lowest], (storage,))
 
-    def _title(self, axis: WaistAxis) -> str:
-        """An axis in words: ``h``, ``h // 8``, ``h % 8``."""
-        from .python_text import factor_text, value_text
-
-        name = self.names[axis.dim]
-        side = self.target if len(self.target.operand.dims[axis.dim]) > 1 else self.source
-        origin = side.operand.origins[axis.dim]
-        box = self._whole_box(side, axis.dim)
-        if axis.place == ONE and axis.size in (box, self.extents[axis.dim]):
-            return name
-        text = f"({name} + {origin})" if origin else name
-        if axis.place != ONE:
-            text += f" // {factor_text(axis.place)}"
-        if axis.place * axis.size != box:
-            text += f" % {value_text(axis.size)}" if axis.size.known else f" % {factor_text(axis.size)}"
-        return text
+    def _titles(self, axes: Sequence[WaistAxis], side: PackedSide) -> list[str]:
+        """Axes in words: ``h``, or its digits ``h // 8`` and ``h % 8``, of positions that a side counts."""
+        found = []
+        for axis in axes:
+            own = [other.place for other in axes if other.dim == axis.dim]
+            origin = side.operand.origins[axis.dim] if len(own) > 1 else 0
+            text = f"({self.names[axis.dim]} + {origin})" if origin else self.names[axis.dim]
+            if axis.place != ONE:
+                text += f" // {factor_text(axis.place)}"
+            if not all(place.divides(axis.place) for place in own):
+                text += f" % {factor_text(axis.size)}"
+            found.append(text)
+        return found
 
 
 def _part(axis: MemoryAxis) -> WaistAxis:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import keyword
+import re
 
 from .array_index import write_index
 from .array_library import ArrayLibrary
@@ -44,7 +45,7 @@ class ArrayTarget:
     def write_test(self, functions: list[PackFunction], runs: list[list[CheckedSize]]) -> str:
         texts = [ArrayWriter(function, self.library).text() for function in functions]
         checks = [self._check(function) for function in functions]
-        return _text(self.library.test_imports, [*texts, SAMPLE, *checks, _main(functions, runs)])
+        return _text(self.library.test_imports, [*texts, SAMPLE, *checks, self._main(functions, runs)])
 
     def _check(self, function: PackFunction) -> str:
         lines = PythonLines()
@@ -56,20 +57,23 @@ class ArrayTarget:
         lines.add(1, "return len(data) == target and checksum(data) == expected")
         return "\n".join(lines.lines)
 
-
-def _main(functions: list[PackFunction], runs: list[list[CheckedSize]]) -> str:
-    lines = PythonLines()
-    lines.add(0, 'if __name__ == "__main__":')
-    lines.add(1, "right = True")
-    for function, own in zip(functions, runs):
-        for run in own:
-            numbers = [str(run.source), str(run.target), str(run.checksum), *map(str, run.sizes)]
-            lines.statement(1, "right &= ", call(f"{function.name}_check", *numbers))
-    lines.add(1, 'print("ok" if right else "wrong")')
-    lines.add(1, "raise SystemExit(int(not right))")
-    return "\n".join(lines.lines)
+    def _main(self, functions: list[PackFunction], runs: list[list[CheckedSize]]) -> str:
+        lines = PythonLines()
+        lines.add(0, 'if __name__ == "__main__":')
+        for line in self.library.test_setup:
+            lines.add(1, line)
+        lines.add(1, "right = True")
+        for function, own in zip(functions, runs):
+            for run in own:
+                numbers = [str(run.source), str(run.target), str(run.checksum), *map(str, run.sizes)]
+                lines.statement(1, "right &= ", call(f"{function.name}_check", *numbers))
+        lines.add(1, 'print("ok" if right else "wrong")')
+        lines.add(1, "raise SystemExit(int(not right))")
+        return "\n".join(lines.lines)
 
 
 def _text(imports: tuple[str, ...], parts: list[str]) -> str:
-    head = "\n".join(imports)
-    return "\n\n\n".join([*([head] if head else []), *parts]) + "\n"
+    """The parts under the imports that they use."""
+    body = "\n\n\n".join(parts)
+    used = [line for line in imports if re.search(rf"\b{line.split()[-1]}\.", body)]
+    return "\n\n\n".join([*(["\n".join(used)] if used else []), body]) + "\n"

@@ -10,7 +10,7 @@ from ..layout.swizzle import Swizzle
 from .array_conversion import ArrayConversion, array_conversion
 from .array_library import ArrayLibrary, StoredType, fill_text
 from .array_proof import proves_source, proves_target
-from .array_steps import ArrayMove, ArrayStep, build_move
+from .array_steps import ArrayMove, ArrayStep, build_move, joined_steps
 from .operands import DigitOperand, box_operand
 from .program import PackFunction
 from .python_text import (
@@ -141,6 +141,11 @@ class ArrayWriter:
     def _body(self) -> list[str]:
         lines = PythonLines()
         found = [*self._into(self.function.element.bits, self.source)]
+        if self.conversion is None and self.move.before is not None and self.move.after is not None:
+            steps = joined_steps(self.move.before, self.move.after)
+            found += self._steps(steps) if steps else [ArrayLine("", lambda x: f"{x}.reshape(-1)")]
+            self._write(lines, [*found, *self._out()], "return ")
+            return lines.lines
         if self.move.before is None:
             if self.function.element.bits >= 8:
                 found.append(ArrayLine("", lambda x: f"{x}.reshape(-1)"))
@@ -148,11 +153,12 @@ class ArrayWriter:
             self._gather(lines)
             found = []
         else:
-            found += self._steps(self.move.before, bool(found))
+            found += self._steps(self.move.before)
         found += self._convert()
         if self.move.after is None:
             self._write(lines, found, "x = ", first=not lines.lines)
             self._add_places(lines, self.function.target, "dst")
+            self._drop_units(lines)
             self.library.put(lines, value_text(self.function.target.storage), self.fill)
             closing = self._out()
             if not closing:
@@ -160,10 +166,9 @@ class ArrayWriter:
             else:
                 self._write(lines, closing, "return ", name="dst")
             return lines.lines
-        found += self._steps(self.move.after, bool(found) or bool(lines.lines))
-        if not found or (len(found) == 1 and not self.move.before and not self.move.after):
-            found.append(ArrayLine("", lambda x: f"{x}.reshape(-1)"))
-        found += self._out()
+        found += [*self._steps(self.move.after, flat=True), *self._out()]
+        if not found:
+            lines.add(1, "return x")
         self._write(lines, found, "return ", first=not lines.lines)
         return lines.lines
 
@@ -210,9 +215,11 @@ class ArrayWriter:
             found.append(ArrayLine("", lambda x: self.library.view(x, self.target.moved)))
         return found
 
-    def _steps(self, steps: Sequence[ArrayStep], started: bool) -> list[ArrayLine]:
+    def _steps(self, steps: Sequence[ArrayStep], flat: bool = False) -> list[ArrayLine]:
+        """The lines of steps; those of flat memory begin by making it flat."""
         found = []
-        if steps and not started and steps[0].kind != "reshape":
+        flat |= self.function.element.bits < 8
+        if not flat and (not steps or steps[0].kind != "reshape"):
             found.append(ArrayLine("", lambda x: f"{x}.reshape(-1)"))
         for step in steps:
             found.append(ArrayLine(", ".join(step.titles), self._step_text(step)))
@@ -266,6 +273,14 @@ class ArrayWriter:
             target = Bracketed("(", tuple(shape), ")")
             lines.statement(1, "x = ", call(f"{self.library.alias}.broadcast_to", "x[at]", target))
 
+    def _drop_units(self, lines: PythonLines) -> None:
+        """``x`` with no more axes than its places have: the first dimensions may have one element only."""
+        used = _moved_dims(self.function.target)
+        first = next((k for k, axis in enumerate(self.move.waist) if axis.dim in used), len(self.move.waist))
+        if first:
+            shape = [value_text(self.function.extents[axis.dim]) for axis in self.move.waist[first:]]
+            lines.statement(1, "x = ", self.library.reshape("x", shape or ["()"]))
+
     def _add_places(self, lines: PythonLines, operand: DigitOperand, side: str) -> None:
         """``at``: the place of every element, an array over the coordinates."""
         used = _moved_dims(operand)
@@ -317,4 +332,7 @@ def place_terms(operand: DigitOperand, coordinates: Sequence[str]) -> list[str]:
     for value in operand.offset:
         if not value.known:
             terms.append(f"-{value_text(value * -1)}" if value.number < 0 else value_text(value))
-    return terms + ([str(constant)] if constant else [])
+    terms += [str(constant)] if constant else []
+    # A minus in front of a quotient would be a part of it.
+    positive = [term for term in terms if term[0] != "-"] or ["0"] * bool(terms)
+    return positive + [term for term in terms if term[0] == "-"]

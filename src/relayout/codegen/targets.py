@@ -19,6 +19,9 @@ BUILT_IN = {
     "cuda": "cuda_target",
     "hip": "hip_target",
     "opencl": "opencl_target",
+    "numpy": "numpy_target",
+    "torch": "torch_target",
+    "jax": "jax_target",
 }
 """The modules of this package that have ``TARGET``."""
 

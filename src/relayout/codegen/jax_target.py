@@ -1,0 +1,68 @@
+"""jax as a target."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from .array_library import ArrayLibrary
+from .array_target import ArrayTarget
+from .python_text import PythonLines
+
+
+class JaxLibrary(ArrayLibrary):
+    """jax's words for arrays; types of 64 bits need ``jax_enable_x64``, as everywhere in jax."""
+
+    name = "jax"
+    alias = "jnp"
+    imports = ("import jax", "import jax.numpy as jnp")
+    test_imports = ("import jax", "import jax.numpy as jnp", "import numpy as np")
+    test_setup = ('jax.config.update("jax_enable_x64", True)',)
+    floats = ("float16", "bfloat16", "float32", "float64", "complex64", "complex128")
+    carried = (
+        "float8_e3m4",
+        "float8_e4m3",
+        "float8_e4m3b11fnuz",
+        "float8_e4m3fn",
+        "float8_e4m3fnuz",
+        "float8_e5m2",
+        "float8_e5m2fnuz",
+        "float8_e8m0fnu",
+    )
+    conversion_head = ()
+    index_type: ClassVar[str] = "int32"
+    rint = "jnp.rint"
+
+    def put(self, lines: PythonLines, storage: str, fill: str) -> None:
+        lines.statement(1, "dst = ", self.full(storage, fill, "x"))
+        lines.add(1, "dst = dst.at[at].set(x)")
+
+    def rounded(self, product: str) -> str:
+        # Under jit a product and a sum may become one operation that rounds once.
+        return f"jax.lax.optimization_barrier({product})"
+
+    def from_bfloat16(self, x: str) -> str:
+        return self.cast(x, "float32")
+
+    def add_bfloat16(self, body: PythonLines) -> None:
+        body.add(1, f"return {self.cast('x', 'bfloat16')}")
+
+    def from_bytes(self, data: str, name: str) -> str:
+        return f"jnp.asarray(np.frombuffer({data}, {self.dtype(name)}))"
+
+    def to_bytes(self, x: str) -> str:
+        return f"np.asarray({x}).tobytes()"
+
+    def unpack_lines(self, bits: int) -> list[str]:
+        return [
+            f'rows = jnp.unpackbits(x.reshape(-1), count={bits} * count, bitorder="little")',
+            f'return jnp.packbits(rows.reshape(-1, {bits}), axis=1, bitorder="little")[:, 0]',
+        ]
+
+    def pack_lines(self, bits: int) -> list[str]:
+        return [
+            f'rows = jnp.unpackbits(x.reshape(-1, 1), axis=1, count={bits}, bitorder="little")',
+            'return jnp.packbits(rows.reshape(-1), bitorder="little")',
+        ]
+
+
+TARGET = ArrayTarget(JaxLibrary(), "jax: reshape, transpose and pad of flat arrays, gathers otherwise")

@@ -1,0 +1,75 @@
+"""How texts for array libraries are run: in this process, each function on an array of the bytes that a pair has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from code_pairs import Pair, kind_of
+
+INTEGERS = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+NUMPY = (*INTEGERS[1:], "float16", "float32", "float64", "complex64", "complex128")
+RUNS = Callable[[list[Pair], list[str], Path], "list[bytes | None]"]
+
+
+def needs_module(name: str) -> Callable[[], str]:
+    return lambda: "" if find_spec(name) else f"{name} is not installed"
+
+
+def numpy_array(data: bytes, kind: Any) -> Any:
+    """What numpy has no type for is unsigned integers of its width."""
+    name = kind.name if kind.name in NUMPY else f"uint{max(kind.bits, 8)}"
+    return np.frombuffer(data, name)
+
+
+def torch_array(data: bytes, kind: Any) -> Any:
+    import torch
+
+    stored = torch.uint8 if kind.bits < 8 or kind.name == "bool" else getattr(torch, kind.name)
+    return torch.tensor(list(data), dtype=torch.uint8).view(stored)
+
+
+def torch_bytes(x: Any) -> bytes:
+    import torch
+
+    return bytes(x.view(torch.uint8).numpy().tobytes())
+
+
+def jax_array(data: bytes, kind: Any) -> Any:
+    import jax
+    import jax.numpy as jnp
+
+    jax.config.update("jax_enable_x64", True)
+    name = "uint8" if kind.bits < 8 or kind.name == "bool" else kind.name
+    return jnp.asarray(np.frombuffer(data, getattr(jnp, name)))
+
+
+def run_with(array: Callable[[bytes, Any], Any], to_bytes: Callable[[Any], bytes]) -> RUNS:
+    """A runner by what makes an array of bytes, and bytes of an array."""
+
+    def run(pairs: list[Pair], texts: list[str], folder: Path) -> list[bytes | None]:
+        found: list[bytes | None] = []
+        for pair, text in zip(pairs, texts, strict=True):
+            space: dict[str, Any] = {}
+            exec(compile(text, f"{folder}/{pair.name}.py", "exec"), space)
+            try:
+                out = space[pair.name](array(pair.given, kind_of(pair.element)), *pair.sizes)
+            except (IndexError, TypeError, RuntimeError) as error:
+                raise AssertionError(f"{error}\n{pair}\n{text}") from error
+            except ValueError as error:
+                assert "has no place in" in str(error), f"{error}\n{pair}\n{text}"
+                found.append(None)
+                continue
+            assert out.ndim == 1, f"{pair}\n{text}"
+            found.append(to_bytes(out))
+        return found
+
+    return run
+
+
+run_numpy = run_with(numpy_array, lambda x: bytes(x.tobytes()))
+run_torch = run_with(torch_array, torch_bytes)
+run_jax = run_with(jax_array, lambda x: np.asarray(x).tobytes())

@@ -9,7 +9,7 @@ from ..elements.interface import Interface, Plain, ScaleOffset
 from ..elements.types import ELEMENTS, Element, storage_dtype
 from ..errors import NotExpressible
 from .array_library import ArrayLibrary
-from .python_text import Expression, Joined, PythonLines
+from .python_text import Expression, Joined, PythonLines, float_text
 
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 
@@ -123,10 +123,10 @@ class ConversionWriter:
         if not np.isfinite(scales).all():
             raise NotExpressible(f"the inverse of the scale of {side} is infinite.", hint="take a larger scale")
         if not isinstance(side.offset, tuple):
-            return repr(float(scales)), str(side.offset)
+            return float_text(scales), str(side.offset)
         count = len(side.offset)
         for word, values, kind in (
-            (first, [repr(float(s)) for s in scales], "float32"),
+            (first, [float_text(s) for s in scales], "float32"),
             (second, [str(o) for o in side.offset], "int32"),
         ):
             array = self.library.array(values, kind)
@@ -171,7 +171,7 @@ class ConversionWriter:
             self.body.add(1, f"x = {self.library.cast('x', 'float32')}")
         low, high = to.limits
         trunc = f"{self.library.alias}.trunc(x)"
-        terms = f"(x >= {float(low)!r})", f"& (x < {float(high + 1)!r})", f"& (x == {trunc})"
+        terms = f"(x >= {float_text(low)})", f"& (x < {float_text(high + 1)})", f"& (x == {trunc})"
         self.body.statement(1, "held = ", Joined(terms))
         self._refuse("not held.all()", f"a value has no place in {to.name}")
         if to.bits < 8:
@@ -188,8 +188,12 @@ class ConversionWriter:
 
     def _add_quantise(self, target: ScaleOffset, kind: Element) -> None:
         alias, to = self.library.alias, target.element.underlying
-        if not kind.integral and target.nan == "refuse" and isinstance(self.source, Plain):
+        if not isinstance(self.source, Plain):
+            pass
+        elif not kind.integral and target.nan == "refuse":
             self._refuse(f"{alias}.isnan(x).any()", f"NaN has no place in {to.name}")
+        elif not kind.integral:
+            self.body.add(1, f"x = {alias}.nan_to_num(x, nan=float('inf'), posinf=float('inf'))")
         inverse, offset = self._parameters(target, "inverse", "zero", inverse=True)
         if kind.name != "float32":
             self.body.add(1, f"x = {self.library.cast('x', 'float32')}")
@@ -202,8 +206,7 @@ class ConversionWriter:
             self.body.add(1, f"x = {product}")
         low, high = target.limits
         self.body.comment(1, "To the nearest integer, ties to even")
-        self.body.add(1, f"x = {self.library.rint}(x)")
-        self.body.add(1, f"x = {self.library.clamp('x', low, high)}")
+        self.body.add(1, f"x = {self.library.rint}(x).clip({low}, {high})")
         if to.bits < 8:
             self.body.add(1, f"x = {self.library.cast('x', 'int8')}")
         self._return_integers(to)
@@ -237,7 +240,9 @@ class ConversionWriter:
         codes_text = self.library.view("x", "uint8") if self.library.stored_type(kind).given != "uint8" else "x"
         self.body.add(1, f"x = {self.library.cast(codes_text, self.library.index_type)}")
         if refused:
-            self.body.statement(1, "refused = ", self.library.array([str(n in refused) for n in range(len(codes))], "bool"))
+            self.body.statement(
+                1, "refused = ", self.library.array([str(n in refused) for n in range(len(codes))], "bool")
+            )
             self._refuse("refused[x].any()", f"a value has no place in {to.name}")
         text = "table[x]"
         self.body.add(1, f"return {text if given == moved else self.library.view(text, given)}")
@@ -249,4 +254,3 @@ class ConversionWriter:
                 hint="move elements as they are, and convert before or after",
                 element=to,
             )
-

@@ -5,10 +5,19 @@ from __future__ import annotations
 import re
 
 from .array_library import ArrayLibrary
-from .array_writer import place_terms, swizzled_text
 from .index import digits_by_stride
 from .program import IndexFunctions
-from .python_text import Bracketed, PythonLines, definition_text, factor_text, product_text, sum_of, value_text
+from .python_places import place_terms, swizzled_text
+from .python_text import (
+    Bracketed,
+    PythonLines,
+    definition_text,
+    factor_text,
+    product_text,
+    sum_of,
+    under_imports,
+    value_text,
+)
 from .values import ONE, Monomial, product_of
 
 
@@ -20,9 +29,9 @@ def write_index(functions: IndexFunctions, library: ArrayLibrary) -> str:
         lines = PythonLines()
         lines.comment(0, f"No place tells its coordinate: {functions.no_inverse}.")
         parts.append("\n".join(lines.lines))
-        return "\n\n\n".join(parts) + "\n"
-    parts += [writer.coordinate(), writer.each()]
-    return "\n".join(library.imports) + "\n\n\n" + "\n\n\n".join(parts) + "\n"
+    else:
+        parts += [writer.coordinate(), writer.each()]
+    return under_imports(library.imports, parts)
 
 
 class IndexTextWriter:
@@ -102,7 +111,9 @@ class IndexTextWriter:
         body.add(1, f"offset = {arange}")
         found = [*self.arguments, "held"]
         arguments = ", ".join(["offset", *self.functions.sizes])
-        body.statement(1, f"{', '.join(found)} = " if self.arguments else "(held,) = ", f"{self.name}_coordinate({arguments})")
+        body.statement(
+            1, f"{', '.join(found)} = " if self.arguments else "(held,) = ", f"{self.name}_coordinate({arguments})"
+        )
         results = [f"{x}[held]" for x in ("offset", *self.arguments)]
         body.statement(1, "return ", ", ".join(results))
         return self._function("each", [], "All places in the order of memory, and their coordinates.", [], body)
@@ -120,6 +131,3 @@ class IndexTextWriter:
         for definition in needed[::-1]:
             head.add(1, f"{definition.name} = {definition_text(definition)}")
         return "\n".join([*head.lines, *body.lines])
-
-
-

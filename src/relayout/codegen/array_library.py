@@ -7,7 +7,7 @@ from typing import ClassVar, NamedTuple
 
 from ..elements.types import Element
 from ..errors import NotExpressible
-from .python_text import Bracketed, Expression, PythonLines, call
+from .python_text import Bracketed, Expression, PythonLines, call, float_text
 
 
 class StoredType(NamedTuple):
@@ -124,7 +124,6 @@ class ArrayLibrary:
             'return np.packbits(rows, bitorder="little")',
         ]
 
-
     # ---- conversions -------------------------------------------------------------------------------------
 
     conversion_head: ClassVar[tuple[str, ...]] = ('@np.errstate(all="ignore")',)
@@ -143,20 +142,20 @@ class ArrayLibrary:
         """A product that no sum behind it is joined with."""
         return product
 
-    def clamp(self, x: str, low: int, high: int) -> str:
-        """Numbers within limits; NaN becomes the upper one."""
-        return f"{self.alias}.fmax({self.alias}.fmin({x}, {high}), {low})"
-
     def from_bfloat16(self, x: str) -> str:
         return f"({x}.astype(np.uint32) << 16).view(np.float32)"
 
     def add_bfloat16(self, body: PythonLines) -> None:
         """The lines that give ``x``, float32, back as bfloat16."""
-        body.add(1, "bits = x.view(np.uint32)")
+        self.add_rounded_bits(body, "uint32")
+        body.add(1, "return np.where(np.isnan(x), quiet, rounded).astype(np.uint16)")
+
+    def add_rounded_bits(self, body: PythonLines, integers: str) -> None:
+        """The upper halves of ``x``, float32, to the nearest; and those of NaN."""
+        body.add(1, f"bits = {self.view('x', integers)}")
         body.comment(1, "To the nearest, ties to even")
         body.add(1, "rounded = (bits + 0x7FFF + (bits >> 16 & 1)) >> 16")
         body.add(1, "quiet = bits >> 16 & 0x8000 | 0x7FC0")
-        body.add(1, "return np.where(np.isnan(x), quiet, rounded).astype(np.uint16)")
 
     def check_rounding(self, kind: Element, to: Element) -> None:
         """Refuse a cast that rounds as the interfaces do not."""
@@ -186,5 +185,5 @@ def fill_text(kind: Element, moved: str, fill: bytes) -> str:
         return str(int.from_bytes(fill, "little", signed=moved.startswith("int")))
     value = fill_value(kind, fill)
     if isinstance(value, complex) and value.imag:
-        return f"complex({value.real!r}, {value.imag!r})"
-    return repr(value.real)
+        return f"complex({float_text(value.real)}, {float_text(value.imag)})"
+    return float_text(value.real)

@@ -74,8 +74,8 @@ def _follow(view: AddressView, kind: str, new: Shape, detail: tuple[int, ...]) -
     if kind == "transpose":
         return view._replace(axes=tuple([view.axes[k] for k in detail]))
     if kind == "reshape":
-        axes = _regroup(view.axes, new)
-        return None if axes is None else view._replace(axes=axes)
+        regrouped = _regroup(view.axes, new)
+        return None if regrouped is None else view._replace(axes=regrouped)
     axes, start = list(view.axes), list(view.start)
     for k, axis in enumerate(view.axes):
         if kind == "flip" and k in detail:
@@ -156,7 +156,9 @@ def _agrees(
     if layout is not None:
         return _same_layout(dims, lows, view.start, layout)
     ours = [_open_end(own) for own in dims]
-    theirs = [_open_end([AddressDigit(x.size, x.stride) for x in reversed(own) if x.size != ONE]) for own in operand.dims]
+    theirs = [
+        _open_end([AddressDigit(x.size, x.stride) for x in reversed(own) if x.size != ONE]) for own in operand.dims
+    ]
     starts = [_canonical(x) for x in (view.start, operand.offset)]
     return ours == theirs and tuple(lows) == operand.origins and starts[0] == starts[1]
 
@@ -174,9 +176,7 @@ def _canonical(terms: Sequence[Monomial]) -> dict[tuple[str, ...], int]:
     return {names: number for names, number in found.items() if number}
 
 
-def _same_layout(
-    dims: list[list[AddressDigit]], lows: list[int], start: tuple[Monomial, ...], layout: Layout
-) -> bool:
+def _same_layout(dims: list[list[AddressDigit]], lows: list[int], start: tuple[Monomial, ...], layout: Layout) -> bool:
     """Whether the digits that were followed are the layout, by ``compare``."""
     shape, stride = [], []
     for own, n, low in zip(dims, layout.extents, lows):

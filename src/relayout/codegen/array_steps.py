@@ -254,7 +254,9 @@ class MoveBuilder:
         for side in (self.source, self.target):
             if side.operand.origins[d] or self._whole_box(side, d) != self.extents[d]:
                 return None
-        ours, theirs = [tuple([x for x in side.operand.dims[d] if x.size != ONE]) for side in (self.source, self.target)]
+        ours, theirs = [
+            tuple([x for x in side.operand.dims[d] if x.size != ONE]) for side in (self.source, self.target)
+        ]
         return common_places(ours, 0, theirs, 0)
 
     def _whole_box(self, side: PackedSide, d: int) -> Monomial:
@@ -287,9 +289,7 @@ class MoveBuilder:
         chain.transpose([atoms.index(atom) for atom in wanted], self._titles(wanted, self.target))
         chain.reshape(tuple([axis.size for axis in target]), self._titles([_part(x) for x in target], self.target))
 
-    def _cut_windows(
-        self, chain: StepChain, side: PackedSide, axes: Sequence[MemoryAxis]
-    ) -> tuple[WaistAxis, ...]:
+    def _cut_windows(self, chain: StepChain, side: PackedSide, axes: Sequence[MemoryAxis]) -> tuple[WaistAxis, ...]:
         """Only the elements; what is around them is left behind."""
         waist, lows = [], []
         for axis in axes:

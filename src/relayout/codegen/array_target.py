@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import keyword
-import re
 
 from .array_index import write_index
 from .array_library import ArrayLibrary
 from .array_writer import ArrayWriter
 from .checksums import MIXER, WEIGHT
 from .program import CheckedSize, IndexFunctions, PackFunction
-from .python_text import PythonLines, call
+from .python_text import PythonLines, call, under_imports
 
 SAMPLE = f'''def sample(count):
     """The bytes of a test: each depends on its place."""
@@ -23,6 +22,10 @@ def checksum(data):
     return sum([x * w for x, w in zip(data, weights)]) % 2**64'''
 
 
+BUILTINS = ("bytes", "len", "list", "print", "range", "sum", "zip")
+"""Python's own functions that the texts call."""
+
+
 class ArrayTarget:
     """A language of Python functions on arrays; ``python pack.py`` prints ``ok`` for a text with its test."""
 
@@ -33,11 +36,11 @@ class ArrayTarget:
         self.name = library.name
         self.about = about
         own = {line.split()[-1] for line in (*library.imports, *library.test_imports)}
-        self.reserved = frozenset([*keyword.kwlist, *own, "src", "dst", "x", "at", "sample", "checksum", "bytes", "sum"])
+        self.reserved = frozenset([*keyword.kwlist, *own, "sample", "checksum", *BUILTINS])
 
     def write_pack(self, functions: list[PackFunction]) -> str:
         texts = [ArrayWriter(function, self.library).text() for function in functions]
-        return _text(self.library.imports, texts)
+        return under_imports(self.library.imports, texts)
 
     def write_index(self, functions: IndexFunctions) -> str:
         return write_index(functions, self.library)
@@ -45,7 +48,7 @@ class ArrayTarget:
     def write_test(self, functions: list[PackFunction], runs: list[list[CheckedSize]]) -> str:
         texts = [ArrayWriter(function, self.library).text() for function in functions]
         checks = [self._check(function) for function in functions]
-        return _text(self.library.test_imports, [*texts, SAMPLE, *checks, self._main(functions, runs)])
+        return under_imports(self.library.test_imports, [*texts, SAMPLE, *checks, self._main(functions, runs)])
 
     def _check(self, function: PackFunction) -> str:
         lines = PythonLines()
@@ -70,10 +73,3 @@ class ArrayTarget:
         lines.add(1, 'print("ok" if right else "wrong")')
         lines.add(1, "raise SystemExit(int(not right))")
         return "\n".join(lines.lines)
-
-
-def _text(imports: tuple[str, ...], parts: list[str]) -> str:
-    """The parts under the imports that they use."""
-    body = "\n\n\n".join(parts)
-    used = [line for line in imports if re.search(rf"\b{line.split()[-1]}\.", body)]
-    return "\n\n\n".join([*(["\n".join(used)] if used else []), body]) + "\n"

@@ -1,4 +1,4 @@
-"""A pack as a function on arrays in Python: steps on whole arrays where they are proven, places of elements otherwise."""
+"""A pack as a function on arrays in Python: steps on whole arrays where these are proven, else places of elements."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from ..layout.swizzle import Swizzle
+from ..layout.layout import Layout
 from .array_conversion import ArrayConversion, array_conversion
 from .array_library import ArrayLibrary, StoredType, fill_text
 from .array_proof import proves_source, proves_target
-from .array_steps import ArrayMove, ArrayStep, build_move, joined_steps
+from .array_steps import ArrayMove, ArrayStep, build_move, joined_steps, packed_side
 from .operands import DigitOperand, box_operand
 from .program import PackFunction
+from .python_places import place_terms, swizzled_text
 from .python_text import (
     Bracketed,
     Expression,
@@ -20,11 +21,10 @@ from .python_text import (
     call,
     definition_text,
     difference_text,
-    factor_text,
     sum_of,
     value_text,
 )
-from .values import ONE, Monomial
+from .values import Monomial
 
 NOTHING = Monomial(0)
 
@@ -40,16 +40,25 @@ def proven_move(function: PackFunction, whole_dims: frozenset[int] = frozenset()
     """The steps of a function, without those that are not proven."""
     layouts = function.layouts or (None, None)
     operands = [
-        given if layout is None else box_operand(layout)
-        for given, layout in zip((function.source, function.target), layouts)
+        _nested_operand(given, layout, function) for given, layout in zip((function.source, function.target), layouts)
     ]
     move = build_move(function.names, function.extents, operands[0], operands[1], whole_dims)
     reads = move.before is not None and proves_source(move, operands[0], function.extents, layouts[0])
     writes = move.after is not None and proves_target(move, operands[1], function.extents, layouts[1])
     if reads and writes:
         return move
-    split = build_move(function.names, function.extents, operands[0], operands[1], frozenset(range(len(function.names))))
+    split = build_move(
+        function.names, function.extents, operands[0], operands[1], frozenset(range(len(function.names)))
+    )
     return ArrayMove(split.waist, split.before if reads else None, split.after if writes else None)
+
+
+def _nested_operand(given: DigitOperand, layout: Layout | None, function: PackFunction) -> DigitOperand:
+    """The operand with all of its box, so that padding is padding; without where the box lies in itself."""
+    if layout is None:
+        return given
+    box = box_operand(layout)
+    return given if packed_side(box, range(len(function.names))).axes is None else box
 
 
 class ArrayWriter:
@@ -106,7 +115,9 @@ class ArrayWriter:
         if f"{self.name}_unpack(" in used:
             bits = self.function.element.bits
             found.append(
-                self._helper("unpack(x, count)", f"Elements of {bits} bits, one in each byte.", self.library.unpack_lines(bits))
+                self._helper(
+                    "unpack(x, count)", f"Elements of {bits} bits, one in each byte.", self.library.unpack_lines(bits)
+                )
             )
         if self.conversion is not None and not self.function.nest.empty:
             found.append(self.conversion.text)
@@ -206,9 +217,7 @@ class ArrayWriter:
         found = []
         if self.source.moved != self.source.given:
             found.append(ArrayLine("", lambda x: self.library.view(x, self.source.given)))
-        shapes = []
-        for axis in self.move.waist:
-            shapes.append("-1" if axis.dim in self.conversion.dims else "1")
+        shapes = ["-1" if axis.dim in self.conversion.dims else "1" for axis in self.move.waist]
         where = f", ({', '.join(shapes)}{',' * (len(shapes) == 1)})" if self.conversion.dims else ""
         found.append(ArrayLine("", lambda x: f"{self.name}_convert({x}{where})"))
         if self.target.moved != self.target.given:
@@ -221,9 +230,7 @@ class ArrayWriter:
         flat |= self.function.element.bits < 8
         if not flat and (not steps or steps[0].kind != "reshape"):
             found.append(ArrayLine("", lambda x: f"{x}.reshape(-1)"))
-        for step in steps:
-            found.append(ArrayLine(", ".join(step.titles), self._step_text(step)))
-        return found
+        return found + [ArrayLine(", ".join(step.titles), self._step_text(step)) for step in steps]
 
     def _step_text(self, step: ArrayStep) -> Callable[[str], Expression]:
         if step.kind == "reshape":
@@ -303,36 +310,3 @@ class ArrayWriter:
 def _moved_dims(operand: DigitOperand) -> set[int]:
     """The dimensions that move the place."""
     return {d for d, digits in enumerate(operand.dims) if any(digit.stride != NOTHING for digit in digits)}
-
-
-def swizzled_text(x: str, swizzle: Swizzle) -> str:
-    """The place that a swizzle gives a place."""
-    shift, mask = swizzle.shift, swizzle.source_mask
-    arrow = f">> {shift}" if shift >= 0 else f"<< {-shift}"
-    return f"{x} ^ (({x} & 0x{mask:X}) {arrow})"
-
-
-def place_terms(operand: DigitOperand, coordinates: Sequence[str]) -> list[str]:
-    """The terms whose sum is the place of a coordinate, before any swizzle."""
-    terms = []
-    for d, digits in enumerate(operand.dims):
-        origin = operand.origins[d]
-        position = f"({coordinates[d]} + {origin})" if origin else coordinates[d]
-        for k, digit in enumerate(digits):
-            text = position if digit.place == ONE else f"{position} // {factor_text(digit.place)}"
-            if k < len(digits) - 1:
-                text += f" % {factor_text(digit.size)}"
-            sign = "-" if digit.stride.number < 0 else ""
-            stride = digit.stride * -1 if sign else digit.stride
-            if stride == ONE:
-                terms.append(f"{sign}{text.removeprefix('(').removesuffix(')') if text == position and not sign else text}")
-            elif stride != NOTHING:
-                terms.append(f"{sign}{text} * {value_text(stride)}")
-    constant = sum([value.number for value in operand.offset if value.known])
-    for value in operand.offset:
-        if not value.known:
-            terms.append(f"-{value_text(value * -1)}" if value.number < 0 else value_text(value))
-    terms += [str(constant)] if constant else []
-    # A minus in front of a quotient would be a part of it.
-    positive = [term for term in terms if term[0] != "-"] or ["0"] * bool(terms)
-    return positive + [term for term in terms if term[0] == "-"]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, SupportsFloat, TypeAlias
 
 from .values import Definition, Monomial
 
@@ -106,6 +107,11 @@ def call(name: str, *items: Expression) -> Bracketed:
     return Bracketed(f"{name}(", items, ")")
 
 
+def float_text(x: SupportsFloat) -> str:
+    """A float as formatters write it."""
+    return repr(float(x)).replace("e+", "e")
+
+
 def value_text(value: Monomial) -> str:
     """A product, the number first."""
     words = [str(value.number)] if value.number != 1 or not value.names else []
@@ -146,10 +152,16 @@ def difference_text(whole: Monomial, part: Monomial, definitions: Sequence[Defin
     return f"{value_text(whole)} - {value_text(part)}"
 
 
-
 def sum_of(terms: Sequence[str]) -> Expression:
     """A sum of terms, some of which begin with a minus."""
     if not terms:
         return "0"
     more = [f"- {term[1:]}" if term.startswith("-") else f"+ {term}" for term in terms[1:]]
     return Joined((terms[0], *more)) if more else terms[0]
+
+
+def under_imports(imports: Sequence[str], parts: Sequence[str]) -> str:
+    """Functions as a file, under the imports that they use."""
+    body = "\n\n\n".join(parts)
+    used = [line for line in imports if re.search(rf"\b{line.split()[-1]}\.", body)]
+    return "\n\n\n".join([*(["\n".join(used)] if used else []), body]) + "\n"

@@ -60,19 +60,15 @@ class TorchLibrary(ArrayLibrary):
         return call("torch.full", f"({count},)", fill, f"dtype={like}.dtype", f"device={like}.device")
 
     def array(self, values: Sequence[str], kind: str) -> Expression:
-        return call(
-            "torch.tensor", Bracketed("[", tuple(values), "]"), f"dtype={self.dtype(kind)}", "device=x.device"
-        )
-
-    def clamp(self, x: str, low: int, high: int) -> str:
-        bounds = [f"torch.tensor({float(n)}, device=x.device)" for n in (high, low)]
-        return f"torch.fmax(torch.fmin({x}, {bounds[0]}), {bounds[1]})"
+        return call("torch.tensor", Bracketed("[", tuple(values), "]"), f"dtype={self.dtype(kind)}", "device=x.device")
 
     def from_bfloat16(self, x: str) -> str:
         return self.cast(x, "float32")
 
     def add_bfloat16(self, body: PythonLines) -> None:
-        body.add(1, f"return {self.cast('x', 'bfloat16')}")
+        self.add_rounded_bits(body, "int32")
+        body.add(1, "x = torch.where(torch.isnan(x), quiet, rounded)")
+        body.add(1, "return x.to(torch.int16).view(torch.bfloat16)")
 
     def check_rounding(self, kind: Element, to: Element) -> None:
         if (kind.name, to.name) == ("float64", "float16"):

@@ -1,0 +1,166 @@
+"""Generated code for array libraries: its form, its conversions against the interfaces, and its own test."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib.util import find_spec
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import relayout as rl
+from code_array_runners import needs_module, run_jax, run_numpy, run_torch
+from code_pairs import Pair, draw_pairs, kind_of
+from relayout.codegen.array_proof import proves_source, proves_target
+from relayout.codegen.array_steps import build_move
+from relayout.codegen.operands import box_operand
+from relayout.codegen.values import Monomial
+
+RUN: dict[str, Callable[..., list[bytes | None]]] = {"numpy": run_numpy, "torch": run_torch, "jax": run_jax}
+LIBRARIES = [
+    pytest.param(name, marks=pytest.mark.skipif(bool(needs_module(name)()), reason=f"no {name}")) for name in RUN
+]
+
+
+def function_of(text: str, name: str) -> Any:
+    space: dict[str, Any] = {}
+    exec(compile(text, f"{name}.py", "exec"), space)
+    return space[name]
+
+
+# ---- the form --------------------------------------------------------------------------------------------
+
+
+def test_the_crouton_is_pad_reshape_transpose_reshape() -> None:
+    text = rl.code("nhwc", "htp:R4Crouton", "uint8", "numpy", axes="nhwc")
+    lines = [line.strip() for line in text.splitlines()]
+    assert "# n, h // 8, w // 8, c // 32, h % 8, w % 8, c % 32" in lines
+    assert lines[lines.index("x = src.reshape(n0, n1, n2, n3)") + 1 :] == [
+        "# Padding",
+        "x = np.pad(",
+        "x, ((0, 0), (0, -n1 % 8), (0, -n2 % 8), (0, -n3 % 32)), constant_values=31",
+        ")",
+        "# n, h // 8, h % 8, w // 8, w % 8, c // 32, c % 32",
+        "x = x.reshape(n0, h_blocks, 8, w_blocks, 8, c_blocks, 32)",
+        "# n, h // 8, w // 8, c // 32, h % 8, w % 8, c % 32",
+        "x = x.transpose(0, 1, 3, 5, 2, 4, 6)",
+        "return x.reshape(-1)",
+    ]
+
+
+def test_what_moves_nothing_is_a_reshape() -> None:
+    text = rl.code("0 1 2", "0 1 2", "float32", "numpy", shape=(2, 3, 64))
+    assert text.splitlines()[-1].strip() == "return src.reshape(-1)"
+
+
+def test_the_way_back_slices() -> None:
+    text = rl.code("0 1", "0 1 / 1,4", "int16", "numpy", inverse=True)
+    assert "x = x[:, :n1]" in text
+    pack, back = [function_of(text, name) for name in ("pack_i16", "pack_i16_inverse")]
+    x = np.arange(15, dtype=np.int16).reshape(3, 5)
+    assert pack(x, *x.shape).tolist() == np.pad(x, ((0, 0), (0, 3))).reshape(-1).tolist()
+    assert back(pack(x, *x.shape), *x.shape).tolist() == x.reshape(-1).tolist()
+
+
+def test_a_swizzle_is_a_gather() -> None:
+    layout = rl.Layout.row_major((8, 16)).with_swizzle(rl.Swizzle(2, 0, 3))
+    text = rl.code(layout, "0 1", "uint8", "numpy")
+    assert "at = at ^ ((at & 0x18) >> 3)" in text
+    got = function_of(text, "pack_u8")(np.arange(128, dtype=np.uint8))
+    assert got.tolist() == [layout(i, j) for i in range(8) for j in range(16)]
+
+
+@pytest.mark.skipif(find_spec("ruff") is None, reason="no ruff")
+@pytest.mark.parametrize("target", [*RUN])
+def test_texts_are_as_formatters_write_them(target: str, tmp_path: Path) -> None:
+    texts = [rl.code("nhwc", "htp:R4Crouton", "uint8", target, axes="nhwc", inverse=True, test=True)]
+    texts += [rl.code(x, name="at", target=target) for x in ("0 1 / 0,2 1,4", "(3,4):(1,2)", "htp:R4Crouton")]
+    means = rl.ScaleOffset([0.125 * k for k in range(1, 41)], list(range(40)), "quint8", axis=1)
+    texts.append(rl.code("0 1", "1 0", "float32", target, dst_element=means, shape=(2, 40)))
+    texts.append(rl.code("0 1", "1 0", "float8_e4m3fn", target, dst_element="float32", shape=(2, 40)))
+    for pair in islice(draw_pairs(3), 60):
+        try:
+            texts.append(pair.text(target))
+        except rl.NotExpressible:
+            continue
+    for k, text in enumerate(texts):
+        (tmp_path / f"text_{k}.py").write_text(text)
+    for words in (["format", "--diff"], ["check", "--select", "E4,E7,E9,F,I"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "ruff", *words, "--isolated", str(tmp_path)], capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stdout[:3000] + done.stderr[:1000]
+
+
+# ---- proofs ----------------------------------------------------------------------------------------------
+
+
+def test_wrong_steps_are_not_proven() -> None:
+    source, target = rl.Layout.row_major((6, 8)), rl.Format.parse("1 0 / 1,4").layout((6, 8))
+    extents = tuple(map(Monomial, (6, 8)))
+    operands = box_operand(source), box_operand(target)
+    move = build_move("ab", extents, *operands)
+    assert move.after is not None
+    assert proves_source(move, operands[0], extents, source)
+    assert proves_target(move, operands[1], extents, target)
+    k = next(k for k, step in enumerate(move.after) if step.kind == "transpose")
+    turned = move.after[k]._replace(detail=tuple(reversed(move.after[k].detail)))
+    wrong = move._replace(after=(*move.after[:k], turned, *move.after[k + 1 :]))
+    assert not proves_target(wrong, operands[1], extents, target)
+    assert not proves_target(move, box_operand(source), extents, source)
+
+
+# ---- conversions -----------------------------------------------------------------------------------------
+
+KINDS = ["int8", "uint8", "int16", "uint32", "int64", "float16", "bfloat16", "float32", "float64", "uint4", "int3"]
+
+
+def stored(values: Any, kind: str) -> bytes:
+    from relayout.elements.interface import Plain
+    from relayout.elements.subbyte import pack
+
+    with np.errstate(all="ignore"):
+        made = np.ascontiguousarray(Plain(kind).encode(values))
+    return bytes((pack(made, kind) if kind[-2:] in ("t3", "t4") else made).tobytes())
+
+
+@pytest.mark.parametrize("target", LIBRARIES)
+def test_casts_are_those_of_repack(target: str, tmp_path: Path) -> None:
+    pairs = []
+    with np.errstate(all="ignore"):
+        odd = np.array([0.5, 1.0, -2.0, np.inf, -np.inf, np.nan, 65519.0, 65520.0, 1e-8, 3.3e38, 1 / 3, 5e-324])
+    for first in KINDS:
+        for second in KINDS:
+            if first == second:
+                continue
+            rows = [np.arange(12) % 4, np.arange(12) - 6, np.arange(12) * 1000 + (1 << 53), odd]
+            for k, row in enumerate(rows):
+                try:
+                    given = stored(row, first)
+                except rl.NotExpressible:
+                    continue
+                plan = rl.plan("0 1", "1 0", first, second, shape=(3, 4))
+                out: Any = bytearray(-(-12 * kind_of(second).bits // 8))
+                try:
+                    plan(memoryview(given), out)
+                except rl.NotExpressible:
+                    out = None
+                name = f"cast_{first}_{second}_{k}"
+                pairs.append(
+                    Pair(name, "0 1", "1 0", first, second, (3, 4), (), None, False, given, 0, out and bytes(out))
+                )
+    kept, texts = [], []
+    for pair in pairs:
+        try:
+            texts.append(pair.text(target))
+            kept.append(pair)
+        except rl.NotExpressible:
+            assert target == "torch", pair
+            assert (pair.element, pair.dst_element) == ("float64", "float16"), pair
+    for pair, got, text in zip(kept, RUN[target](kept, texts, tmp_path), texts, strict=True):
+        assert got == pair.expected, f"{pair}\n{text}"

@@ -198,7 +198,7 @@ class ConversionWriter:
         if kind.name != "float32":
             self.body.add(1, f"x = {self.library.cast('x', 'float32')}")
         offsets = target.offset if isinstance(target.offset, tuple) else (target.offset,)
-        product = self.library.rounded(f"x * {inverse}")
+        product = self.library.rounded_product(f"x * {inverse}")
         if any(offsets):
             zero = self._as_float(offset, target)
             self.body.add(1, f"x = {product} + {zero}".replace("+ -", "- "))

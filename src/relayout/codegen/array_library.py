@@ -138,7 +138,7 @@ class ArrayLibrary:
     def array(self, values: Sequence[str], kind: str) -> Expression:
         return call(f"{self.alias}.array", Bracketed("[", tuple(values), "]"), self.dtype(kind))
 
-    def rounded(self, product: str) -> str:
+    def rounded_product(self, product: str) -> str:
         """A product that no sum behind it is joined with."""
         return product
 

@@ -96,7 +96,7 @@ def _follow(view: AddressView, kind: str, new: Shape, detail: tuple[int, ...]) -
 
 
 def _regroup(axes: Sequence[AddressAxis], shape: Shape) -> tuple[AddressAxis, ...] | None:
-    """The same addresses in the same order, by axes of another shape; None where an axis is a part of its digits."""
+    """Axes of another shape over addresses in one order; None where an axis is a part of its digits."""
     digits = []
     for axis in axes:
         if axis.low or product_of([digit.size for digit in axis.digits]) != axis.size:
@@ -119,11 +119,11 @@ def _regroup(axes: Sequence[AddressAxis], shape: Shape) -> tuple[AddressAxis, ..
                 rest = ONE
             else:
                 return None
-        found.append(AddressAxis(tuple(_joined(own)), 0, size))
+        found.append(AddressAxis(tuple(_join_digits(own)), 0, size))
     return None if digits else tuple(found[::-1])
 
 
-def _joined(digits: list[AddressDigit]) -> list[AddressDigit]:
+def _join_digits(digits: list[AddressDigit]) -> list[AddressDigit]:
     """The fewest digits, the slowest first."""
     found: list[AddressDigit] = []
     for digit in digits:
@@ -165,7 +165,7 @@ def _agrees(
 
 def _open_end(digits: list[AddressDigit]) -> list[AddressDigit]:
     """The fewest digits; the slowest takes all that is left, so that its size says nothing."""
-    found = _joined(digits)
+    found = _join_digits(digits)
     return [AddressDigit(ONE, found[0].stride), *found[1:]] if found else []
 
 

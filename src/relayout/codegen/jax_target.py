@@ -39,7 +39,7 @@ class JaxLibrary(ArrayLibrary):
         lines.statement(1, "dst = ", self.full(storage, fill, "x"))
         lines.add(1, "dst = dst.at[at].set(x)")
 
-    def rounded(self, product: str) -> str:
+    def rounded_product(self, product: str) -> str:
         # Under jit a product and a sum may become one operation that rounds once.
         return f"jax.lax.optimization_barrier({product})"
 

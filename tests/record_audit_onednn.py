@@ -1,8 +1,8 @@
 """Record logs of oneDNN, and the sizes that it gives its memories: ``python tests/record_audit_onednn.py LIBRARY...``.
 
 Each library is a ``libdnnl.so`` of a wheel ``onednn-cpu-gomp`` (2021.1.1 is oneDNN 2.0, 2022.2.0 is 2.6, 2023.2.0 is
-3.2), driven through its C interface: two convolutions whose layouts oneDNN chooses, with weights that are packed in each
-of two runs, and between them a pair of reorders that cancel. Without a library the logs are those of torch's own oneDNN.
+3.2), driven through its C interface: two convolutions whose layouts oneDNN chooses, with weights that are packed in
+each of two runs, and between them a pair of reorders that cancel. Without a library the logs are those of torch.
 ``onednn_sizes.json`` has what ``dnnl_memory_desc_get_size`` says of every memory that the convolutions chose.
 """
 
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 DATA = Path(__file__).parent / "data" / "audit"
-F32, ANY, FORWARD, DIRECT = 3, 1, 96, 1
+F32, S8, ANY, FORWARD, DIRECT = 3, 5, 1, 96, 1
 SRC, WEIGHTS, DST = 129, 131, 133
 FROM, TO = 1, 17
 ARGUMENTS = {"src": 1, "dst": 17, "weights": 33, "bias": 41}
@@ -50,27 +50,25 @@ class Library:
         if status:
             raise SystemExit(f"{name}: status {status}")
 
-    def by_tag(self, dims: list[int], tag: int) -> Any:
-        return self._described("dnnl_memory_desc_init_by_tag", "dnnl_memory_desc_create_with_tag", dims, tag)
+    def by_tag(self, dims: list[int], tag: int, kind: int = F32) -> Any:
+        return self._described("dnnl_memory_desc_init_by_tag", "dnnl_memory_desc_create_with_tag", dims, tag, kind)
 
-    def by_strides(self, dims: list[int], strides: list[int]) -> Any:
-        given = (c_int64 * len(dims))(*strides)
-        return self._described("dnnl_memory_desc_init_by_strides", "dnnl_memory_desc_create_with_strides", dims, given)
-
-    def plain(self, dims: list[int]) -> Any:
+    def plain(self, dims: list[int], kind: int = F32) -> Any:
         strides = [1] * len(dims)
         for d in reversed(range(len(dims) - 1)):
             strides[d] = strides[d + 1] * dims[d + 1]
-        return self.by_strides(dims, strides)
+        given = (c_int64 * len(dims))(*strides)
+        old, new = "dnnl_memory_desc_init_by_strides", "dnnl_memory_desc_create_with_strides"
+        return self._described(old, new, dims, given, kind)
 
-    def _described(self, old: str, new: str, dims: list[int], last: Any) -> Any:
+    def _described(self, old: str, new: str, dims: list[int], last: Any, kind: int) -> Any:
         sizes = (c_int64 * len(dims))(*dims)
         if self.old:
             made = (c_char * 4096)()
-            self.call(old, made, len(dims), sizes, F32, last)
+            self.call(old, made, len(dims), sizes, kind, last)
             return made
         handle = c_void_p()
-        self.call(new, byref(handle), len(dims), sizes, F32, last)
+        self.call(new, byref(handle), len(dims), sizes, kind, last)
         return handle
 
     def size(self, memory: Any) -> int:
@@ -94,10 +92,13 @@ class Library:
         self.call("dnnl_primitive_execute", primitive, self.stream, len(arguments), table)
         self.call("dnnl_stream_wait", self.stream)
 
-    def convolution(self, src: list[int], weights: list[int], dst: list[int]) -> tuple[c_void_p, dict[str, Any]]:
+    def convolution(
+        self, src: list[int], weights: list[int], dst: list[int], kind: int = F32
+    ) -> tuple[c_void_p, dict[str, Any]]:
         """A convolution whose layouts it chooses, and these."""
         described = c_void_p()
-        memories = [self.by_tag(src, ANY), self.by_tag(weights, ANY), self.plain([dst[1]]), self.by_tag(dst, ANY)]
+        data, packed = self.by_tag(src, ANY, kind), self.by_tag(weights, ANY, kind)
+        memories = [data, packed, self.plain([dst[1]]), self.by_tag(dst, ANY)]
         ones, padding = (c_int64 * 2)(1, 1), (c_int64 * 2)(1, 1)
         if self.old:
             operation = create_string_buffer(65536)
@@ -108,8 +109,17 @@ class Library:
         else:
             self.call(
                 "dnnl_convolution_forward_primitive_desc_create",
-                byref(described), self.engine, FORWARD, DIRECT, *memories, ones, (c_int64 * 2)(0, 0), padding, padding, None,
-            )  # fmt: skip
+                byref(described),
+                self.engine,
+                FORWARD,
+                DIRECT,
+                *memories,
+                ones,
+                (c_int64 * 2)(0, 0),
+                padding,
+                padding,
+                None,
+            )
         self.lib.dnnl_primitive_desc_query_md.restype = c_void_p
         chosen = {
             name: c_void_p(self.lib.dnnl_primitive_desc_query_md(described, what, 0))
@@ -140,7 +150,12 @@ def drive(path: str) -> dict[str, int]:
         packed, end = lib.reorder(weights[1], stored[1], two["weights"]), lib.memory(two["dst"])
         lib.run(second, {"src": z, "weights": packed, "bias": bias[1], "dst": end})
         lib.reorder(two["dst"], end, plain["out"])
-    sizes = {f"{k} {name}": lib.size(x) for k, chosen in ((1, one), (2, two)) for name, x in chosen.items()}
+    # 8-bit weights of signed data have compensation behind them.
+    _, eight = lib.convolution(image, kernels[0], middle, S8)
+    small = lib.plain(kernels[0], S8)
+    lib.reorder(small, lib.memory(small), eight["weights"])
+    sizes = {"8-bit weights": lib.size(eight["weights"])}
+    sizes |= {f"{k} {name}": lib.size(x) for k, chosen in ((1, one), (2, two)) for name, x in chosen.items()}
     return {f"{lib.version} {name}": size for name, size in sizes.items()}
 
 
@@ -156,7 +171,8 @@ with torch.no_grad():
     net(x)
     net(x)
     net.to(memory_format=torch.channels_last)(x.to(memory_format=torch.channels_last))
-    packed = torch._C._nn.mkldnn_reorder_conv2d_weight(net[2].weight.contiguous().to_mkldnn(), [1, 1], [1, 1], [1, 1], 1)
+    plain = net[2].weight.contiguous().to_mkldnn()
+    packed = torch._C._nn.mkldnn_reorder_conv2d_weight(plain, [1, 1], [1, 1], [1, 1], 1)
     dense = packed.to_dense()
     mk = net[2].bias.to_mkldnn()
     y = torch.mkldnn_convolution(torch.randn(1, 16, 32, 32).to_mkldnn(), packed, mk, [1, 1], [1, 1], [1, 1], 1)

@@ -3,7 +3,8 @@
 
 ``triton_judge.tsv`` has a line for each different conversion, load, store and buffer in the IR of all kernels that
 ``ttg_vectors/kernels.py`` compiles, lowered alone: what it is, the type of the registers, that of the other side, the
-target, the bytes of shared memory, and the instructions that touch memory or other lanes, each with its number.
+target, the bytes of shared memory, the instructions that touch memory or other lanes, each with its number, and the
+bank conflicts that Triton counts for one access by threads in order.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parent / "ttg_vectors"))
 
 from judge import written_out
 from kernels import KERNELS, TARGETS
-from triton._C.libtriton import ir
+from triton._C.libtriton import amd, gluon_ir, ir, nvidia
 from triton.backends.compiler import GPUTarget, Language
 from triton.compiler.compiler import ASTSource, make_backend
 
@@ -89,9 +90,7 @@ def cases(module: str, target: str) -> Iterator[tuple[str, str, str, str, str]]:
             yield "convert", types[0], types[1], target, warps
         elif "ttg.local_load" in line:
             yield "load", types[1], types[0], target, warps
-        elif "ttg.local_store" in line:
-            yield "store", types[0], types[1], target, warps
-        elif "ttg.local_alloc" in line and len(types) == 2:
+        elif "ttg.local_store" in line or ("ttg.local_alloc" in line and len(types) == 2):
             yield "store", types[0], types[1], target, warps
         if "ttg.local_alloc" in line:
             yield "alloc", "", types[-1], target, warps
@@ -140,9 +139,33 @@ def asked(what: str, registers: str, other: str, target: GPUTarget, warps: str) 
     backend.add_stages(stages, options, Language.TRITON)
     metadata = {"target": target, **options.__dict__}
     lowered = str(stages["llir"](module, metadata))
-    return "\t".join(
-        [what, registers, other, named, str(metadata["shared"]), " ".join(instructions(lowered)) or "-"]
-    )
+    told = " ".join(instructions(lowered)) or "-"
+    counted = conflicts(registers, other, warps, target) if what in ("load", "store") and "matrix" not in told else "-"
+    return "\t".join([what, registers, other, named, str(metadata["shared"]), told, counted])
+
+
+def conflicts(registers: str, memory: str, warps: str, target: GPUTarget) -> str:
+    """The bank conflicts that Triton itself counts for each access; - where it does not count."""
+    if "padded" in memory:
+        return "-"
+    loaded = ir.context()
+    for loader in (ir, nvidia, amd):
+        loader.load_dialects(loaded)
+    builder = gluon_ir.GluonOpBuilder(loaded)
+    whole = re.sub(r", #ttg.shared_memory.*>$", ", #ttg.shared_memory, mutable>", memory)
+    arguments = f"%a: {registers}, %b: {whole}"
+    text = HEAD.format(warps=warps, target="cuda:80", lanes=target.warp_size, arguments=arguments, body="")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "case.mlir"
+        path.write_text(text)
+        module = ir.parse_mlir_module(str(path), loaded)
+    function = module.get_function("f")
+    held = builder.get_gluon_layout_from_tensor(function.args(0))._to_ir(builder)
+    placed = builder.get_gluon_layout_from_memdesc(function.args(1))._to_ir(builder)
+    sizes, element = re.match(r"tensor<((?:\d+x)+)(.*?), #", registers).groups()
+    bits = {"f8E4M3FN": 8}.get(element) or int(re.sub(r"\D", "", element))
+    shape = [int(n) for n in sizes.split("x")[:-1]]
+    return str(builder.get_shared_bank_conflicts(held, placed, shape, bits))
 
 
 def instructions(lowered: str) -> list[str]:
@@ -202,7 +225,7 @@ def main() -> None:
             except Exception as error:
                 print(f"{target.arch} {kernel.fn.__name__}: {str(error).strip().splitlines()[-1:]}")  # noqa: T201
                 continue
-            found |= {case: target for case in cases(texts["ttgir"], f"{target.backend}:{target.arch}")}
+            found |= dict.fromkeys(cases(texts["ttgir"], f"{target.backend}:{target.arch}"), target)
             name = SAMPLES.get((kernel.fn.__name__, target.arch))
             if name and name not in written:
                 written.add(name)

@@ -26,10 +26,13 @@ CONVERTS = "same layout, other type"
 EXCHANGES = "between devices"
 """Some device holds another part."""
 
+ACCESSES = "between memory and registers"
+"""Threads take their elements from memory, or put them there; the remark says at what cost."""
+
 UNDECIDED = "undecided"
 """A side is not understood, or nothing proves it either way; the remark says which."""
 
-KINDS = (REARRANGES, SAME_BYTES, OTHER_MEMORY, CONVERTS, EXCHANGES, UNDECIDED)
+KINDS = (REARRANGES, SAME_BYTES, OTHER_MEMORY, CONVERTS, EXCHANGES, ACCESSES, UNDECIDED)
 
 
 def decide_kind(source: Side, target: Side) -> tuple[str, str, dict[str, Any]]:

@@ -25,6 +25,11 @@ from .onednn_sizes import memory_sizes
 MOST_LINES = 1 << 16
 """How many different lines are remembered; a log repeats the same ones in every run."""
 
+COMPENSATION = 1 | 4 | 8
+"""The flags of a memory that has compensation behind its elements."""
+
+UNSIZED = "and compensation, whose size the log does not tell"
+
 _MARK = re.compile(r"\b(?:onednn|dnnl|mkldnn)_verbose,")
 _EXTRA = re.compile(r"(?:s8|zp)m(\d+)")
 _NAMED = re.compile(r"(?P<name>[a-z0-9_]+?)[_:](?P<type>undef|boolean|e8m0|f4_e\dm\d|f8_e\dm\d|[a-z]+\d+)$")
@@ -38,6 +43,7 @@ class Memory(NamedTuple):
     name: str
     side: Side
     key: str
+    remark: str = ""
 
 
 class Ran(NamedTuple):
@@ -64,7 +70,7 @@ class OneDnnReader:
     EXAMPLES = (
         "onednn_verbose,v1,primitive,exec,cpu,reorder,jit:uni,undef,src:f32::blocked:abcd::f0 "
         "dst:f32:p:blocked:aBcd16b::f0,,,1x24x8x8,0.25\n",
-        "dnnl_verbose,exec,cpu,reorder,simple:any,undef,src_f32::blocked:abcd:f0 dst_f32::blocked:acdb:f0,,,2x3x4x5,1\n",
+        "dnnl_verbose,exec,cpu,reorder,ref:any,undef,src_f32::blocked:abcd:f0 dst_f32::blocked:acdb:f0,,,1x3x4x5,1\n",
     )
 
     def recognises(self, artefact: Artefact) -> bool:
@@ -97,7 +103,8 @@ class OneDnnReader:
             if role and inputs[0].endswith(body) and inputs[0] not in told:
                 told.add(inputs[0])
                 yield Buffer(place, source, _shape(source), role, inputs[0])
-            remarks = ("weights",) if packed.executions[ran.writes[0].key] and not role else ()
+            remarks: tuple[str, ...] = ("weights",) if packed.executions[ran.writes[0].key] and not role else ()
+            remarks += (ran.writes[0].remark,) if ran.writes[0].remark else ()
             yield make_move(
                 place,
                 "reorder",
@@ -181,15 +188,18 @@ def _memory(name: str, word: str, text: str, shape: tuple[int, ...] | None) -> M
     written = f"m:{properties}:blocked:{tag}:{strides}" if strides or set("o0") & set(properties) else tag
     side = make_side(written, dialect="onednn", shape=shape, element=element, shown=shown)
     more = [int(mask) for mask in _EXTRA.findall(rest)]
+    flags = re.search(r"\bf(\d+)", rest)
+    remark = UNSIZED if flags and int(flags[1]) & COMPENSATION and not more else ""
     if more and isinstance(side.layout, Layout) and side.stored_bytes is not None:
         side = side._replace(reserved=side.stored_bytes + sum([_compensation(side.layout, mask) for mask in more]))
-    return Memory(name, side, key)
+    return Memory(name, side, key, remark)
 
 
 def _compensation(layout: Layout, mask: int) -> int:
     """The bytes behind 8-bit weights: 32 bits for each index, padding included, of the dimensions in the mask."""
-    sizes = [prod(flatten(mode.shape)) for mode in layout]
-    return 4 * prod([n for d, n in enumerate(sizes) if mask >> d & 1])
+    sizes: list[int] = [prod(flatten(mode.shape)) for mode in layout]
+    total: int = prod([n for d, n in enumerate(sizes) if mask >> d & 1])
+    return 4 * total
 
 
 def _shape(side: Side) -> tuple[int, ...]:

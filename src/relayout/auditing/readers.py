@@ -21,6 +21,7 @@ BUILT_IN = {
     "onnx": "onnx",
     "onnxruntime": "onnxruntime",
     "openvino": "openvino",
+    "triton": "triton_ir",
     "onednn": "onednn",
 }
 """The modules of this package that have ``READER``, by the kind of artefact that it reads."""

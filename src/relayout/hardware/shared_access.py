@@ -8,10 +8,12 @@ layouts have them, and else as many neighbours as a lane holds, up to 16 bytes.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, reduce
+from operator import xor
 from typing import TYPE_CHECKING
 
 from ..errors import LayoutError
+from ..integers.gf2 import multiply
 from .registry import architecture_named
 from .scratch import WIDEST, access_name
 from .triton_memory import PaddedSharedEncoding, PartitionedSharedEncoding
@@ -59,33 +61,45 @@ class _Places:
 
     def __init__(self, threads: LinearLayout, memory: LinearLayout) -> None:
         back = memory.pseudo_invert()
-        flat = threads.compose(back.transpose_ins(list(threads.out_dims)))
-        at = list(flat.out_dims).index("offset")
-        offsets = {name: [basis[at] for basis in group] for name, group in flat.bases.items()}
-        self.registers = [x for x, basis in zip(offsets["register"], threads.bases["register"]) if any(basis)]
-        self.lanes = offsets["lane"]
-        self.warps = offsets["warp"]
+        at = list(back.out_dims).index("offset")
+        units = [[places[at] for places in group] for group in back.bases.values()]
+        sizes = list(threads.out_dims.values())
+        self.registers, self.lanes, self.warps = (
+            [_xor([multiply(unit, x) for unit, x in zip(units, basis)]) for basis in threads.bases[name]]
+            for name in ("register", "lane", "warp")
+        )
+        self.registers = [x for x, basis in zip(self.registers, threads.bases["register"]) if any(basis)]
+        self.parts = [x for unit, n in zip(units, sizes) for x in unit[n.bit_length() - 1 :]]
+        """Of a part of a buffer, the places that say which part."""
 
     def split(self, tile: list[int], low: int) -> list[int] | None:
         """The registers beside those of a tile that fills the lowest ``low`` bits; None where another bit is there."""
         others = [x for x in self.registers if x not in tile]
-        rest = [*others, *[x for x in self.lanes if x not in tile], *self.warps]
+        rest = [*others, *[x for x in self.lanes if x not in tile], *self.warps, *self.parts]
         return None if any(x & (1 << low) - 1 for x in rest) else others
+
+
+def _xor(values: list[int]) -> int:
+    return reduce(xor, values, 0)
 
 
 @lru_cache(maxsize=4096)
 def shared_access(
-    threads: LinearLayout, memory: MemoryEncoding, shape: tuple[int, ...], bits: int, arch: str, writes: bool
+    threads: LinearLayout, memory: MemoryEncoding, whole: tuple[int, ...], bits: int, arch: str, writes: bool
 ) -> SharedAccess:
-    """The cost of moving a tensor of that shape between registers and shared memory."""
+    """The cost of moving a tensor between registers and shared memory: all of a buffer of that shape, or a part of it
+    whose sizes and place are powers of two.
+    """
     machine = architecture_named(arch)
     if isinstance(memory, PartitionedSharedEncoding):
         return SharedAccess("shared memory", 0, why="the memory is in several partitions")
     if bits < 8:
         return SharedAccess("shared memory", 0, why=f"elements have {bits} bits")
+    if threads.in_dims["block"] > 1:
+        return SharedAccess("shared memory", 0, why=f"the tensor is dealt to {threads.in_dims['block']} blocks")
     if threads.in_dims["lane"] != machine.lanes:
         return SharedAccess("shared memory", 0, why=f"{machine.name} has {machine.lanes} lanes")
-    places = _Places(threads, memory.linear(shape))
+    places = _Places(threads, memory.linear(whole))
     padded = isinstance(memory, PaddedSharedEncoding)
     matrices = None if padded else _matrices(places, bits, machine, writes)
     if matrices is not None:
@@ -114,9 +128,7 @@ def _vector(places: _Places, bits: int, memory: MemoryEncoding) -> tuple[int, li
     return 0, places.registers
 
 
-def _matrices(
-    places: _Places, bits: int, arch: Architecture, writes: bool
-) -> tuple[str, list[int], list[int]] | None:
+def _matrices(places: _Places, bits: int, arch: Architecture, writes: bool) -> tuple[str, list[int], list[int]] | None:
     """The matrix instruction that serves, the places of the rows that its lanes name, and the registers beyond it."""
     name = "stmatrix" if writes else "ldmatrix"
     if f"{name}.x1" not in arch.accesses or len(places.lanes) != 5:
@@ -128,9 +140,9 @@ def _matrices(
         held = all(x in places.registers for x in tile[:pair]) and places.lanes[:2] == tile[pair:]
         if held and (others := places.split(tile, row)) is not None:
             return _several(name, places.lanes[2:], others, "")
-    if bits == 16 and places.registers and places.lanes[2:] == [1, 2, 4]:
-        if (others := places.split([1, 2, 4], row)) is not None:
-            return _several(name, [others[0], *places.lanes[:2]], others[1:], ".trans")
+    others = places.split([1, 2, 4], row) if bits == 16 and places.lanes[2:] == [1, 2, 4] else None
+    if others:
+        return _several(name, [others[0], *places.lanes[:2]], others[1:], ".trans")
     return None
 
 

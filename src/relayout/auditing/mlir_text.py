@@ -1,0 +1,257 @@
+"""Texts of MLIR, line by line: operations with their values, attributes and types, whatever the dialect.
+
+An operation is one line; where regions follow it, their lines are operations of their own. Names of attributes
+(``#blocked = #ttg.blocked<...>``) are written out before a type is read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+_OPERATION = re.compile(r"\s*(?:(%[^=\n]*?)\s*=\s*)?\"?([a-z_]\w*(?:\.\w+)+)\"?(.*)", re.DOTALL)
+_ALIAS = re.compile(r"\s*(#[A-Za-z_][\w$.]*)\s*=\s*(\S.*)")
+_ALIAS_USE = re.compile(r"#[A-Za-z_]\w*\b(?![\w.$])")
+_VALUE = re.compile(r"%[\w$.-]+(?:#\d+)?")
+_LOCATION = re.compile(r"\s+loc\((?:#loc\d*|unknown|\"[^\"]*\".*)\)\s*$")
+_SHAPED = re.compile(r"\s*(tensor|memref|vector|!ttg\.memdesc)<(.*)>\s*", re.DOTALL)
+_SIZE = re.compile(r"\s*(\d+|\?)\s*x\s*")
+_OPENING, _CLOSING = "<([{", ">)]}"
+
+MOST_JOINED = 64
+"""How many lines may belong to one operation."""
+
+MOST_ALIASES = 1 << 12
+"""How many different types are remembered with their aliases written out."""
+
+
+class Operation(NamedTuple):
+    """One operation: the line, the names of its results, its own name, and all that stands behind that."""
+
+    line: int
+    results: tuple[str, ...]
+    name: str
+    text: str
+
+    @property
+    def parts(self) -> tuple[str, str]:
+        """What stands before and behind the last ``:`` that is in no bracket: operands with attributes, and types."""
+        at = _last_colon(self.text)
+        return (self.text, "") if at is None else (self.text[:at], self.text[at + 1 :])
+
+    @property
+    def operands(self) -> tuple[str, ...]:
+        """The values that it names before its types, each once."""
+        return tuple(dict.fromkeys(values_in(self.parts[0])))
+
+    @property
+    def types(self) -> tuple[list[str], list[str]]:
+        """The types of operands and of results; of what has one list, both are that list."""
+        before, arrow, behind = cut(self.parts[1], "->")
+        first = _listed(before)
+        return first, _listed(behind) if arrow else first
+
+
+class ShapedType(NamedTuple):
+    """``tensor<4x?xf32, #a>``: its word, its sizes (None for ``?``), its element type, and what else it says."""
+
+    word: str
+    sizes: tuple[int | None, ...]
+    element: str
+    rest: tuple[str, ...] = ()
+
+    @property
+    def shape(self) -> tuple[int, ...] | None:
+        """The sizes, where all are known."""
+        known = tuple([n for n in self.sizes if n is not None])
+        return known if len(known) == len(self.sizes) else None
+
+
+class Aliases:
+    """The names of attributes that a module gives, written out in types on demand."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, str] = {}
+        self._known: dict[str, str] = {}
+
+    def see(self, line: str) -> bool:
+        """Whether a line gives an attribute a name, which is then known."""
+        found = _ALIAS.match(line) if line.lstrip().startswith("#") else None
+        if found is None:
+            return False
+        self._texts[found[1]] = found[2].partition(" //")[0].strip()
+        self._known.clear()
+        return True
+
+    def write_out(self, text: str) -> str:
+        """A text with what its names stand for in their place; names that nobody gave stay."""
+        known = self._known.get(text)
+        if known is None:
+            known = text
+            for _ in range(16):
+                more = _ALIAS_USE.sub(lambda name: self._texts.get(name.group(), name.group()), known)
+                if more == known or len(more) > 1 << 16:
+                    break
+                known = more
+            if len(self._known) >= MOST_ALIASES:
+                self._known.clear()
+            self._known[text] = known
+        return known
+
+
+def read_operation(line: int, text: str) -> Operation | None:
+    """The operation of a line; None of what is none: a comment, a brace, a label."""
+    found = _OPERATION.match(text)
+    if found is None:
+        return None
+    results = tuple(_VALUE.findall(found[1])) if found[1] else ()
+    rest = found[3]
+    if rest.endswith(")") and " loc(" in rest:
+        rest = _LOCATION.sub("", rest)
+    return Operation(line, results, found[2], rest)
+
+
+def values_in(text: str) -> list[str]:
+    """The values that a text names, in order."""
+    return _VALUE.findall(text)
+
+
+def cut(text: str, mark: str) -> tuple[str, str, str]:
+    """A text before and behind the first ``mark`` that is in no bracket, as ``str.partition`` does."""
+    for at, depth in _depths(text):
+        if not depth and text.startswith(mark, at):
+            return text[:at], mark, text[at + len(mark) :]
+    return text, "", ""
+
+
+def split_list(text: str) -> list[str]:
+    """The parts of a text between commas that are in no bracket, without spaces around."""
+    parts, start = [], 0
+    for at, depth in _depths(text):
+        if text[at] == "," and not depth:
+            parts.append(text[start:at].strip())
+            start = at + 1
+    parts.append(text[start:].strip())
+    return [part for part in parts if part]
+
+
+def read_shaped(text: str) -> ShapedType | None:
+    """The shaped type that a text is; None of any other."""
+    found = _SHAPED.fullmatch(text)
+    if found is None:
+        return None
+    inner, at, sizes = found[2], 0, []
+    while size := _SIZE.match(inner, at):
+        sizes.append(None if size[1] == "?" else int(size[1]))
+        at = size.end()
+    first, *rest = split_list(inner[at:]) or [""]
+    return ShapedType(found[1], tuple(sizes), first, tuple(rest))
+
+
+def attribute(text: str, name: str) -> str | None:
+    """What an attribute of that name is in a text, up to the comma or the bracket that ends it."""
+    found = re.search(rf"(?<![\w.]){re.escape(name)}\s*=\s*", text)
+    if found is None:
+        return None
+    depth = 0
+    for at in range(found.end(), len(text)):
+        if text[at] in _OPENING:
+            depth += 1
+        elif text[at] in _CLOSING and text[at - 1] != "-":
+            depth -= 1
+        if depth < 0 or (not depth and text[at] in ", "):
+            return text[found.end() : at] or None
+        if not depth and text[at] in "]}>)":
+            return text[found.end() : at + 1]
+    return text[found.end() :] or None
+
+
+def integers(text: str | None) -> tuple[int, ...] | None:
+    """The integers of ``[1, 0]`` or ``array<i32: 1, 0>``; None where something else stands there."""
+    if text is None:
+        return None
+    inner = re.fullmatch(
+        r"(?:array<i\d+(?::\s*)?|dense<\[|\[)\s*(-?\d+(?:\s*,\s*-?\d+)*|)\s*(?:\]>|\]|>)", text.strip()
+    )
+    return tuple([int(n) for n in inner[1].split(",") if n.strip()]) if inner else None
+
+
+def _depths(text: str) -> Iterator[tuple[int, int]]:
+    """Each place of a text with the number of brackets around it; an arrow is no bracket, and strings are passed by."""
+    depth, quoted = 0, False
+    for at, c in enumerate(text):
+        if quoted:
+            quoted = c != '"' or text[at - 1] == "\\"
+            continue
+        if c in _CLOSING and not (c == ">" and text[at - 1 : at] == "-"):
+            depth -= 1
+        yield at, depth
+        if c in _OPENING:
+            depth += 1
+        quoted = c == '"'
+
+
+def _last_colon(text: str) -> int | None:
+    """The last ``:`` in no bracket; one of ``::`` does not count."""
+    found = None
+    for at, depth in _depths(text):
+        if not depth and text[at] == ":" and ":" not in (text[at - 1 : at], text[at + 1 : at + 2]):
+            found = at
+    return found
+
+
+def _listed(text: str) -> list[str]:
+    inner = text.strip()
+    if inner.startswith("(") and inner.endswith(")"):
+        inner = inner[1:-1]
+    return split_list(inner)
+
+
+def _is_open(text: str) -> bool:
+    """Whether a line goes on in the next one: a bracket is not closed, that of a region aside."""
+    count = text.count
+    depth = count("<") - count(">") + count("->") + count("(") - count(")") + count("[") - count("]")
+    if text.startswith("#"):
+        return depth + count("{") - count("}") > 0
+    bare = text.rstrip()
+    return bare.endswith((" :", "->")) or (depth > 0 and not bare.endswith("{"))
+
+
+def joined_lines(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    """The lines, those that belong together as one: with an open bracket, or before one that begins with a type."""
+    held: tuple[int, str] | None = None
+    parts = 0
+    for line, text in lines:
+        bare = text.lstrip()
+        if bare.startswith("//") and not bare.startswith("// -----"):
+            continue
+        if held is not None:
+            goes_on = bare[:1] == ":" or bare[:2] == "->" or _is_open(held[1])
+            if goes_on and parts < MOST_JOINED and not bare.startswith("//"):
+                held, parts = (held[0], f"{held[1]} {text.strip()}"), parts + 1
+                continue
+            yield held
+        held, parts = (line, text), 1
+    if held is not None:
+        yield held
+
+
+def nested_lines(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str, tuple[str, ...]]]:
+    """The lines that say something, each with the lines that opened the regions around it, from the outermost."""
+    stack: tuple[str, ...] = ()
+    for line, text in joined_lines(lines):
+        bare = text.strip()
+        if not bare or bare.startswith("//"):
+            stack = () if bare else stack
+            continue
+        if bare.startswith("}") and stack:
+            closing = len(bare) - len(bare.lstrip("} "))
+            closed, stack = stack[-1], stack[: -bare.count("}", 0, closing)]
+            yield line, text, stack
+            if bare.endswith("{"):
+                stack = (*stack, closed)
+            continue
+        yield line, text, stack
+        if bare.endswith("{"):
+            stack = (*stack, bare)

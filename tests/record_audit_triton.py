@@ -3,8 +3,7 @@
 
 ``triton_judge.tsv`` has a line for each different conversion, load, store and buffer in the IR of all kernels that
 ``ttg_vectors/kernels.py`` compiles, lowered alone: what it is, the type of the registers, that of the other side, the
-target, the bytes of shared memory, the instructions that touch memory or other lanes, each with its number, and the
-bank conflicts that Triton counts for one access by threads in order.
+target, the bytes of shared memory, and the instructions that touch memory or other lanes, each with its number.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parent / "ttg_vectors"))
 
 from judge import written_out
 from kernels import KERNELS, TARGETS
-from triton._C.libtriton import amd, gluon_ir, ir, nvidia
+from triton._C.libtriton import ir
 from triton.backends.compiler import GPUTarget, Language
 from triton.compiler.compiler import ASTSource, make_backend
 
@@ -140,32 +139,7 @@ def asked(what: str, registers: str, other: str, target: GPUTarget, warps: str) 
     metadata = {"target": target, **options.__dict__}
     lowered = str(stages["llir"](module, metadata))
     told = " ".join(instructions(lowered)) or "-"
-    counted = conflicts(registers, other, warps, target) if what in ("load", "store") and "matrix" not in told else "-"
-    return "\t".join([what, registers, other, named, str(metadata["shared"]), told, counted])
-
-
-def conflicts(registers: str, memory: str, warps: str, target: GPUTarget) -> str:
-    """The bank conflicts that Triton itself counts for each access; - where it does not count."""
-    if "padded" in memory:
-        return "-"
-    loaded = ir.context()
-    for loader in (ir, nvidia, amd):
-        loader.load_dialects(loaded)
-    builder = gluon_ir.GluonOpBuilder(loaded)
-    whole = re.sub(r", #ttg.shared_memory.*>$", ", #ttg.shared_memory, mutable>", memory)
-    arguments = f"%a: {registers}, %b: {whole}"
-    text = HEAD.format(warps=warps, target="cuda:80", lanes=target.warp_size, arguments=arguments, body="")
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "case.mlir"
-        path.write_text(text)
-        module = ir.parse_mlir_module(str(path), loaded)
-    function = module.get_function("f")
-    held = builder.get_gluon_layout_from_tensor(function.args(0))._to_ir(builder)
-    placed = builder.get_gluon_layout_from_memdesc(function.args(1))._to_ir(builder)
-    sizes, element = re.match(r"tensor<((?:\d+x)+)(.*?), #", registers).groups()
-    bits = {"f8E4M3FN": 8}.get(element) or int(re.sub(r"\D", "", element))
-    shape = [int(n) for n in sizes.split("x")[:-1]]
-    return str(builder.get_shared_bank_conflicts(held, placed, shape, bits))
+    return "\t".join([what, registers, other, named, str(metadata["shared"]), told])
 
 
 def instructions(lowered: str) -> list[str]:
@@ -233,8 +207,11 @@ def main() -> None:
                 shared.append(f"shared\ttriton_{name}.ttgir\t{texts['shared']}")
                 if name == "matmul_sm80":
                     (DATA / f"triton_{name}.ttir").write_text(texts["ttir"])
-    lines = [apart(*case[:3], target, case[4]) for case, target in found.items()]
-    told = dict.fromkeys([line for line in lines if line])
+    told: dict[str, None] = {}
+    for (what, registers, other, _, warps), target in found.items():
+        line = apart(what, registers, other, target, warps)
+        if line:
+            told[line] = None
     (DATA / "triton_judge.tsv").write_text("".join([f"{line}\n" for line in [*shared, *told]]))
     print(f"{len(found)} cases, {len(told)} told")  # noqa: T201
 

@@ -49,8 +49,8 @@ class Operation(NamedTuple):
     def types(self) -> tuple[list[str], list[str]]:
         """The types of operands and of results; of what has one list, both are that list."""
         before, arrow, behind = cut(self.parts[1], "->")
-        first = _listed(before)
-        return first, _listed(behind) if arrow else first
+        first = _type_list(before)
+        return first, _type_list(behind) if arrow else first
 
 
 class ShapedType(NamedTuple):
@@ -201,7 +201,7 @@ def _last_colon(text: str) -> int | None:
     return found
 
 
-def _listed(text: str) -> list[str]:
+def _type_list(text: str) -> list[str]:
     inner = text.strip()
     if inner.startswith("(") and inner.endswith(")"):
         inner = inner[1:-1]

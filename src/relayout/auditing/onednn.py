@@ -37,7 +37,7 @@ _ELEMENTWISE = ("eltwise", "binary", "sum")
 _WEIGHTED = ("convolution", "deconvolution", "inner_product", "matmul")
 
 
-class Memory(NamedTuple):
+class PrimitiveMemory(NamedTuple):
     """A memory of a primitive: what it is for (``src``, ``wei``, ``dst``, ...), its side, and what it is known by."""
 
     name: str
@@ -55,8 +55,8 @@ class Ran(NamedTuple):
 
     kind: str
     problem: str = ""
-    reads: tuple[Memory, ...] = ()
-    writes: tuple[Memory, ...] = ()
+    reads: tuple[PrimitiveMemory, ...] = ()
+    writes: tuple[PrimitiveMemory, ...] = ()
     bytes: int | None = None
     alike: bool = False
     trouble: str = ""
@@ -152,7 +152,7 @@ def read_line(body: str) -> Ran:
         return Ran("", trouble=f"the line is cut: {body[:80]!r}")
     kind = fields[1]
     problem = fields[7] if len(fields) > 7 else ""
-    described = [_described(text) for text in fields[4].split()]
+    described = [_split_memory(text) for text in fields[4].split()]
     sizes = memory_sizes(kind, problem, [name for name, _, _ in described])
     memories = [_memory(name, word, text, sizes.get(name)) for name, word, text in described]
     reads = tuple([memory for memory in memories if memory.name.startswith(("src", "wei", "bia"))])
@@ -164,7 +164,7 @@ def read_line(body: str) -> Ran:
     return Ran(kind, problem, reads, writes, total, alike, trouble)
 
 
-def _described(text: str) -> tuple[str, str, str]:
+def _split_memory(text: str) -> tuple[str, str, str]:
     """The name, the element type and the rest of ``src_f32::blocked:abcd:f0`` or ``src:f32::blocked:abcd::f0``."""
     first, _, rest = text.partition(":")
     if (found := _NAMED.match(first)) is None:
@@ -173,7 +173,7 @@ def _described(text: str) -> tuple[str, str, str]:
     return found["name"], found["type"], rest
 
 
-def _memory(name: str, word: str, text: str, shape: tuple[int, ...] | None) -> Memory:
+def _memory(name: str, word: str, text: str, shape: tuple[int, ...] | None) -> PrimitiveMemory:
     """A memory: ``text`` is what comes behind the element type, as in ``p:blocked:aBcd16b::f0``."""
     properties, _, rest = text.partition(":")
     kind, _, rest = rest.partition(":")
@@ -184,7 +184,7 @@ def _memory(name: str, word: str, text: str, shape: tuple[int, ...] | None) -> M
     shown = f"{tag} strides {strides}" if strides else tag or kind
     if kind != "blocked":
         why = f"oneDNN does not tell the layout of {kind or 'this memory'}"
-        return Memory(name, Side(shown, None, None, "", why), key)
+        return PrimitiveMemory(name, Side(shown, None, None, "", why), key)
     written = f"m:{properties}:blocked:{tag}:{strides}" if strides or set("o0") & set(properties) else tag
     side = make_side(written, dialect="onednn", shape=shape, element=element, shown=shown)
     more = [int(mask) for mask in _EXTRA.findall(rest)]
@@ -192,7 +192,7 @@ def _memory(name: str, word: str, text: str, shape: tuple[int, ...] | None) -> M
     remark = UNSIZED if flags and int(flags[1]) & COMPENSATION and not more else ""
     if more and isinstance(side.layout, Layout) and side.stored_bytes is not None:
         side = side._replace(reserved=side.stored_bytes + sum([_compensation(side.layout, mask) for mask in more]))
-    return Memory(name, side, key, remark)
+    return PrimitiveMemory(name, side, key, remark)
 
 
 def _compensation(layout: Layout, mask: int) -> int:

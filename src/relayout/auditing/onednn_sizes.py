@@ -26,7 +26,7 @@ def memory_sizes(kind: str, problem: str, names: Sequence[str]) -> dict[str, Siz
     if kind == "matmul" and len(parts) >= 2:
         return _only(names, _matmul(parts))
     if all(parts) and parts[0] is not None:
-        return _listed(names, [part for part in parts if part is not None])
+        return _sizes_in_order(names, [part for part in parts if part is not None])
     numbers = {letters: int(n) for letters, n in _LETTERED.findall(problem)}
     if kind in ("convolution", "deconvolution"):
         return _only(names, _convolution(numbers))
@@ -47,7 +47,7 @@ def _only(names: Sequence[str], found: dict[str, Sizes | None]) -> dict[str, Siz
     return {name: sizes for name in names if (sizes := found.get(name))}
 
 
-def _listed(names: Sequence[str], parts: list[Sizes]) -> dict[str, Sizes]:
+def _sizes_in_order(names: Sequence[str], parts: list[Sizes]) -> dict[str, Sizes]:
     """One list of sizes is that of all data; several are those of the memories in their order."""
     data = [name for name in names if name.startswith(("src", "dst", "data", "diff"))]
     if len(parts) == 1:

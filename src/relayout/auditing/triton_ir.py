@@ -20,7 +20,7 @@ from .artefact import Artefact
 from .kinds import ACCESSES, REARRANGES, SAME_BYTES, UNDECIDED
 from .mlir_text import Aliases, Operation, attribute, integers, nested_lines, read_operation, read_shaped, values_in
 from .move import Buffer, Found, Move, Place, Side, Step
-from .triton_types import RegisterTensor, SharedBuffer, permuted, read_type, reshaped
+from .triton_types import RegisterTensor, SharedBuffer, permute_dims, read_type, reshape_dims
 
 _OURS = re.compile(r"#ttn?g\.|\bttn?g\.\w|\btt\.func\b|\btriton_gpu\.\w|\btt\.(?:load|store|dot|reduce)\b")
 _MOVING = re.compile(
@@ -52,10 +52,10 @@ class TritonReader:
         return _OURS.search(artefact.opening) is not None
 
     def read(self, artefact: Artefact) -> Iterator[Found]:
-        return _Reading(artefact).found()
+        return _TritonModule(artefact).read_lines()
 
 
-class _Reading:
+class _TritonModule:
     """What is known while a file is read: the names of encodings, the target, and the values of one function."""
 
     def __init__(self, artefact: Artefact) -> None:
@@ -68,7 +68,7 @@ class _Reading:
         self.live: set[str] = set()
         self.anywhere: set[str] = set()
 
-    def found(self) -> Iterator[Found]:
+    def read_lines(self) -> Iterator[Found]:
         depth, line, text = 0, 0, ""
         for line, text, regions in nested_lines(self.artefact.lines()):
             depth = len(regions)
@@ -118,13 +118,13 @@ class _Reading:
         self.live.update([f"{self.function} {name}" for name in operation.results])
 
     def _moves(self, operation: Operation, regions: tuple[str, ...]) -> Iterator[Found]:
-        read = _Moving(self, operation, regions)
+        read = _MovingOperation(self, operation, regions)
         word = operation.name.partition(".")[2]
         if word == "convert_layout":
             yield read.conversion(lambda x: x)
         elif word == "trans":
             order = integers(attribute(operation.text, "order"))
-            yield read.conversion(lambda x: permuted(x, order or tuple(reversed(range(len(x.out_dims))))))
+            yield read.conversion(lambda x: permute_dims(x, order or tuple(reversed(range(len(x.out_dims))))))
         elif word == "reshape":
             yield read.reshape()
         elif word in ("memdesc_trans", "memdesc_reshape"):
@@ -160,10 +160,10 @@ class _Reading:
         return count, open_
 
 
-class _Moving:
+class _MovingOperation:
     """One operation that moves, or seems to."""
 
-    def __init__(self, reading: _Reading, operation: Operation, regions: tuple[str, ...]) -> None:
+    def __init__(self, reading: _TritonModule, operation: Operation, regions: tuple[str, ...]) -> None:
         self.reading, self.operation = reading, operation
         self.count, open_ = reading.rounds(regions)
         self.remarks: tuple[str, ...] = ("in a loop",) if open_ else ()
@@ -205,7 +205,7 @@ class _Moving:
             details or {},
         )
 
-    def undecided(self) -> Move:
+    def undecided_move(self) -> Move:
         why = next((x for x in self.read if isinstance(x, str)), "these are no two tensors in registers")
         return self.move(UNDECIDED, (self.side(0), self.side(1)), None, why)
 
@@ -213,7 +213,7 @@ class _Moving:
         """A change of layout of registers; ``change`` brings the source over the target's coordinates."""
         source, target = self.read
         if not isinstance(source, RegisterTensor) or not isinstance(target, RegisterTensor):
-            return self.undecided()
+            return self.undecided_move()
         arch, known = _architecture(self.reading.arch, source.threads.in_dims["lane"])
         try:
             brought = change(source.threads)
@@ -233,20 +233,20 @@ class _Moving:
         if "allow_reorder" in self.operation.text and not isinstance(target, str):
             return self.move(SAME_BYTES, (self.side(0), self.side(1)), 0, "free: elements may come in any order")
         if isinstance(target, str):
-            return self.undecided()
-        return self.conversion(lambda x: reshaped(x, target.shape))
+            return self.undecided_move()
+        return self.conversion(lambda x: reshape_dims(x, target.shape))
 
     def view(self, word: str) -> Move:
         """Another view of the same memory, proven to be one."""
         source, target = self.read
         if not isinstance(source, SharedBuffer) or not isinstance(target, SharedBuffer):
-            return self.undecided()
+            return self.undecided_move()
         sides = self.side(0), self.side(1)
         order = integers(attribute(self.operation.text, "order")) or tuple(reversed(range(len(source.whole))))
         order = tuple([d - len(order) + len(source.whole) for d in order[len(order) - len(source.whole) :]])
         try:
             seen = source.linear
-            seen = permuted(seen, order) if word == "memdesc_trans" else reshaped(seen, target.whole)
+            seen = permute_dims(seen, order) if word == "memdesc_trans" else reshape_dims(seen, target.whole)
             same = seen == target.linear and _paddings(source) == _paddings(target)
         except LayoutError as error:
             return self.move(UNDECIDED, sides, None, error.message)
@@ -263,7 +263,7 @@ class _Moving:
             if not self.operation.operands or not isinstance(threads, RegisterTensor):
                 return
         if not isinstance(memory, SharedBuffer) or not isinstance(threads, RegisterTensor):
-            yield self.undecided()
+            yield self.undecided_move()
             return
         if not memory.is_shared:
             yield self.move(ACCESSES, (self.side(0), self.side(1)), threads.bytes, "tensor memory has no banks")

@@ -114,14 +114,14 @@ def _element(text: str) -> tuple[Element | None, int]:
     return None, int(whole[1]) if whole else 0
 
 
-def permuted(x: LinearLayout, order: tuple[int, ...]) -> LinearLayout:
+def permute_dims(x: LinearLayout, order: tuple[int, ...]) -> LinearLayout:
     """The layout of a tensor whose dimension ``k`` is the dimension ``order[k]`` of this one."""
     sizes = list(x.out_dims.values())
     bases = {name: [[basis[d] for d in order] for basis in group] for name, group in x.bases.items()}
     return LinearLayout(bases, {f"dim{k}": sizes[d] for k, d in enumerate(order)})
 
 
-def reshaped(x: LinearLayout, shape: tuple[int, ...]) -> LinearLayout:
+def reshape_dims(x: LinearLayout, shape: tuple[int, ...]) -> LinearLayout:
     """The layout of the tensor of another shape with the same elements in row-major order."""
     names = [f"dim{d}" for d in range(len(shape))]
     last_first = x.transpose_outs(list(reversed(x.out_dims)))

@@ -104,12 +104,12 @@ def shared_access(
     matrices = None if padded else _matrices(places, bits, machine, writes)
     if matrices is not None:
         name, rows, others = matrices
-        return _counted(name, machine, _table(rows, others, places.warps), memory, bits)
+        return _count(name, machine, _table(rows, others, places.warps), memory, bits)
     vector, others = _vector(places, bits, memory)
     if not writes and machine.name in TRANSPOSING and bits << vector < 64 and bits < 32:
         return SharedAccess("shared memory", 0, why="it may be a load that transposes")
     name = access_name(machine, (bits << vector) // 8, writes)
-    return _counted(name, machine, _table(places.lanes, others, places.warps), memory, bits)
+    return _count(name, machine, _table(places.lanes, others, places.warps), memory, bits)
 
 
 def _vector(places: _Places, bits: int, memory: MemoryEncoding) -> tuple[int, list[int]]:
@@ -164,7 +164,7 @@ def _table(lanes: list[int], others: list[int], warps: list[int]) -> NDArray[np.
     return table.reshape(1 << len(warps), 1 << len(others), 1 << len(lanes))
 
 
-def _counted(
+def _count(
     name: str, arch: Architecture, offsets: NDArray[np.int64], memory: MemoryEncoding, bits: int
 ) -> SharedAccess:
     import numpy as np

@@ -122,9 +122,52 @@ def run_cpp(pairs: list[Pair], texts: list[str], folder: Path) -> list[bytes | N
     return found[0]
 
 
+# ---- Rust ------------------------------------------------------------------------------------------------
+
+RUST_HEAD = """#![allow(dead_code)]
+use std::io::{Read, Write};
+
+fn run<T: Copy, U: Copy, R>(given: &[u8], length: usize, call: impl FnOnce(&[T], &mut [U]) -> R) -> (R, Vec<u8>) {
+    assert_eq!(given.len() % std::mem::size_of::<T>(), 0);
+    let count = length / std::mem::size_of::<U>();
+    let mut src: Vec<T> = Vec::with_capacity(given.len());
+    let mut dst: Vec<U> = Vec::with_capacity(count + 1);
+    let mut out = vec![0; length];
+    unsafe {
+        std::ptr::copy_nonoverlapping(given.as_ptr(), src.as_mut_ptr() as *mut u8, given.len());
+        src.set_len(given.len() / std::mem::size_of::<T>());
+        std::ptr::write_bytes(dst.as_mut_ptr() as *mut u8, 0xa5, length);
+        dst.set_len(count);
+    }
+    let done = call(&src, &mut dst);
+    unsafe { std::ptr::copy_nonoverlapping(dst.as_ptr() as *const u8, out.as_mut_ptr(), length) };
+    (done, out)
+}
+"""
+
+
+def run_rust(pairs: list[Pair], texts: list[str], folder: Path) -> list[bytes | None]:
+    calls, start = [], 0
+    for k, (pair, text) in enumerate(zip(pairs, texts, strict=True)):
+        given = f"&given[{start}..{start + len(pair.given)}], {pair.length}"
+        call = f"p{k}::{pair.name}({', '.join(['a', 'b', *map(str, pair.sizes)])})"
+        refuses = re.search(rf"fn {pair.name}\([^)]*\) -> Result<", text)
+        calls.append(f"let (done, made) = run({given}, |a, b| {call}{'.is_err()' if refuses else ''});")
+        calls.append(f"out.push({'done as u8' if refuses else '{ let () = done; 0 }'});\n    out.extend(made);")
+        start += len(pair.given)
+    modules = [f"mod p{k} {{\n{text}}}\n" for k, text in enumerate(texts)]
+    main = ["fn main() {", "let mut given = Vec::new();", "std::io::stdin().read_to_end(&mut given).unwrap();"]
+    main += ["let mut out: Vec<u8> = Vec::new();", *calls, "std::io::stdout().write_all(&out).unwrap();\n}\n"]
+    source, program = folder / "pairs.rs", folder / "rust_pairs"
+    source.write_text("\n".join([RUST_HEAD, *modules, *main]))
+    compile_program(["rustc", "-D", "warnings", str(source), "-o", str(program)])
+    return run_program([str(program)], pairs)
+
+
 RUNNERS = {
     "c": Runner(needs_program("cc"), run_c),
     "cpp": Runner(needs_program("g++", "clang++"), run_cpp),
+    "rust": Runner(needs_program("rustc"), run_rust),
     "opencl": Runner(opencl_is_missing, run_opencl),
     "numpy": Runner(needs_module("numpy"), run_numpy),
     "torch": Runner(needs_module("torch"), run_torch),

@@ -85,14 +85,14 @@ class CExpressions:
 
     def _binary(self, x: Binary) -> str:
         left, right = self.text(x.left), self.text(x.right)
-        if _needs_brackets(x, x.left, False):
+        if needs_brackets(x, x.left, False):
             left = f"({left})"
-        if _needs_brackets(x, x.right, True):
+        if needs_brackets(x, x.right, True):
             right = f"({right})"
         return f"{left} {x.sign.rstrip('%') or '%'} {right}"
 
 
-def _needs_brackets(outer: Binary, inner: Expression, right: bool) -> bool:
+def needs_brackets(outer: Binary, inner: Expression, right: bool) -> bool:
     """Whether an operand is put in brackets: where C needs them, and where its order of operators is little known."""
     if isinstance(inner, Select):
         return True

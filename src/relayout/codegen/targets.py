@@ -16,6 +16,7 @@ from .program import Target
 BUILT_IN = {
     "c": "c_target",
     "cpp": "cpp",
+    "rust": "rust_target",
     "cuda": "cuda_target",
     "hip": "hip_target",
     "opencl": "opencl_target",

@@ -99,7 +99,7 @@ class RustFunction:
         for line in self.function.about:
             for words, own in WORDS.items():
                 line = line.replace(words, own)
-            found += broken_comment(f"/// {line}", "/// ")
+            found += comment_lines(f"/// {line}", "/// ")
         return found
 
     def _result(self) -> str:
@@ -131,7 +131,7 @@ class RustFunction:
         if isinstance(x, Select):
             self._select(depth, before, x, after)
         else:
-            self.lines += self.expressions.broken(before, x, after, "    " * depth)
+            self.lines += self.expressions.break_lines(before, x, after, "    " * depth)
 
     def _select(self, depth: int, before: str, x: Select, after: str) -> None:
         text = self.expressions.text
@@ -151,7 +151,7 @@ class RustFunction:
     def _add(self, depth: int, x: Statement, last: bool = False) -> None:
         text = self.expressions.text
         if isinstance(x, Comment):
-            self.lines += broken_comment("    " * depth + f"// {x.text}", "    " * depth + "// ")
+            self.lines += comment_lines("    " * depth + f"// {x.text}", "    " * depth + "// ")
         elif isinstance(x, Let):
             kind = f": {rust_type(x.type)}" * isinstance(x.value, (Number, Real))
             self._value(depth, f"let {x.name}{kind} = ", x.value)
@@ -161,7 +161,7 @@ class RustFunction:
         elif isinstance(x, ConstantTable):
             self._add_table(depth, x)
         elif isinstance(x, Reinterpret):
-            self._line(depth, f"let {x.name} = {_reinterpreted(x)};")
+            self._line(depth, f"let {x.name} = {_bits_of(x)};")
         elif isinstance(x, Base):
             self._add_base(depth, x)
         elif isinstance(x, Assign):
@@ -208,11 +208,11 @@ class RustFunction:
             self._value(depth, f"{target} {value.sign}= ", value.right)
         else:
             if len("    " * depth + f"{target} = {self.expressions.text(value)};") > WIDTH:
-                x, value = self._hoisted(depth, x)
+                x, value = self._hoist(depth, x)
                 target = self.expressions.text(x.target)
             self._value(depth, f"{target} = ", value)
 
-    def _hoisted(self, depth: int, x: Assign) -> tuple[Assign, Expression]:
+    def _hoist(self, depth: int, x: Assign) -> tuple[Assign, Expression]:
         """An assignment whose places have names of their own."""
         found: dict[str, Expression] = {}
         for node in nodes_in(x):
@@ -221,11 +221,11 @@ class RustFunction:
         for memory, place in found.items():
             self._value(depth, f"let {memory}_at = ", place)
 
-        def named(node: Any) -> Any:
+        def use_names(node: Any) -> Any:
             hoisted = isinstance(node, At) and found.get(node.memory) == node.place
             return At(node.memory, Name(f"{node.memory}_at")) if hoisted else node
 
-        moved: Assign = rewrite(x, named)
+        moved: Assign = rewrite(x, use_names)
         return moved, moved.value
 
     def _add_copy(self, depth: int, x: Copy) -> None:
@@ -297,7 +297,7 @@ class RustFunction:
         self._line(depth, "}")
 
     def _add_condition(self, depth: int, before: str, x: Expression) -> None:
-        lines = self.expressions.broken(before, x, " {", "    " * depth)
+        lines = self.expressions.break_lines(before, x, " {", "    " * depth)
         if len(lines) > 1:
             lines[-1] = lines[-1].removesuffix(" {")
             lines.append("    " * depth + "{")
@@ -310,7 +310,7 @@ class RustFunction:
             return
         line = f"{self.expressions.text(target)} = {self.expressions.text(given)}?;"
         if len("    " * depth + line) > WIDTH:
-            moved, value = self._hoisted(depth, Assign(target, given))
+            moved, value = self._hoist(depth, Assign(target, given))
             line = f"{self.expressions.text(moved.target)} = {self.expressions.text(value)}?;"
         self._line(depth, line)
 
@@ -349,7 +349,7 @@ class RustFunction:
         self._line(depth, f"}}{after}")
 
 
-def broken_comment(line: str, start: str) -> list[str]:
+def comment_lines(line: str, start: str) -> list[str]:
     """A comment on lines of at most 80 characters."""
     found = []
     while len(line) > 80 and (cut := line.rfind(" ", len(start) + 1, 81)) > 0:
@@ -358,7 +358,7 @@ def broken_comment(line: str, start: str) -> list[str]:
     return [*found, line]
 
 
-def _reinterpreted(x: Reinterpret) -> str:
+def _bits_of(x: Reinterpret) -> str:
     if x.type[0] == "f":
         return f"{x.type}::from_bits({x.of.name})"
     return f"{x.of.name}.to_bits()" if x.of_type[0] == "f" else f"{x.of.name} as {x.type}"

@@ -111,7 +111,7 @@ class RustExpressions:
             x, rest = rest, rest.left
         return [self.side(x, rest, False), *found]
 
-    def broken(self, before: str, x: Expression, after: str, indent: str) -> list[str]:
+    def break_lines(self, before: str, x: Expression, after: str, indent: str) -> list[str]:
         """``before x after`` on lines that fit: as one, with the value below, else operand by operand."""
         text = self.text(x)
         arguments = [self.text(a) for a in x.arguments] if isinstance(x, Call) else []
@@ -122,7 +122,7 @@ class RustExpressions:
                 return [(indent + before).rstrip(), f"{indent}    {text}{after}"]
         if isinstance(x, Call):
             head = f"{indent}{before}{self.function(x)}("
-            inside = [line for a in x.arguments for line in self.broken("", a, ",", f"{indent}    ")]
+            inside = [line for a in x.arguments for line in self.break_lines("", a, ",", f"{indent}    ")]
             return [head, *inside, f"{indent}){after}"]
         parts = self.chain(x)
         if len(parts) < 2:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .lower import byte_weight, layout_module, pack_module, sample_byte
 from .program import CheckedSize, IndexFunctions, PackFunction
-from .rust import broken_comment, rust_function
+from .rust import comment_lines, rust_function
 from .rust_expressions import EXTREMES, WIDTH, RustExpressions, rust_type
 from .statements import INDEX, STATUS, Module, Name, Routine, TestRun
 
@@ -33,7 +33,7 @@ class RustTarget:
         text = _text(layout_module(functions))
         if not functions.no_inverse:
             return text
-        lines = ["// No place tells its coordinate:", *broken_comment(f"// {functions.no_inverse}.", "// ")]
+        lines = ["// No place tells its coordinate:", *comment_lines(f"// {functions.no_inverse}.", "// ")]
         return text + "\n" + "\n".join(lines) + "\n"
 
 

@@ -446,7 +446,7 @@ def test_what_is_one_run_is_one_copy() -> None:
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
-        (lambda: rl.code("0 1", "1 0", "float32", "rust"), rl.NotExpressible, "there is no target language 'rust'"),
+        (lambda: rl.code("0 1", "1 0", "float32", "cobol"), rl.NotExpressible, "there is no target language 'cobol'"),
         (lambda: rl.code("0 1", "1 0", "float32", name="a b"), rl.ShapeError, "no name of a function"),
         (lambda: rl.code("0 1", "1 0", "float32", name="while"), rl.ShapeError, "has a meaning in c"),
         (lambda: rl.code("0 1", "1 0"), rl.ShapeError, "has a type"),

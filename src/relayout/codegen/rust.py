@@ -72,6 +72,7 @@ class RustFunction:
         self.memories = {p.name: p for p in function.parameters if p.kind in ("src", "dst")}
         bound = [node.target for node in nodes_in(function.body) if isinstance(node, Reference)]
         self.bound = {target.name for target in bound if isinstance(target, Name)}
+        self.assigned = [node.target for node in nodes_in(function.body) if isinstance(node, Assign)]
         self.lines: list[str] = []
 
     # ---- the whole ---------------------------------------------------------------------------------------
@@ -157,7 +158,8 @@ class RustFunction:
             self._value(depth, f"let {x.name}{kind} = ", x.value)
         elif isinstance(x, Var):
             if x.name not in self.bound:
-                self._value(depth, f"let mut {x.name}: {rust_type(x.type)} = ", x.value)
+                mutable = "mut " * (Name(x.name) in self.assigned)
+                self._value(depth, f"let {mutable}{x.name}: {rust_type(x.type)} = ", x.value)
         elif isinstance(x, ConstantTable):
             self._add_table(depth, x)
         elif isinstance(x, Reinterpret):

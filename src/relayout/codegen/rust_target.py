@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .lower import byte_weight, layout_module, pack_module, sample_byte
+from .lower import byte_weight, layout_module, pack_module
 from .program import CheckedSize, IndexFunctions, PackFunction
 from .rust import comment_lines, rust_function
 from .rust_expressions import EXTREMES, WIDTH, RustExpressions, rust_type
@@ -62,8 +62,7 @@ def _check(function: Routine) -> str:
     lines = [
         "/// Whether a run writes what it should.",
         *head,
-        f"    let sample = |i: usize| {text(sample_byte(Name('i')))};",
-        "    let bytes: Vec<u8> = (0..src_bytes).map(sample).collect();",
+        f"    let bytes: Vec<u8> = (0..src_bytes as i64).map({name}_sample).collect();",
         f"    let mut src = Vec::<{rust_type(source)}>::new();",
         f"    for chunk in bytes.chunks_exact({_width(source)}) {{",
         *_read(source),

@@ -176,6 +176,9 @@ PLAIN = [
 ]
 
 
+NARROW = ["int4", "uint4", "float8_e4m3fn", "float8_e5m2", "float4_e2m1fn", "bool"]
+
+
 def random_layout(rng: Random, extents: tuple[int, ...], swizzled: bool = True) -> rl.Layout:
     """Digits of random sizes in random order, some backwards, with gaps, a window and a swizzle."""
     shapes, origins = [], []
@@ -242,9 +245,9 @@ def random_sizes(rng: Random, blocks: tuple[int, ...]) -> tuple[int, ...]:
 def _interfaces(rng: Random) -> tuple[Any, Any]:
     """Two meanings of values, the second of which holds what the first does, as a rule."""
     quantised = rl.ScaleOffset(
-        rng.choice([1.0, 0.1, 0.25, 0.003]), rng.choice([0, 3, -5, 31]), rng.choice(["uint8", "int8", "int16"])
+        rng.choice([1.0, 0.1, 0.25, 0.003]), rng.choice([0, 3, -5, 31]), rng.choice(["uint8", "int8", "int16", "uint4"])
     )
-    first, second = rng.sample(PLAIN, 2)
+    first, second = rng.sample([*PLAIN, *NARROW], 2)
     return rng.choice([("float32", quantised), (quantised, "float32"), (first, second), (first, second)])
 
 
@@ -253,19 +256,23 @@ def _values(rng: Random, generator: Any, first: Any, second: Any, count: int) ->
     if not isinstance(first, str):
         return bytes(generator.integers(0, 256, byte_count(count, first.element.bits), np.uint8).tobytes())
     kinds = [kind_of(first), kind_of(second)]
-    numbers: Any = generator.integers(0, 100, count)
+    high = min([100, *[kind.limits[1] for kind in kinds if kind.integral]], default=100)
+    high = 7 if {first, second} & {*NARROW} and high > 7 else high  # type: ignore[arg-type]
+    numbers: Any = generator.integers(0, high + 1, count)
     if not kinds[0].integral and not kinds[1].integral:
         numbers = generator.normal(0, 30, count)
     elif not isinstance(second, str):
         numbers = generator.normal(0, 20, count)
     elif not any(kind.name.startswith("uint") for kind in kinds):
-        numbers = numbers - 50
+        numbers = numbers - high // 2
     numbers = numbers.astype(np.int64 if kinds[0].integral else np.float64)
     if rng.random() < 0.15 and count:
-        wrong = 120 if kinds[0].name == "int8" else rng.choice([200, 250])
+        wrong = min(kinds[0].limits[1], rng.choice([120, 200, 250])) if kinds[0].integral else 0
         numbers[rng.randrange(count)] = wrong if kinds[0].integral else rng.choice([0.5, np.nan, np.inf, 1e30])
     with np.errstate(all="ignore"):
         stored = numbers.astype(storage_dtype(kinds[0])) if kinds[0].integral else Plain(first).encode(numbers)
+    if kinds[0].bits < 8:
+        stored = pack(stored.view(np.uint8) & ((1 << kinds[0].bits) - 1), f"uint{kinds[0].bits}")
     return bytes(np.ascontiguousarray(stored).tobytes())
 
 

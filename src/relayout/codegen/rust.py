@@ -47,11 +47,12 @@ PUBLIC = ("", "offset", "coordinate", "each")
 WORDS = {
     "Returns 1 at a value that has no place there, else 0.": "A value that has no place there is an error.",
     "returns 0 where there is none": "None where there is none",
-    "; 0 where it has no place there": "; an error where it has no place there",
+    "; 0 where it has no": "; an error where it has no",
 }
 """What comments say of results, in Rust's own."""
 
-ERROR = "&'static str"
+ERROR = 'Err("a value has no place in the target")'
+ERROR_TYPE = "&'static str"
 
 
 def rust_function(function: Routine) -> str:
@@ -84,9 +85,7 @@ class RustFunction:
         result = self._result()
         closing = f") -> {result} {{" if result else ") {"
         self._add_unused()
-        body = function.body
-        for k, statement in enumerate(body):
-            self._add(1, statement, last=k == len(body) - 1)
+        self._add_all(1, function.body, last=True)
         parameters = [self._parameter(p) for p in function.parameters if p.kind != "out"]
         head = [opening + ", ".join(parameters) + closing]
         if len(head[0]) > WIDTH:
@@ -108,9 +107,9 @@ class RustFunction:
         if self.outs and self.function.helper == "coordinate":
             return f"Option<[i64; {len(self.outs)}]>"
         if self.outs:
-            return f"Result<{rust_type(self.outs[0].type)}, {ERROR}>"
+            return f"Result<{rust_type(self.outs[0].type)}, {ERROR_TYPE}>"
         if kind == STATUS:
-            return f"Result<(), {ERROR}>"
+            return f"Result<(), {ERROR_TYPE}>"
         return "" if kind is None else rust_type(kind)
 
     def _parameter(self, p: Parameter) -> str:
@@ -145,9 +144,14 @@ class RustFunction:
         self._line(depth + 1, text(x.no))
         self._line(depth, f"}}{after}")
 
-    def _add_all(self, depth: int, statements: tuple[Statement, ...]) -> None:
-        for statement in statements:
-            self._add(depth, statement)
+    def _add_all(self, depth: int, statements: tuple[Statement, ...], last: bool = False) -> None:
+        for k, statement in enumerate(statements):
+            behind = statements[k + 1 : k + 2]
+            if isinstance(statement, Var) and behind and _always_assigns(behind[0], statement.name):
+                mutable = "mut " * (self.assigned.count(Name(statement.name)) > 2)
+                self._line(depth, f"let {mutable}{statement.name}: {rust_type(statement.type)};")
+            else:
+                self._add(depth, statement, last=last and not behind)
 
     def _add(self, depth: int, x: Statement, last: bool = False) -> None:
         text = self.expressions.text
@@ -281,7 +285,7 @@ class RustFunction:
         call = x.condition.value if isinstance(x.condition, Unary) and x.condition.sign == "!" else x.condition
         outs = [a.target for a in call.arguments if isinstance(a, Reference)] if isinstance(call, Call) else []
         if isinstance(call, Call) and outs:
-            given = Call(call.owner, call.helper, tuple([a for a in call.arguments if not isinstance(a, Reference)]))
+            given = _without_references(call)
             if call is not x.condition:
                 self._add_attempt(depth, outs[0], given)
                 return
@@ -318,27 +322,25 @@ class RustFunction:
 
     def _add_return(self, depth: int, x: Return, last: bool) -> None:
         before, after = ("", "") if last else ("return ", ";")
-        if x.comment and x.comment != "NaN":
-            self._add(depth, Comment(x.comment))
-        if self.outs:
+        if x.comment:
+            after += f" // {x.comment}"
+        if isinstance(x.value, Call) and any(isinstance(argument, Reference) for argument in x.value.arguments):
+            self._value(depth, before, _without_references(x.value), after)
+        elif self.outs:
             self._add_outs(depth, x, before, after)
         elif self.function.result == STATUS:
-            self._line(depth, f"{before}{'Ok(())' if x.value == Number(0, STATUS) else self._error()}{after}")
+            self._line(depth, f"{before}{'Ok(())' if x.value == Number(0, STATUS) else ERROR}{after}")
         elif x.value is None:
             self._line(depth, "return;")
         else:
             self._value(depth, before, x.value, after)
 
-    def _error(self) -> str:
-        kind = self.function.about[0].split()[0] if self.function.about and self.outs else "the target"
-        return f'Err("a value has no place in {kind}")'
-
     def _add_outs(self, depth: int, x: Return, before: str, after: str) -> None:
         """The values of the output parameters, or that there are none."""
         names = ", ".join([p.name for p in self.outs])
-        some, none = (
-            (f"Some([{names}])", "None") if self.function.helper == "coordinate" else (f"Ok({names})", self._error())
-        )
+        some, none = f"Ok({names})", ERROR
+        if self.function.helper == "coordinate":
+            some, none = f"Some([{names}])", "None"
         if isinstance(x.value, Truth):
             self._line(depth, f"{before}{some if x.value.value else none}{after}")
             return
@@ -349,6 +351,18 @@ class RustFunction:
         self._line(depth, "} else {")
         self._line(depth + 1, none)
         self._line(depth, f"}}{after}")
+
+
+def _without_references(call: Call) -> Call:
+    return Call(call.owner, call.helper, tuple([a for a in call.arguments if not isinstance(a, Reference)]))
+
+
+def _always_assigns(x: Statement, name: str) -> bool:
+    """Whether both ways of a condition give a variable its first value."""
+    if not isinstance(x, If) or name in names_in(x.condition):
+        return False
+    ways = [[node.target for node in way if isinstance(node, Assign)] for way in (x.body, x.otherwise)]
+    return all(Name(name) in targets for targets in ways)
 
 
 def comment_lines(line: str, start: str) -> list[str]:

@@ -110,7 +110,7 @@ def test_sizes_and_steps() -> None:
         ("tensor<4x8xf32, #sparse_tensor.encoding<{ map = (d0, d1) -> (d0 : dense, d1 : compressed) }>>", "sparse"),
         ("memref<16x256xbf16, #tpu.tiled<(16,128)(2,1),[2,1]>, #tpu.memory_space<vmem>>", "xla reads tiles"),
         ("vector<8x128xf32>", "registers"),
-        ("Row major Int8 format", "Row major linear FP32 format"),
+        ("Channel major INT8 format where column stride % 32 == 0", "Row major linear FP32 format"),
         ("ne[0] = 4096, ne[1] = 32", "nb = [2, 128]"),
         ("<tf.Tensor: shape=(2, 3), dtype=float32>", "row-major"),
         ('T.Buffer((128, 64), "float16")', "row-major"),

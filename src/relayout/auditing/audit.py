@@ -199,7 +199,7 @@ class _Gathering:
     def take_step(self, step: Step) -> None:
         sums, time = self.sums, step.time
         if self.given and step.place.name in self.given:
-            time = self.given[step.place.name].time
+            time = self.given[step.place.name].of_one_run
         sums["steps"] += 1
         sums["step_bytes"] += step.bytes or 0
         if time is not None:
@@ -208,7 +208,7 @@ class _Gathering:
 
     def take_move(self, move: Move) -> None:
         if self.given and move.time is None and move.place.name in self.given:
-            move = replace(move, time=self.given[move.place.name].time)
+            move = replace(move, time=self.given[move.place.name].of_one_run)
         self.add_move(move)
         number = self.number_of(move)
         if number is not None:

@@ -139,6 +139,11 @@ class Timing(NamedTuple):
     time: float
     runs: int = 1
 
+    @property
+    def of_one_run(self) -> float:
+        """The seconds of one run, on average: a graph is one run, and its bytes are those of one."""
+        return self.time / max(self.runs, 1)
+
 
 class Trouble(NamedTuple):
     """Something that could not be read, or that contradicts itself, and where."""

@@ -6,7 +6,6 @@ is said; the model beside it decides the rest.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from math import prod
 from typing import Any
@@ -15,13 +14,11 @@ from ..elements.types import ELEMENTS, Element
 from ..files.onnx_nchwc import BLOCKS
 from .artefact import Artefact
 from .candidates import agreed_move, orders_between
+from .json_items import read_items
 from .making import make_move, make_side
 from .move import Found, Move, Place, Step, Timing
 from .onnx_operators import MOVES, VIEWS
 from .permuting import make_transpose, make_view
-
-_LONGEST = 1 << 20
-"""No event has more characters."""
 
 _TYPES = {"float": "float32", "double": "float64"}
 _END = "_kernel_time"
@@ -44,9 +41,9 @@ class OnnxRuntimeReader:
         return head.lstrip()[:1] == "[" and '"cat"' in head and '"ph"' in head and _is_profile(head)
 
     def read(self, artefact: Artefact) -> Iterator[Found]:
-        for line, event in _events(artefact):
-            if isinstance(event, str):
-                yield artefact.trouble(event, line)
+        for line, event in read_items(artefact):
+            if not isinstance(event, dict):
+                yield artefact.trouble(f"no event: {event}", line)
             elif event.get("cat") == "Node" and str(event.get("name", "")).endswith(_END):
                 yield from _node(artefact, line, event)
 
@@ -56,36 +53,6 @@ READER = OnnxRuntimeReader()
 
 def _is_profile(head: str) -> bool:
     return any(word in head for word in ('"op_name"', "model_loading_", "session_initialization", '"model_run"'))
-
-
-def _events(artefact: Artefact) -> Iterator[tuple[int, dict[str, Any] | str]]:
-    """The events with their lines, and a text for what is none; objects may share a line, or have several."""
-    decode = json.JSONDecoder().raw_decode
-    pending, start = "", 0
-    for number, line in artefact.lines():
-        if pending and _is_whole(line):
-            yield start, "this is no event"
-            pending = ""
-        start, pending = (start, pending + "\n" + line) if pending else (number, line.lstrip(" \t\r\n[,"))
-        while pending.startswith("{"):
-            try:
-                event, end = decode(pending)
-            except (ValueError, RecursionError):
-                break
-            yield start, event if isinstance(event, dict) else f"{event!r:.40} is no event"
-            start, pending = number, pending[end:].lstrip(" \t\r\n,")
-        if not pending.startswith("{") or len(pending) > _LONGEST:
-            if pending.strip("] \t\r\n,"):
-                yield start, "this is no event"
-            pending = ""
-    if pending.strip("] \t\r\n,"):
-        yield start, "the profile ends inside an event"
-
-
-def _is_whole(line: str) -> bool:
-    """Whether an event begins and ends on this line, whatever came before."""
-    text = line.strip(" \t\r\n,")
-    return text.startswith('{"') and text.endswith("}") and '"cat"' in text
 
 
 def _node(artefact: Artefact, line: int, event: dict[str, Any]) -> Iterator[Found]:

@@ -21,6 +21,7 @@ BUILT_IN = {
     "onnx": "onnx",
     "onnxruntime": "onnxruntime",
     "openvino": "openvino",
+    "tensorrt": "tensorrt",
     "triton": "triton_ir",
     "onednn": "onednn",
 }

@@ -14,20 +14,10 @@ from typing import Any, NamedTuple
 
 from ..elements.types import ELEMENTS, Element
 from ..errors import NotExpressible, ShapeError
-from ..format import catalog
 from ..format.format import Format
 from ..layout.layout import Layout
+from .tensorrt_phrases import tensorrt_phrase
 
-_WIDE = {"two": 2, "four": 4, "sixteen": 16, "thirty-two": 32}
-_TENSORRT = re.compile(
-    r"\s*(?:\"Format/Datatype\":\s*\")?(?:row major linear (?P<linear>\w+)|"
-    r"(?P<wide>[a-z-]+) wide channel vectorized row major (?P<packed>\w+)|"
-    r"channel major (?P<last>\w+)(?: format)? where (?:c|channels?) ?% ?(?P<multiple>\d{1,4}) ?== ?0)"
-    r"(?: format)?(?: \(k[a-z]\w*\))?\.?\"?,?\s*",
-    re.IGNORECASE | re.ASCII,
-)
-_TENSORRT_TYPES = {"fp32": "float32", "fp16": "float16", "bf16": "bfloat16", "int8": "int8", "int32": "int32"}
-_TENSORRT_TYPES |= {"fp8": "float8_e4m3fn", "int64": "int64", "bool": "bool", "uint8": "uint8"}
 _GGML = re.compile(
     r"\s*(?:[\w.]+\s*:\s*)?(?:type\s*=\s*(?P<type>\w+)[\s,;]+)?ne\s*=\s*[\[({](?P<ne>[\d\s,]+)[\])}][\s,;]*"
     r"nb\s*=\s*[\[({](?P<nb>[\d\s,]+)[\])}]\s*",
@@ -109,8 +99,8 @@ class Phrase(NamedTuple):
 
 def phrase(text: str) -> Phrase | None:
     """What a text means that a tool prints; None for every other text."""
-    if found := _TENSORRT.fullmatch(text):
-        return _tensorrt(found)
+    if sentence := tensorrt_phrase(text):
+        return Phrase(sentence.format(), sentence.element)
     if found := _GGML.fullmatch(text):
         return _ggml(found["type"], _integers(found["ne"]), _integers(found["nb"]))
     if found := _GGML_LISTED.fullmatch(text):
@@ -124,17 +114,6 @@ def phrase(text: str) -> Phrase | None:
 
 def _integers(text: str) -> list[int]:
     return [int(n) for n in re.findall(r"\d+", text)]
-
-
-def _tensorrt(found: re.Match[str]) -> Phrase | None:
-    kind = ELEMENTS.get(_TENSORRT_TYPES.get((found["linear"] or found["packed"] or found["last"]).lower(), ""))
-    if found["linear"]:
-        return Phrase(Format(4, [(d, 0) for d in range(4)], axes="nchw"), kind)
-    if found["multiple"]:
-        factors = [(0, 0), (2, 0), (3, 0), (1, 0), (1, int(found["multiple"]))]
-        return Phrase(Format(4, factors, axes="nchw", fill=0), kind) if int(found["multiple"]) else None
-    entry = catalog.lookup(f"tensorrt:kCHW{_WIDE.get(found['wide'].lower(), 0)}")
-    return None if entry is None else Phrase(entry.at(None if kind is None else kind.bits), kind)
 
 
 def _ggml(type_name: str | None, ne: Sequence[int], nb: Sequence[int]) -> Phrase:

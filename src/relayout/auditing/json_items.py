@@ -1,0 +1,65 @@
+"""The objects of a JSON list, one after another as the file is read, with the line where each begins.
+
+Objects may share a line or have several. What is broken is told, and reading goes on at the next object that begins a
+line.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from .artefact import Artefact
+
+LONGEST = 1 << 22
+"""No object has more characters."""
+
+_BETWEEN = " \t\r\n,"
+
+
+def read_items(artefact: Artefact, after: str = "[") -> Iterator[tuple[int, Any]]:
+    """The line and the value of each item of the list that begins behind the text ``after``, up to its end.
+
+    An item is what JSON makes of it; what is no JSON is a ``ValueError`` in its place.
+    """
+    decode = json.JSONDecoder().raw_decode
+    pending, start, inside = "", 0, False
+    for number, line in artefact.lines():
+        if not inside:
+            pending += line + "\n"
+            at = pending.find(after)
+            if at < 0:
+                pending = pending[-len(after) - 256 :]
+                continue
+            inside, line, pending = True, pending[at + len(after) :], ""
+        if pending and _begins(line):
+            yield start, ValueError("this is no JSON")
+            pending = ""
+        if not pending:
+            start = number
+        pending = (pending + "\n" + line if pending else line).lstrip(_BETWEEN)
+        while pending:
+            if pending.startswith("]"):
+                return
+            try:
+                item, end = decode(pending)
+            except (ValueError, RecursionError):
+                break
+            if end == len(pending) and not isinstance(item, (dict, list, str)):
+                break
+            yield start, item
+            start, pending = number, pending[end:].lstrip(_BETWEEN)
+        if len(pending) > LONGEST or (pending and pending[0] not in '{["'):
+            yield start, ValueError("this is no JSON")
+            pending = ""
+    if pending.strip(_BETWEEN + "]}"):
+        yield start, ValueError("the file ends inside an object")
+    elif not inside:
+        yield start, ValueError(f"there is no {after}")
+
+
+def _begins(line: str) -> bool:
+    """Whether an object begins and ends on this line, or one ends and another begins, whatever came before."""
+    text = line.strip(_BETWEEN)
+    return text.startswith('{"') and text.endswith("}") and text.count("{") == text.count("}")

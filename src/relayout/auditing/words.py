@@ -65,9 +65,8 @@ def summary(audit: Audit) -> str:
         shares = [(t.time_share, "of the time"), (t.byte_share, "of the bytes")]
         told = " and ".join([f"{percent(share)} {what}" for share, what in shares if share is not None])
         said += [f"moving takes {told}"] if told else []
-        said.append(
-            f"{several(t.moves, 'move')} write{'s' * (t.moves == 1)} {format_size(t.bytes)}, {format_size(t.rearranged)} rearranged"
-        )
+        verb = "writes" if t.moves == 1 else "write"
+        said.append(f"{several(t.moves, 'move')} {verb} {format_size(t.bytes)}, {format_size(t.rearranged)} rearranged")
     elif t.buffers:
         pieces = sum([b.details.get("pieces", 1) for b in audit.buffers])
         said.append(f"{several(t.buffers, 'tensor')} of {format_size(t.buffer_bytes)}")
@@ -91,16 +90,8 @@ def move_rows(audit: Audit) -> Rows:
     timed = any(move.time is not None for move in shown)
     ops = len({move.op for move in shown}) > 1
     lined = any(move.place.line for move in shown)
-    titles = [
-        "line" if lined else "name",
-        *(["op"] if ops else []),
-        "from",
-        "to",
-        "shape",
-        "bytes",
-        *(["time"] if timed else []),
-        "remark",
-    ]
+    titles = ["line" if lined else "name", *(["op"] if ops else []), "from", "to", "shape", "bytes"]
+    titles += ["time", "remark"] if timed else ["remark"]
     rows = []
     for move in shown:
         row = [where(move), *([cut(move.op)] if ops else [])]
@@ -170,9 +161,8 @@ def buffer_rows(audit: Audit) -> Rows:
         ]
         for b in shown
     ]
-    return Rows(
-        [*(["line"] if lined else []), "buffer", "layout", "shape", "bytes", "remark"], rows, len(told) - len(shown)
-    )
+    titles = [*(["line"] if lined else []), "buffer", "layout", "shape", "bytes", "remark"]
+    return Rows(titles, rows, len(told) - len(shown))
 
 
 def buffer_remark(buffer: Buffer) -> str:

@@ -255,9 +255,12 @@ def test_an_audit_tells_pieces_gaps_and_overlaps(tmp_path: Path) -> None:
     save_in_parts(tmp_path / "dcp", tensors, cuts)
     found = rl.audit(tmp_path / "dcp")
     assert [(buffer.place.name, buffer.details["pieces"]) for buffer in found.buffers] == [(name, 2) for name in cuts]
-    assert [trouble.message for trouble in found.troubles] == ["cut has a gap [2:4, 2:6]", "twice has [2:3, 0:6] twice"]
+    assert [trouble.message for trouble in found.troubles] == [
+        "no piece has [2:4, 2:6]: a gap",
+        "two pieces have [2:3, 0:6]: an overlap",
+    ]
     next((tmp_path / "dcp").glob("__0_1*")).write_bytes(b"")
-    assert "ends before the piece of whole" in rl.audit(tmp_path / "dcp").troubles[0].message
+    assert "ends before its piece" in rl.audit(tmp_path / "dcp").troubles[0].message
 
 
 def test_an_audit_reads_the_offsets_of_safetensors(tmp_path: Path) -> None:
@@ -269,3 +272,19 @@ def test_an_audit_reads_the_offsets_of_safetensors(tmp_path: Path) -> None:
     found = rl.audit(tmp_path / "hf")
     assert {buffer.place.name: buffer.shape for buffer in found.buffers} == {"w": (4, 6), "b": (3,)}
     assert not found.troubles
+
+
+def test_the_recorded_checkpoints_are_those_of_two_ranks() -> None:
+    data = Path(__file__).parent / "data" / "audit"
+    for name in ("dcp", "hf"):
+        found = rl.audit(data / f"checkpoint.{name}")
+        pieces = {buffer.place.name: buffer.details["boxes"] for buffer in found.buffers}
+        assert pieces == {
+            "rows": ["[0:4, 0:8]", "[4:7, 0:8]"],
+            "columns": ["[0:7, 0:4]", "[0:7, 4:8]"],
+            "everywhere": ["[0:7, 0:8]"],
+        }
+        assert not found.troubles
+    lost = rl.audit(data / "checkpoint.lost")
+    told = [trouble.message for trouble in lost.troubles]
+    assert told == ["no piece has [0:7, 0:4]: a gap", "no piece has [0:4, 0:8]: a gap"]

@@ -96,6 +96,13 @@ def test_the_error_page_is_generated_from_the_classes() -> None:
     assert len(set(codes)) == len(codes)
 
 
+def test_the_audit_page_is_generated_from_the_samples() -> None:
+    module = script("make_audit")
+    text = module.PAGE.read_text()
+    assert module.page(text) == text, "run python docs/make_audit.py"
+    assert text.count("```console") >= 2
+
+
 def test_the_api_page_is_generated_from_the_docstrings() -> None:
     module = script("make_api")
     assert module.PAGE.read_text() == module.page(), "run python docs/make_api.py"

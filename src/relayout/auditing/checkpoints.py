@@ -80,7 +80,7 @@ def _read_dcp(artefact: Artefact, file: Path) -> Iterator[Found]:
             pieces = [SavedPiece(box, place.file if place else None) for box, place in saved.parts if prod(box[1])]
             for _, place in saved.parts:
                 if place is not None and place.start + place.size > _file_size(place.file):
-                    yield artefact.trouble(f"{place.file.name} ends before the piece of {name} in it does", name=name)
+                    yield artefact.trouble(f"{place.file.name} ends before its piece in it does", name=name)
             yield from _tensor(artefact, name, saved.element, saved.shape, pieces)
 
 
@@ -101,20 +101,18 @@ def _read_files(artefact: Artefact, files: list[Path], index: Path | None) -> It
         for name, stored in source.items():
             start = offsets.get(name, (0,) * len(stored.shape))
             if len(start) != len(stored.shape):
-                yield artefact.trouble(
-                    f"the offsets {start} of {name} in {file.name} do not fit {stored.shape}", name=name
-                )
+                yield artefact.trouble(f"its offsets {start} in {file.name} do not fit {stored.shape}", name=name)
                 continue
             element, pieces = found.setdefault(name, (stored.element, []))
             if element != stored.element:
-                yield artefact.trouble(f"{name} is {element.name}, and {stored.element.name} in {file.name}", name=name)
+                yield artefact.trouble(f"it is {element.name}, and {stored.element.name} in {file.name}", name=name)
             elif prod(stored.shape):
                 pieces.append(SavedPiece((start, stored.shape), file))
     for name, (element, pieces) in found.items():
         boxes = [piece.box for piece in pieces]
         ends = [[o + n for o, n in zip(*box)] for box in boxes]
         if len({len(end) for end in ends}) > 1:
-            yield artefact.trouble(f"the pieces of {name} have different ranks", name=name)
+            yield artefact.trouble("its pieces have different ranks", name=name)
         else:
             yield from _tensor(artefact, name, element, tuple([max(sizes) for sizes in zip(*ends)]), pieces)
     if index is not None:
@@ -138,9 +136,9 @@ def _check_index(artefact: Artefact, index: Path, found: dict[str, list[SavedPie
         return
     for name, file in pairs:
         if not any(piece.file is not None and piece.file.name == file for piece in found.get(name, ())):
-            yield artefact.trouble(f"{index.name} says that {name} is in {file}, where it is not", name=name)
+            yield artefact.trouble(f"{index.name} says that it is in {file}, where it is not", name=name)
     for name in sorted(set(found) - set(places)):
-        yield artefact.trouble(f"{index.name} does not name {name}", name=name)
+        yield artefact.trouble(f"{index.name} does not name it", name=name)
 
 
 # ---- pieces, gaps and overlaps ---------------------------------------------------------------------------
@@ -153,11 +151,9 @@ def _tensor(
     files = {piece.file for piece in pieces if piece.file is not None}
     gaps, overlaps = find_gaps(shape, [piece.box for piece in pieces])
     width = element.bits / 8
-    lost = [
-        f"{name} has no file for its piece {box_text(*p.box)}" for p in pieces if p.file is None or not p.file.is_file()
-    ]
-    wrong = [f"{name} has a gap {box_text(*gap)}" for gap in gaps]
-    wrong += [f"{name} has {box_text(*box)} twice" for box in overlaps]
+    lost = [f"no file has its piece {box_text(*p.box)}" for p in pieces if p.file is None or not p.file.is_file()]
+    wrong = [f"no piece has {box_text(*gap)}: a gap" for gap in gaps]
+    wrong += [f"two pieces have {box_text(*box)}: an overlap" for box in overlaps]
     details = {
         "pieces": len(pieces),
         "files": len(files),

@@ -40,6 +40,11 @@ class _Writer(StagingText):
     def kernel(self) -> Kernel:
         source, target = self.images
         texts = {"load_image": self.load_image()} if source else {}
+        phases = [*texts, "move", *["store_image"] * (target is not None)]
+        if self.tile.direct_edges:
+            chunks = (self.tile.chunks[SOURCE], self.bytes[TARGET])
+            bare = self.tile._replace(images=(source, None), chunks=chunks, direct_edges=False)
+            texts["move_edge"] = _Writer(bare, self.memory).move()
         texts["move"] = self.move()
         texts |= {"store_image": self.store_image()} if target else {}
         head = "const u8 *__restrict__ source, u8 *__restrict__ target, u8 *room, u32 block, int thread"
@@ -48,7 +53,7 @@ class _Writer(StagingText):
             text = f"{self.memory.convert}\n{text}"
         blocks = prod([part.size for part in self.tile.grid])
         shared = sum([image.size for image in self.images if image])
-        return Kernel(text, tuple(texts), blocks, self.tile.threads, shared)
+        return Kernel(text, tuple(phases), blocks, self.tile.threads, shared)
 
     def chunk(self, side: int) -> _Chunk:
         """How the elements of a micro tile are accessed on one side."""
@@ -114,17 +119,19 @@ class _Writer(StagingText):
 
     def move(self) -> str:
         """Every thread's micro tiles: read, put in order, written."""
-        image = self.images[SOURCE]
+        image, block = self.images[SOURCE], self.block()
+        if self.tile.direct_edges:
+            block.append(f"if ({self.at_edge()}) return move_edge(source, target, room, block, thread);")
         if image is not None:
             lines = self.loop(self.count, [*self.head(), *self.reads(""), *self.writes("")])
-            return indent_lines([*self.block(), *lines, *self.unpin_image(image)])
+            return indent_lines([*block, *lines, *self.unpin_image(image)])
         # All that is in memory is asked for before any of it is needed.
         chunk = self.chunk(SOURCE)
         kind = {16: "uint4", 8: "uint2"}.get(chunk.width, "u32")
         each = len(chunk.starts)
         first = self.loop(self.count, [*self.head(), *self.reads("x")])
         second = self.loop(self.count, [*self.head(), *self.writes("x")])
-        return indent_lines([*self.block(), f"{kind} x[{self.rounds * each}];", *first, *second, *self.unpin_chunks()])
+        return indent_lines([*block, f"{kind} x[{self.rounds * each}];", *first, *second, *self.unpin_chunks()])
 
     def head(self) -> list[str]:
         lanes = list(self.tile.lanes)

@@ -81,6 +81,15 @@ class KernelText:
         lines += ["(void)b; (void)from; (void)to;", *[f"(void)q{axis};" for axis in self.counted]]
         return lines
 
+    def at_edge(self) -> str:
+        """Whether a tile has positions that are not written."""
+        tests = []
+        for k, axis in enumerate(self.axes):
+            reach = sum([(p.size - 1) * p.place for p in (*self.tile.micro, *self.tile.lanes) if p.axis == k])
+            tests += [f"q{k} < {axis.first}"] * (axis.first > 0)
+            tests += [f"q{k} + {reach} >= {axis.last}"] * (axis.last < prod([d.steps for d in axis.digits]))
+        return " || ".join(tests) or "false"
+
     @property
     def position(self) -> str:
         sizes = [prod([d.steps for d in axis.digits]) for axis in self.axes]

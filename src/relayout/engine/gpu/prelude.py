@@ -36,23 +36,6 @@ DEVICE uint4 take_shifted16(const u8 *run, int first, int room) {
     if (s && at + 16 < room) b = take16(run + at + 16);
     return shifted16(a, b, s);
 }
-DEVICE u32 word_of(const uint4 x, int at) { return at < 8 ? (at < 4 ? x.x : x.y) : at < 12 ? x.z : x.w; }
-// The bytes of a vector from first to last, by stores as wide as their places allow.
-DEVICE void write_part(u8 *p, const uint4 x, int first, int last) {
-    if (last == 16) {
-        if (first & 1) { write1(p + first, word_of(x, first) >> (first & 3) * 8); ++first; }
-        if (first & 2) { write2(p + first, word_of(x, first) >> 16); first += 2; }
-        if (first & 4) { write4(p + first, word_of(x, first)); first += 4; }
-        if (first & 8) write8(p + first, x.z, x.w);
-    } else if (first == 0) {
-        if (last & 8) write8(p, x.x, x.y);
-        if (last & 4) write4(p + (last & 8), last & 8 ? x.z : x.x);
-        if (last & 2) write2(p + (last & 12), word_of(x, last & 12));
-        if (last & 1) write1(p + (last & 14), word_of(x, last & 12) >> (last & 2) * 8);
-    } else {
-        for (int k = first; k < last; ++k) write1(p + k, word_of(x, k) >> (k & 3) * 8);
-    }
-}
 """
 
 DEVICE = (

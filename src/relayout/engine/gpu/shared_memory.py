@@ -10,6 +10,7 @@ from itertools import product as cartesian
 from math import gcd
 from typing import NamedTuple
 
+from .. import tuning
 from .work import Axis, Work
 
 VECTOR = 16
@@ -113,7 +114,7 @@ def make_image(work: Work, side: int, micro: list[Part], lanes: list[Part], even
     length = sum([(part.size - 1) * abs(part.step(side)) for part in run]) + unit
     aligned = gcd(VECTOR, even, lowest, *[part.step(side) for part in rows]) == VECTOR
     swizzle = work.target_swizzle if side else work.source_swizzle
-    realigned = not aligned and unit < WORD and swizzle is None
+    realigned = not aligned and unit <= tuning.ACTIVE.max_realigned_bytes and swizzle is None
     bare = Image(side, unit, tuple(run), (), lowest, length, aligned or realigned, 0, realigned)
     still = [(part, 0) for part in (*micro, *lanes) if part.size > 1 and not part.step(side)]
     options = [VECTOR * k for k in range(8)]

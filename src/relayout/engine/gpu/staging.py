@@ -96,8 +96,9 @@ class StagingText(KernelText):
         image = self.images[TARGET]
         if image is None:
             return ""
+        block = [*self.block(), *([f"if ({self.at_edge()}) return;"] if self.tile.direct_edges else [])]
         if image.realigned:
-            return indent_lines([*self.block(), *self.store_vectors(image), *self.store_ends(image)])
+            return indent_lines([*block, *self.store_vectors(image), *self.store_ends(image)])
         unit, count = self.bytes[TARGET], image.vectors
         lines = self.run_of_target(image, count, "spot")
         past = "0" if image.aligned else "int((reinterpret_cast<u64>(target) + u64(at)) & 15)"
@@ -109,7 +110,7 @@ class StagingText(KernelText):
             f"if (first + k >= 0 && first + k < length) {_store_element('target + at + first + k', 'spot + k', unit)}"
         )
         lines.append(f"}} else for (int k = 0; k < 16; k += {unit}) {some}")
-        return indent_lines([*self.block(), *self.loop(count * self.runs(image), lines)])
+        return indent_lines([*block, *self.loop(count * self.runs(image), lines)])
 
     def runs(self, image: Image) -> int:
         return prod([part.size for part, _ in image.rows])
@@ -119,7 +120,7 @@ class StagingText(KernelText):
         rows = [part for part, _ in image.rows]
         lines = self.vector_of(each, rows)
         inside = {part.axis for part in image.run}
-        for axis in self.masked:
+        for axis in [] if self.tile.direct_edges else self.masked:
             its = self.axes[axis]
             lines += self.positions("r", rows, [axis])
             lines += [] if axis in inside else [f"if (p{axis} < {its.first} || p{axis} >= {its.last}) continue;"]
@@ -141,15 +142,16 @@ class StagingText(KernelText):
         return self.loop(each * self.runs(image), lines)
 
     def store_ends(self, image: Image) -> list[str]:
-        """What is before and behind them: threads that had vectors do not wait for these."""
-        lines = self.run_of_target(image, 2, "run")
+        """What is before and behind them, an element a thread: stores of neighbours are one of memory."""
+        unit, each = self.bytes[TARGET], VECTOR // self.bytes[TARGET]
+        lines = self.run_of_target(image, 2 * each, "run")
         lines.append("const int past = int((reinterpret_cast<u64>(target) + u64(at)) & 15), head = -past & 15;")
-        lines.append("const int first = v ? head + (length - head) / 16 * 16 : -past;")
-        lines.append("if (v ? length < head || first >= length : past == 0) continue;")
-        lines.append(f"const uint4 x = take_shifted16(run, first, {image.vectors * VECTOR});")
-        lines.append("const int last = length - first < 16 ? length - first : 16;")
-        lines.append("write_part(target + at + first, x, v ? 0 : past, last);")
-        return self.loop(2 * self.runs(image), lines)
+        lines.append(f"const bool tail = v >= {each}u;")
+        lines.append("if (tail ? length < head : past == 0) continue;")
+        start = "(tail ? head + (length - head) / 16 * 16 : -past)"
+        lines.append(f"const int e = {start} + int(v % {each}u) * {unit};")
+        lines.append(f"if (e >= 0 && e < length) {_store_element('target + at + e', 'run + e', unit)}")
+        return self.loop(2 * each * self.runs(image), lines)
 
     def length(self, image: Image) -> list[str]:
         """How much of a run is written: all of it, or up to the end of its outermost axis."""
@@ -158,7 +160,7 @@ class StagingText(KernelText):
         outer = image.run[-1]
         its = self.axes[outer.axis]
         whole = outer.behind(TARGET, its)
-        if outer.axis not in self.masked:
+        if outer.axis not in self.masked or self.tile.direct_edges:
             return [f"const int length = {whole};"]
         return [
             f"const i64 left = i64({its.last} - p{outer.axis}) * {outer.target // outer.place};",

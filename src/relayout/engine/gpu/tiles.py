@@ -25,7 +25,8 @@ class Tile(NamedTuple):
     """The parts of a kernel: micro tiles of the threads, fastest first, and tiles of the blocks, fastest first.
 
     ``chunks`` are the bytes that are moved at once on each side that has no image. With ``ahead`` the rest of a pair of
-    lines is read by a tile that runs soon after, and is fetched along with the first.
+    lines is read by a tile that runs soon after, and is fetched along with the first. With ``direct_edges`` tiles that
+    are not written as a whole go from the image of the source to memory, element by element.
     """
 
     work: Work
@@ -36,6 +37,7 @@ class Tile(NamedTuple):
     chunks: tuple[int, int]
     threads: int
     ahead: bool
+    direct_edges: bool = False
 
 
 def tile(work: Work, aligned: tuple[int, int], converts: bool) -> Tile | None:
@@ -53,12 +55,14 @@ class _TilePlanner(Extents):
         if images is None:
             return None
         found = self.first_with_room(images, vectors, runs)
-        if images[TARGET] and (found is None or not _whole_runs(found)):
+        if found is not None and images[TARGET] and not _whole_runs(found):
+            found = found._replace(direct_edges=True)
+        elif images[TARGET] and found is None:
             images = True, False
             found = self.first_with_room(images, vectors, runs)
         if found is not None and images[SOURCE] and _tiles_until_next(found.grid) is not None and not found.ahead:
             longer = self.first_with_room(images, vectors, (2 * runs[SOURCE], runs[TARGET]))
-            return longer if longer is not None and _whole_runs(longer) else found
+            return longer if longer is not None and (_whole_runs(longer) and not found.direct_edges) else found
         return found
 
     def first_with_room(
@@ -211,7 +215,7 @@ def _whole_runs(tile: Tile) -> bool:
         size = max(
             [part.place * part.size for part in (*tile.micro, *tile.lanes, *tile.grid) if part.axis == k], default=1
         )
-        if not mine or (not axis.masked and size == axis.last):
+        if not mine or (axis.first == 0 and size == axis.last):
             continue
         straight = all(part.target * mine[0].place == mine[0].target * part.place for part in mine)
         alone = not any(part.axis == k for part in outside)

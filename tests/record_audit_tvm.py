@@ -48,7 +48,7 @@ MAPS = {
 
 
 def main() -> None:
-    (OUT / "blocks.tvm.py").write_text(Blocks.script(show_meta=True) + "\n")
+    (OUT / "blocks.tvmscript").write_text(Blocks.script(show_meta=True) + "\n")
     judge = {}
     for name, (shape, rule) in MAPS.items():
         index_map = tvm.tirx.IndexMap.from_func(rule)

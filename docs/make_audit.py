@@ -1,4 +1,4 @@
-"""Runs the commands of docs/audit.md on the samples and writes what they print: ``python docs/make_audit.py``."""
+"""Runs the audits of docs/audit.md and README.md and writes what they print: ``python docs/make_audit.py``."""
 
 import os
 import re
@@ -10,8 +10,8 @@ from click.testing import CliRunner
 from relayout.cli.main import relayout
 
 ROOT = Path(__file__).parent.parent
-PAGE = ROOT / "docs" / "audit.md"
-_BLOCK = re.compile(r"(?<=```console\n\$ relayout )([^\n]*)\n.*?(?=```\n)", re.DOTALL)
+PAGES = (ROOT / "docs" / "audit.md", ROOT / "README.md")
+_BLOCK = re.compile(r"(?<=```text\n\$ relayout )(audit [^\n]*)\n.*?(?=```\n)", re.DOTALL)
 
 
 def page(text: str) -> str:
@@ -29,4 +29,5 @@ def _printed(line: str) -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page(PAGE.read_text()))
+    for path in PAGES:
+        path.write_text(page(path.read_text()))

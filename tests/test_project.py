@@ -96,11 +96,12 @@ def test_the_error_page_is_generated_from_the_classes() -> None:
     assert len(set(codes)) == len(codes)
 
 
-def test_the_audit_page_is_generated_from_the_samples() -> None:
+def test_the_audits_of_the_pages_are_generated_from_the_samples() -> None:
     module = script("make_audit")
-    text = module.PAGE.read_text()
-    assert module.page(text) == text, "run python docs/make_audit.py"
-    assert text.count("```console") >= 2
+    for path, least in zip(module.PAGES, (2, 1)):
+        text = path.read_text()
+        assert module.page(text) == text, "run python docs/make_audit.py"
+        assert text.count("```text\n$ relayout audit") >= least
 
 
 def test_the_api_page_is_generated_from_the_docstrings() -> None:

@@ -32,6 +32,7 @@ class Totals(NamedTuple):
 
     moves: int = 0
     free: int = 0
+    unsized: int = 0
     bytes: int = 0
     rearranged: int = 0
     undecided: int = 0
@@ -222,8 +223,8 @@ class _Gathering:
             sums["rearranged"] += written
         elif move.kind == UNDECIDED:
             sums["undecided"] += move.count
-        if move.bytes == 0:
-            sums["free"] += move.count
+        if not move.bytes:
+            sums["unsized" if move.bytes is None else "free"] += move.count
         if move.time is not None:
             sums["time"] = (sums["time"] or 0) + move.time
 

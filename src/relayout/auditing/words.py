@@ -66,7 +66,10 @@ def summary(audit: Audit) -> str:
         told = " and ".join([f"{percent(share)} {what}" for share, what in shares if share is not None])
         said += [f"moving takes {told}"] if told else []
         verb = "writes" if t.moves == 1 else "write"
-        said.append(f"{several(t.moves, 'move')} {verb} {format_size(t.bytes)}, {format_size(t.rearranged)} rearranged")
+        written = f"{format_size(t.bytes)}, {format_size(t.rearranged)} rearranged"
+        said.append(
+            f"{several(t.moves, 'move')} {verb} {written if t.unsized < t.moves else 'bytes that nobody tells'}"
+        )
     elif t.buffers:
         pieces = sum([b.details.get("pieces", 1) for b in audit.buffers])
         said.append(f"{several(t.buffers, 'tensor')} of {format_size(t.buffer_bytes)}")
@@ -175,8 +178,9 @@ def totals_text(audit: Audit) -> str:
     """The sums, in one line."""
     t = audit.totals
     said = [f"{format_size(t.bytes)} written by {several(t.moves, 'move')}", f"{format_size(t.rearranged)} rearranged"]
-    said += [f"{t.free} of them write nothing"] if t.free else []
+    said += [f"{t.free} of them write{'s' * (t.free == 1)} nothing"] if t.free else []
     said += [f"{t.undecided} undecided"] if t.undecided else []
+    said += [f"{t.unsized} of unknown size"] if t.unsized else []
     if t.time is not None:
         whole = t.time + (t.step_time or 0)
         said.append(f"{format_time(t.time)} of {format_time(whole)}")

@@ -100,7 +100,12 @@ def audit(
         _write_page(page, audits)
     over = any(_is_over(found, fail_over) for found in audits)
     result = {"audits": [_facts(found, times) for found, times in zip(audits, measured)], "over": over, "page": page}
-    blocks = [block for found, times in zip(audits, measured) for block in [*_blocks(found, times), ""]][:-1]
+    graphs = any(not found.timings for found in audits)
+    shown = [
+        [summary(found), "its times are those above"] if found.timings and graphs else [*_blocks(found, times)]
+        for found, times in zip(audits, measured)
+    ]
+    blocks = [block for one in shown for block in [*one, ""]][:-1]
     blocks += [f"{'' if over else 'not '}over the limit of --fail-over"] if fail_over is not None else []
     return Answer(result, blocks, no=over, unread=any(found.troubles for found in audits))
 

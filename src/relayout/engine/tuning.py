@@ -81,7 +81,7 @@ class EngineTuning(NamedTuple):
     """The last tiles, of so many bytes, give their lines back to ``evict_normal`` for the kernels that follow."""
 
     max_realigned_bytes: int = 2
-    """Elements of so many bytes at most are shifted to whole vectors on their way, where their runs begin between such."""
+    """Elements of so many bytes at most are shifted to whole vectors where their runs begin between such."""
 
     max_unrolled: int = 16
     """Longer loops of a kernel stay loops; shorter ones are unrolled, and their loads go out together."""

@@ -96,8 +96,13 @@ class Image(NamedTuple):
         return total / least
 
 
-def make_image(work: Work, side: int, micro: list[Part], lanes: list[Part], even: int, masked: set[int]) -> Image:
-    """The image of a tile; ``even`` divides the addresses where tiles begin, and some axes are ``masked``."""
+def make_image(
+    work: Work, side: int, micro: list[Part], lanes: list[Part], even: int, masked: set[int], realign: bool
+) -> Image:
+    """The image of a tile; ``even`` divides the addresses where tiles begin, and some axes are ``masked``.
+
+    With ``realign`` runs of small elements that begin anywhere in memory begin at vectors in the image.
+    """
     unit = work.target_bytes if side else work.source_bytes
     moving = [part for part in (*micro, *lanes) if part.size > 1 and part.step(side)]
     run, rows = list[Part](), sorted(moving, key=lambda part: abs(part.step(side)))
@@ -114,7 +119,7 @@ def make_image(work: Work, side: int, micro: list[Part], lanes: list[Part], even
     length = sum([(part.size - 1) * abs(part.step(side)) for part in run]) + unit
     aligned = gcd(VECTOR, even, lowest, *[part.step(side) for part in rows]) == VECTOR
     swizzle = work.target_swizzle if side else work.source_swizzle
-    realigned = not aligned and unit <= tuning.ACTIVE.max_realigned_bytes and swizzle is None
+    realigned = realign and not aligned and unit <= tuning.ACTIVE.max_realigned_bytes and swizzle is None
     bare = Image(side, unit, tuple(run), (), lowest, length, aligned or realigned, 0, realigned)
     still = [(part, 0) for part in (*micro, *lanes) if part.size > 1 and not part.step(side)]
     options = [VECTOR * k for k in range(8)]

@@ -171,7 +171,9 @@ class _TilePlanner(Extents):
         for side in (SOURCE, TARGET):
             start = self.starts[side] * self.bytes[side]
             even = gcd(VECTOR, self.aligned[side], start, *[part.step(side) for part in grid])
-            made.append(make_image(self.work, side, micro, lanes, even, masked) if images[side] else None)
+            # What vectors of the other side are made of, or go to, is accessed by elements anyway.
+            realign = images == (True, True)
+            made.append(make_image(self.work, side, micro, lanes, even, masked, realign) if images[side] else None)
         return made[0], made[1]
 
     def lane_orders(self, lanes: list[Part], side: int, chunk: int) -> list[list[Part]]:

@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from .artefact import Artefact
+
 _OPERATION = re.compile(r"\s*(?:(%[^=\n]*?)\s*=\s*)?\"?([a-z_]\w*(?:\.\w+)+)\"?(.*)", re.DOTALL)
 _ALIAS = re.compile(r"\s*(#[A-Za-z_][\w$.]*)\s*=\s*(\S.*)")
 _ALIAS_USE = re.compile(r"#[A-Za-z_]\w*\b(?![\w.$])")
@@ -206,6 +208,13 @@ def _type_list(text: str) -> list[str]:
     if inner.startswith("(") and inner.endswith(")"):
         inner = inner[1:-1]
     return split_list(inner)
+
+
+def last_dump(artefact: Artefact) -> int:
+    """The line of the last ``IR Dump`` of a file that has several; 0 where it has none."""
+    if "IR Dump" not in artefact.opening:
+        return 0
+    return max([line for line, text in artefact.lines() if text.startswith("// -----// IR Dump")], default=0)
 
 
 def _is_open(text: str) -> bool:

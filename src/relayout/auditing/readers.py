@@ -23,6 +23,7 @@ BUILT_IN = {
     "openvino": "openvino",
     "tensorrt": "tensorrt",
     "triton": "triton_ir",
+    "mlir": "mlir",
     "onednn": "onednn",
 }
 """The modules of this package that have ``READER``, by the kind of artefact that it reads."""

@@ -18,7 +18,17 @@ from ..hardware.registry import architecture_named
 from ..hardware.shared_access import shared_access
 from .artefact import Artefact
 from .kinds import ACCESSES, REARRANGES, SAME_BYTES, UNDECIDED
-from .mlir_text import Aliases, Operation, attribute, integers, nested_lines, read_operation, read_shaped, values_in
+from .mlir_text import (
+    Aliases,
+    Operation,
+    attribute,
+    integers,
+    last_dump,
+    nested_lines,
+    read_operation,
+    read_shaped,
+    values_in,
+)
 from .move import Buffer, Found, Move, Place, Side, Step
 from .triton_types import RegisterTensor, SharedBuffer, permute_dims, read_type, reshape_dims
 
@@ -70,7 +80,9 @@ class _TritonModule:
 
     def read_lines(self) -> Iterator[Found]:
         depth, line, text = 0, 0, ""
-        for line, text, regions in nested_lines(self.artefact.lines()):
+        first = last_dump(self.artefact)
+        lines = ((number, each) for number, each in self.artefact.lines() if number > first)
+        for line, text, regions in nested_lines(lines):
             depth = len(regions)
             if text.startswith("#") and self.aliases.see(text):
                 continue

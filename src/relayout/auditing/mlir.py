@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..layout.layout import Layout
 from .artefact import Artefact
@@ -164,7 +164,7 @@ class _MlirModule:
         parts = [piece for text in listed for piece in re.split(r"\s(?:to|into)\s", text)]
         return [self.aliases.write_out(re.sub(r">\{[^{}]*\}$", ">", part.strip())) for part in parts]
 
-    def _ends(self, operation: Operation, reads: str, writes: str) -> dict[str, str]:
+    def _ends(self, operation: Operation, reads: str, writes: str) -> dict[str, Any]:
         written = operation.results[0] if operation.results else writes
         return {"reads": self._name(reads) if reads else "", "writes": self._name(written) if written else ""}
 
@@ -207,11 +207,11 @@ class _MlirModule:
         self, operation: Operation, order: tuple[int, ...], source: str, target: str, types: tuple[str, ...]
     ) -> Found:
         """Dimension ``order[i]`` of the source becomes dimension ``i`` of the target."""
-        found = [type_side(text) for text in types]
+        first, last = type_side(types[0]), type_side(types[1])
         place = self.artefact.place(operation.line, operation.results[0] if operation.results else target)
-        if found[0] is None or found[1] is None or sorted(order) != list(range(len(found[0][0].sizes))):
+        if first is None or last is None or sorted(order) != list(range(len(first[0].sizes))):
             return self._trouble(operation)
-        (kind, side), (_, other) = found
+        (kind, side), (_, other) = first, last
         ends = self._ends(operation, source, target)
         plain = side.text == other.text == "row-major" and not side.memory and not other.memory
         if plain:

@@ -171,8 +171,8 @@ class _TilePlanner(Extents):
         for side in (SOURCE, TARGET):
             start = self.starts[side] * self.bytes[side]
             even = gcd(VECTOR, self.aligned[side], start, *[part.step(side) for part in grid])
-            # What vectors of the other side are made of, or go to, is accessed by elements anyway.
-            realign = images == (True, True)
+            # A source that vectors of the target are made of is read by elements anyway.
+            realign = images[TARGET]
             made.append(make_image(self.work, side, micro, lanes, even, masked, realign) if images[side] else None)
         return made[0], made[1]
 

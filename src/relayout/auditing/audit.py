@@ -264,7 +264,8 @@ class _Gathering:
         pairs = tuple(self.flow.cancelling())
         runs = zip(self.moves, self.runs, self.times)
         self.moves = [m if m.count == n else replace(m, count=n, time=time) for m, n, time in runs]
-        moves = tuple([replace(m, remarks=(*m.remarks, *self.remarks(k, m, pairs))) for k, m in enumerate(self.moves)])
+        said = self.remarks(pairs)
+        moves = tuple([replace(m, remarks=(*m.remarks, *said[k])) if said[k] else m for k, m in enumerate(self.moves)])
         savings = find_savings(moves, pairs, self.flow, self.buffers)
         return Audit(
             reader.kind,
@@ -280,20 +281,23 @@ class _Gathering:
             artefact,
         )
 
-    def remarks(self, number: int, move: Move, pairs: tuple[Cancelling, ...]) -> Iterator[str]:
-        """What the core has to say about a move."""
+    def remarks(self, pairs: tuple[Cancelling, ...]) -> list[list[str]]:
+        """What the core has to say about each move."""
+        said: list[list[str]] = [[] for _ in self.moves]
         for pair in pairs:
-            if number in (pair.first, pair.second):
-                word, other = ("undone by", pair.second) if number == pair.first else ("undoes", pair.first)
-                part = f" in {pair.runs} of {move.count} runs" if pair.runs < move.count else ""
-                yield f"{word} {_where(self.moves[other])}{part}"
-        if number in self.flow.constants:
-            role = self.flow.constants[number]
-            yield "weights: pack once" if role == "constant" else "a parameter: pack once if it is a weight"
-        if number in self.flow.repeats:
-            yield f"repeats {_where(self.moves[self.flow.repeats[number]])}"
-        if move.kind != SAME_BYTES and move.target.padding >= SHOWN_PADDING:
-            yield f"padding {move.target.padding:.0%}".replace("%", " %")
+            for word, one, other in (("undone by", pair.first, pair.second), ("undoes", pair.second, pair.first)):
+                count = self.moves[one].count
+                part = f" in {pair.runs} of {count} runs" if pair.runs < count else ""
+                said[one].append(f"{word} {_where(self.moves[other])}{part}")
+        for number, role in self.flow.constants.items():
+            constant = role == "constant"
+            said[number].append("weights: pack once" if constant else "a parameter: pack once if it is a weight")
+        for number, first in self.flow.repeats.items():
+            said[number].append(f"repeats {_where(self.moves[first])}")
+        for number, move in enumerate(self.moves):
+            if move.kind != SAME_BYTES and move.target.padding >= SHOWN_PADDING:
+                said[number].append(f"padding {move.target.padding:.0%}".replace("%", " %"))
+        return said
 
 
 def _where(move: Move) -> str:

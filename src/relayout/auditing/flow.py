@@ -97,7 +97,7 @@ class Flow:
             else:
                 self._used_otherwise.add(k)
         if move.reads and move.kind == REARRANGES and number not in self.repeats:
-            first = self._readers.setdefault((move.reads, move.source.layout, move.target.layout), number)
+            first = self._readers.setdefault((move.reads, move.source, move.target), number)
             if first != number:
                 self.repeats[number] = first
         if move.writes:
@@ -129,6 +129,9 @@ def _remember(table: dict[str, Any], key: str, value: Any) -> None:
 def undoes(first: Move, second: Move) -> bool:
     """Whether the second move brings every element back to where it was before the first; proven, never guessed.
 
+    Moves to another memory are there for its speed, and values that went through another type are not what they were:
+    both are undone by nothing.
+
     >>> from relayout.auditing.making import make_move, make_side
     >>> from relayout.auditing.move import Place
     >>> a, b = make_side("nchw", shape=(1, 8, 4, 4)), make_side("nChw8c", shape=(1, 8, 4, 4))
@@ -136,9 +139,10 @@ def undoes(first: Move, second: Move) -> bool:
     >>> undoes(there, back), undoes(there, there)
     (True, False)
     """
-    if first.source.memory != second.target.memory or first.source.element != second.target.element:
+    sides = (first.source, first.target, second.source, second.target)
+    if len({(side.memory, side.element) for side in sides}) > 1:
         return False
-    layouts = [side.layout for side in (first.source, first.target, second.source, second.target)]
+    layouts = [side.layout for side in sides]
     return not any(layout is None for layout in layouts) and _return_home(*layouts)
 
 

@@ -32,7 +32,7 @@ class Measured(NamedTuple):
 def measure_moves(audit: Audit, device: str = "cpu") -> Iterator[Measured]:
     """The costliest moves, run here; ``device`` is ``"cpu"`` or ``"cuda"``. Same moves are run once."""
     known: dict[Any, Measured] = {}
-    for number in costliest(audit.moves):
+    for number in costliest(audit):
         move = audit.moves[number]
         if move.kind in (REARRANGES, OTHER_MEMORY):
             key = (move.source.layout, move.target.layout, move.source.element, move.target.element)

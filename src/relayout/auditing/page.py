@@ -55,7 +55,7 @@ def audit_page(audits: Sequence[Audit]) -> str:
 
 
 def _audit(number: int, audit: Audit, pictures: dict[Any, str]) -> str:
-    shown = costliest(audit.moves)
+    shown = costliest(audit)
     excerpts = read_excerpts(audit, [audit.moves[k].place.line for k in shown])
     parts = [f"<section><h1>{escape(audit.file)}</h1><p class=summary>{escape(summary(audit))}</p>"]
     parts += _savings(number, audit, shown)

@@ -89,7 +89,7 @@ def summary(audit: Audit) -> str:
 
 def move_rows(audit: Audit) -> Rows:
     """The moves, one row each."""
-    shown = [audit.moves[k] for k in costliest(audit.moves)]
+    shown = [audit.moves[k] for k in costliest(audit)]
     timed = any(move.time is not None for move in shown)
     ops = len({move.op for move in shown}) > 1
     lined = any(move.place.line for move in shown)
@@ -105,9 +105,11 @@ def move_rows(audit: Audit) -> Rows:
     return Rows(titles, rows, len(audit.moves) - len(shown))
 
 
-def costliest(moves: Sequence[Move]) -> list[int]:
-    """The numbers of the moves worth a row, in the order of the file."""
-    order = sorted(range(len(moves)), key=lambda k: (-(moves[k].time or 0), -moves[k].total_bytes, k))
+def costliest(audit: Audit) -> list[int]:
+    """The numbers of the moves worth a row: those that a change would save first; in the order of the file."""
+    moves = audit.moves
+    saved = {k for saving in audit.savings for k in saving.moves}
+    order = sorted(range(len(moves)), key=lambda k: (k not in saved, -(moves[k].time or 0), -moves[k].total_bytes, k))
     return sorted(order[:MOST_ROWS])
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from shutil import copyfileobj
+from tempfile import NamedTemporaryFile
 from typing import Any
 
 import click
@@ -111,9 +113,13 @@ def audit(
 
 
 def _artefact(file: str) -> Artefact:
-    if file == "-":
-        return Artefact(None, sys.stdin.buffer.read().decode(errors="replace"), name="standard input")
-    return Artefact(Path(file))
+    if file != "-":
+        return Artefact(Path(file))
+    # On disk, for what comes through a pipe may be longer than memory, and is read more than once.
+    with NamedTemporaryFile(prefix="relayout-", delete=False) as copy:
+        click.get_current_context().call_on_close(lambda: Path(copy.name).unlink(missing_ok=True))
+        copyfileobj(sys.stdin.buffer, copy)
+    return Artefact(Path(copy.name), name="standard input")
 
 
 def _is_over(found: Audit, limit: tuple[str, float] | None) -> bool:
@@ -172,7 +178,7 @@ def _blocks(found: Audit, times: list[Measured] | None) -> Iterator[Block]:
 def _with_measures(found: Audit, table: Rows, times: list[Measured]) -> Rows:
     """The table with what our repack takes, before the remarks."""
     known = {m.number: "" if m.time is None else format_time(m.time) for m in times}
-    cells = [known.get(number, "") for number in costliest(found.moves)]
+    cells = [known.get(number, "") for number in costliest(found)]
     rows = [[*row[:-1], cell, row[-1]] for row, cell in zip(table.rows, cells)]
     return Rows([*table.titles[:-1], "ours", table.titles[-1]], rows, table.left_out)
 

@@ -83,6 +83,7 @@ def takes_its_own(case: ReaderCase) -> Iterator[str]:
 
 def finds_values(case: ReaderCase) -> Iterator[str]:
     """It yields moves, buffers, steps or timings of its artefacts, with places in them, and no trouble."""
+    told = False
     for artefact in case.artefacts:
         found: list[Found] = []
         with Attempt() as attempt:
@@ -91,9 +92,10 @@ def finds_values(case: ReaderCase) -> Iterator[str]:
             why = attempt.told if attempt.crash is not None else attempt.refusal
             yield f"- {artefact.name} ends in {why}"
             continue
-        if not any(isinstance(x, Move | Buffer | Step | Timing) for x in found):
-            yield f"- nothing is found in {artefact.name}"
+        told = told or any(isinstance(x, Move | Buffer | Step | Timing) for x in found)
         yield from _wrong_values(artefact, found)
+    if not told and case.artefacts:
+        yield "- nothing is found in any of its artefacts"
 
 
 def _wrong_values(artefact: Artefact, found: list[Found]) -> Iterator[str]:

@@ -24,7 +24,7 @@ def audit_in(request: dict[str, Any]) -> dict[str, Any]:
 def audit_answer(audit: Audit) -> dict[str, Any]:
     """An audit for the page."""
     table = move_rows(audit)
-    moves = [audit.moves[k] for k in costliest(audit.moves)]
+    moves = [audit.moves[k] for k in costliest(audit)]
     return {
         "summary": summary(audit),
         "titles": table.titles,

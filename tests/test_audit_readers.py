@@ -1,0 +1,89 @@
+"""All readers on all samples: each sample has one reader, and may be cut, broken, mixed or long."""
+
+from __future__ import annotations
+
+import random
+import tracemalloc
+from pathlib import Path
+
+import pytest
+
+import relayout as rl
+from relayout.auditing.artefact import Artefact
+from relayout.auditing.audit import audit_files, gather
+from relayout.auditing.readers import BUILT_IN, reader_named, recognise
+from relayout.testing import conformance
+
+DATA = Path(__file__).parent / "data" / "audit"
+
+
+def takers(path: Path) -> list[str]:
+    return [kind for kind in BUILT_IN if reader_named(kind).recognises(Artefact(path))]
+
+
+KINDS = {path: kinds for path in sorted(DATA.iterdir()) if "judge" not in path.name and (kinds := takers(path))}
+"""The artefacts with their readers; what no reader takes is there for other tests."""
+
+SAMPLES = list(KINDS)
+
+
+def test_a_sample_is_taken_by_one_reader() -> None:
+    assert {path.name: kinds for path, kinds in KINDS.items() if len(kinds) > 1} == {}
+    assert {kind for kinds in KINDS.values() for kind in kinds} == set(BUILT_IN)
+
+
+@pytest.mark.parametrize("kind", BUILT_IN)
+def test_every_reader_conforms(kind: str) -> None:
+    own = [path for path in SAMPLES if kind in KINDS[path]]
+    whole = [path for path in own if not rl.audit(path).troubles]
+    smallest = sorted(whole, key=lambda path: path.stat().st_size)[:2]
+    assert smallest
+    conformance(reader_named(kind), samples=smallest)
+
+
+@pytest.mark.parametrize("path", [path for path in SAMPLES if path.is_file()], ids=lambda path: path.name)
+def test_what_is_cut_or_broken_is_read_as_far_as_it_goes(path: Path, tmp_path: Path) -> None:
+    rng = random.Random(path.name)
+    reader, content = recognise(Artefact(path)), path.read_bytes()
+    file = tmp_path / path.name
+    for k in range(6):
+        broken = bytearray(content)
+        if k % 2:
+            del broken[rng.randrange(len(broken)) :]
+        else:
+            for _ in range(20):
+                broken[rng.randrange(len(broken))] = rng.randrange(256)
+        file.write_bytes(bytes(broken))
+        found = gather(reader, Artefact(file))
+        assert found.totals.moves >= 0
+
+
+def test_kinds_are_mixed_on_one_line() -> None:
+    files = [path for path in SAMPLES if path.is_file()]
+    audits = audit_files([Artefact(path) for path in files], together=False)
+    assert len({audit.kind for audit in audits}) > 3
+    assert [audit.file for audit in audits] == [str(path) for path in files]
+
+
+LINED = {"onednn": "onednn_torch.log", "triton": "triton_transpose_sm80.ttgir", "hlo": ""}
+"""A sample of each kind whose files grow by their lines."""
+
+
+@pytest.mark.parametrize("kind", [kind for kind in LINED if kind in BUILT_IN and LINED[kind]])
+def test_memory_grows_less_than_the_file(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once what is kept is full, eight times the file takes less than twice the memory."""
+    monkeypatch.setattr("relayout.auditing.flow.WINDOW", 50)
+    monkeypatch.setattr("relayout.auditing.audit.KEPT", 50)
+    text = (DATA / LINED[kind]).read_text()
+
+    def peak(copies: int) -> int:
+        file = tmp_path / f"{kind}{copies}"
+        file.write_text(text * copies)
+        tracemalloc.start()
+        rl.audit(file, kind=kind)
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return most
+
+    peak(2)
+    assert peak(32) < 2 * peak(4)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..elements.types import Element
+from .c import c_function
 from .c_expressions import c_type
 from .c_lines import CLines
-from .checksums import MIXER, WEIGHT
+from .checksums import WEIGHT
 from .element_types import tree_type
 from .gather_kernel import EACH, NARROW_LIMIT, THREADS, GatherKernel, KernelFunction, KernelWords
 from .kernel_index import index_texts
+from .lower import sample_routine
 from .lower_index import used_definitions
 from .lower_loops import no_elements
 from .lower_values import value_of
@@ -211,7 +213,7 @@ def write_index(functions: IndexFunctions, vendor: Vendor) -> str:
 def write_test(functions: list[PackFunction], runs: list[list[CheckedSize]], vendor: Vendor) -> str:
     """The functions, and a program that runs them on the device."""
     headers = "#include <stdio.h>\n#include <stdlib.h>\n"
-    checks = [_check(function, vendor) for function in functions]
+    checks = [text for f in functions for text in (c_function(sample_routine(f)), _check(f, vendor))]
     body = CLines()
     body.add(0, "int main(void) {")
     body.add(1, "int failed = 0;")
@@ -243,7 +245,7 @@ def _check(function: PackFunction, vendor: Vendor) -> str:
     lines.lines.append(f"      {word}Malloc(&dst, (size_t)dst_bytes + 1))")
     lines.add(2, "abort();")
     lines.add(1, "for (int64_t i = 0; i < src_bytes; ++i)")
-    lines.add(2, f"bytes[i] = (uint8_t)((uint32_t)i * {MIXER}u >> 25);")
+    lines.add(2, f"bytes[i] = {name}_sample(i);")
     lines.add(1, f"{word}Memcpy(src, bytes, (size_t)src_bytes, {word}MemcpyHostToDevice);")
     lines.add(1, f"{word}Memset(dst, 0xa5, (size_t)dst_bytes + 1);")
     if refuses:

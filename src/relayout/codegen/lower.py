@@ -30,7 +30,7 @@ def pack_module(functions: list[PackFunction], runs: list[list[CheckedSize]] | N
     """Functions between two operands, with their self-test if there are runs."""
     lowered = [own for function in functions for own in pack_functions(function)]
     if runs:
-        lowered += [_sample(function) for function in functions]
+        lowered += [sample_routine(function) for function in functions]
     tests = [TestRun(f.name, *run) for f, own in zip(functions, runs or []) for run in own]
     return Module(tuple(lowered), tuple(tests))
 
@@ -40,7 +40,7 @@ def layout_module(functions: IndexFunctions) -> Module:
     return Module(tuple(index_module(functions)))
 
 
-def _sample(function: PackFunction) -> Routine:
+def sample_routine(function: PackFunction) -> Routine:
     """``sample``: the byte that a self-test writes to a place of the source."""
     codes, place = sample_codes(function), Name("i")
     about = ("The byte of the source at a place, in the test.",)

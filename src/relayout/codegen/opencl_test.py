@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from .c import c_function
 from .c_lines import CLines
-from .checksums import MIXER, WEIGHT
+from .checksums import WEIGHT
+from .lower import sample_routine
 from .program import CheckedSize, PackFunction
 
 HOST = f"""#define CL_TARGET_OPENCL_VERSION 120
@@ -57,16 +59,16 @@ static void build(void) {{
 }}
 
 // Whether a run writes what it should: 0 if it does.
-static int run(const char *name, size_t src_bytes, size_t dst_bytes,
-               uint64_t expected, int count, const cl_long *sizes,
-               int refuses) {{
+static int run(const char *name, uint8_t (*sample)(int64_t), size_t src_bytes,
+               size_t dst_bytes, uint64_t expected, int count,
+               const cl_long *sizes, int refuses) {{
   cl_int error;
   uint64_t sum = 0;
   uint8_t *bytes = malloc((src_bytes > dst_bytes ? src_bytes : dst_bytes) + 1);
   if (!bytes)
     abort();
   for (size_t i = 0; i < src_bytes; ++i)
-    bytes[i] = (uint8_t)((uint32_t)i * {MIXER}u >> 25);
+    bytes[i] = sample((int64_t)i);
   cl_mem src = clCreateBuffer(context, CL_MEM_READ_ONLY, src_bytes + 1, NULL,
                               &error);
   check(error, "src");
@@ -123,11 +125,12 @@ def write_program(
     for function, own, flagged in zip(functions, runs, refuses):
         for run in own:
             sizes = f"(cl_long[]){{{', '.join(map(str, run.sizes))}}}" if run.sizes else "NULL"
-            numbers = [f'"{function.name}"', str(run.source), str(run.target), f"{run.checksum}u"]
+            numbers = [f'"{function.name}"', f"{function.name}_sample", str(run.source), str(run.target), f"{run.checksum}u"]
             body.add(1, f"failed |= run({', '.join([*numbers, str(len(run.sizes)), sizes, str(int(flagged))])});")
     body.add(1, 'puts(failed ? "wrong" : "ok");')
     body.add(1, "return failed;")
     body.add(0, "}")
     main = "\n".join(body.lines)
+    samples = "\n\n".join([c_function(sample_routine(function)) for function in functions])
     comment = "// A C compiler makes of this file its own test."
-    return f"#ifdef __OPENCL_VERSION__\n{kernels}\n#else {comment}\n{HOST}\n{main}\n#endif\n"
+    return f"#ifdef __OPENCL_VERSION__\n{kernels}\n#else {comment}\n{HOST}\n{samples}\n\n{main}\n#endif\n"

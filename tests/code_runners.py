@@ -14,7 +14,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from code_array_runners import needs_module, run_jax, run_numpy, run_torch
-from code_device_runners import opencl_is_missing, run_opencl
+from code_device_runners import (
+    cuda_is_missing,
+    opencl_is_missing,
+    run_cuda,
+    run_metal,
+    run_opencl,
+    run_triton,
+    triton_is_missing,
+)
 from code_pairs import Pair
 
 
@@ -168,7 +176,11 @@ RUNNERS = {
     "c": Runner(needs_program("cc"), run_c),
     "cpp": Runner(needs_program("g++", "clang++"), run_cpp),
     "rust": Runner(needs_program("rustc"), run_rust),
+    "cuda": Runner(cuda_is_missing, run_cuda),
+    "hip": Runner(cuda_is_missing, run_cuda),
+    "metal": Runner(needs_program("g++", "clang++"), run_metal),
     "opencl": Runner(opencl_is_missing, run_opencl),
+    "triton": Runner(triton_is_missing, run_triton),
     "numpy": Runner(needs_module("numpy"), run_numpy),
     "torch": Runner(needs_module("torch"), run_torch),
     "jax": Runner(needs_module("jax"), run_jax),

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import random
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+import code_pairs
 import gpu_atoms
 import gpu_banks
 import gpu_cases
@@ -266,6 +269,31 @@ def refusals() -> int:
             continue
         raise AssertionError(f"{error.__name__} was not raised")
     return len(tries)
+
+
+def judge_generated(target: str, count: int = 300) -> int:
+    """Random pairs of ``code_pairs.py`` in one language, all in one build."""
+    with tempfile.TemporaryDirectory() as folder:
+        report = code_pairs.judge(target, count, 7, Path(folder), batch=count)
+    assert not report.wrong, report
+    print(target, report)  # noqa: T201
+    return report.moved
+
+
+@check
+def generated_cuda() -> int:
+    return judge_generated("cuda")
+
+
+@check
+def generated_hip() -> int:
+    """In CUDA's words: the kernels are the same, the names are not."""
+    return judge_generated("hip")
+
+
+@check
+def generated_triton() -> int:
+    return judge_generated("triton")
 
 
 @check

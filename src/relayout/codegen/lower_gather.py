@@ -5,15 +5,17 @@ Kernels go this way: threads that follow each other write neighbours, and paddin
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
+from ..elements.types import element
 from ..errors import NotExpressible
 from ..layout.swizzle import Swizzle
 from .index import why_no_inverse
-from .loops import NestAxis, merge_nest_axes
+from .loops import LoopNest, NestAxis, merge_nest_axes
 from .lower_values import NamedValues, value_of
 from .operands import OperandDigit
-from .program import PackFunction
+from .program import IndexFunctions, PackFunction
 from .statements import (
     INDEX,
     Assign,
@@ -57,7 +59,17 @@ def gather(function: PackFunction) -> Gather:
             f"no place of the target tells its element: {reason}.",
             hint="take c or cuda, which go through the elements; or a target whose strides nest",
         )
-    return _GatherLowering(function).gather()
+    channels = [side.axis for side in function.conversion or () if side.axis is not None]
+    return _GatherLowering(function, channels).gather()
+
+
+def coordinate_steps(functions: IndexFunctions) -> Gather:
+    """The way from a place to all coordinates of one layout, as ``channels``."""
+    kind, nest = element("uint8"), LoopNest((), (), (), (), Monomial(0) in functions.extents)
+    alike = functions.operand, functions.operand
+    about = functions.name, (), kind, kind, None, functions.extents, functions.sizes, *alike, b"\0", nest
+    function = PackFunction(*about, functions.definitions, functions.names, None)
+    return _GatherLowering(function, range(len(functions.extents))).gather(reads=False)
 
 
 class _FoundDigit(NamedTuple):
@@ -69,9 +81,8 @@ class _FoundDigit(NamedTuple):
 
 
 class _GatherLowering:
-    def __init__(self, function: PackFunction) -> None:
-        self.function = function
-        self.channels = [side.axis for side in function.conversion or () if side.axis is not None]
+    def __init__(self, function: PackFunction, channels: Sequence[int]) -> None:
+        self.function, self.channels = function, channels
         self.axes, self.first, self.second = merge_nest_axes(
             function.names, function.extents, function.source, function.target, self.channels
         )
@@ -84,7 +95,8 @@ class _GatherLowering:
         self.steps: list[Statement] = []
         self.conditions: list[Expression] = []
 
-    def gather(self) -> Gather:
+    def gather(self, reads: bool = True) -> Gather:
+        """All of it; without ``reads`` the source's place is left out."""
         size = value_of(self.function.target.storage)
         if self.function.nest.empty:
             return Gather((), (), (), None, size, ())
@@ -98,7 +110,7 @@ class _GatherLowering:
         if self.function.source.swizzle is not None:
             self.steps.append(Let("plain", INDEX, source))
             source = swizzle_place(Name("plain"), self.function.source.swizzle)
-        used = [*self.steps, *[Let("", INDEX, x) for x in (*self.conditions, source, size, *channels)]]
+        used = [*self.steps, *[Let("", INDEX, x) for x in (*self.conditions, *[source] * reads, size, *channels)]]
         constants = self.constants.statements(used)
         return Gather(tuple(constants), tuple(self.steps), tuple(self.conditions), source, size, channels)
 

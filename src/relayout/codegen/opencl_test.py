@@ -125,7 +125,13 @@ def write_program(
     for function, own, flagged in zip(functions, runs, refuses):
         for run in own:
             sizes = f"(cl_long[]){{{', '.join(map(str, run.sizes))}}}" if run.sizes else "NULL"
-            numbers = [f'"{function.name}"', f"{function.name}_sample", str(run.source), str(run.target), f"{run.checksum}u"]
+            numbers = [
+                f'"{function.name}"',
+                f"{function.name}_sample",
+                str(run.source),
+                str(run.target),
+                f"{run.checksum}u",
+            ]
             body.add(1, f"failed |= run({', '.join([*numbers, str(len(run.sizes)), sizes, str(int(flagged))])});")
     body.add(1, 'puts(failed ? "wrong" : "ok");')
     body.add(1, "return failed;")

@@ -177,7 +177,6 @@ DYNAMIC = [
     ("numpy", "shape=(-1, 4), strides=(16, 4), itemsize=4"),
     ("torch", "size=(-1, 3), stride=(3, 1)"),
     ("torch", "f32[s0, 16][16, 1]cuda:0"),
-    ("xla", "f32[<=8,128]{1,0}"),
     ("xla", "f32[?,128]{1,0}"),
     ("mlir", "memref<3x?xf32>"),
     ("mlir", "memref<*xf32>"),

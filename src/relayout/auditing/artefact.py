@@ -15,6 +15,9 @@ HEAD_BYTES = 1 << 16
 LONGEST_LINE = 1 << 24
 """Longer lines are cut into several, which have the number of the first."""
 
+CHUNK = 1 << 20
+"""How many characters are read from a file at once."""
+
 WHOLE_BYTES = 1 << 28
 """The most that is read at once, of an artefact that is not made of lines."""
 
@@ -47,11 +50,16 @@ class Artefact:
             yield from enumerate((self._text or "").splitlines(), 1)
             return
         with self.path.open(encoding="utf-8", errors="replace", newline=None) as file:
-            number, whole = 0, True
-            while line := file.readline(LONGEST_LINE):
-                number += whole
-                whole = line.endswith("\n")
-                yield number, line.rstrip("\n")
+            number, rest = 0, ""
+            while chunk := file.read(CHUNK):
+                *whole, rest = (rest + chunk).split("\n")
+                yield from enumerate(whole, number + 1)
+                number += len(whole)
+                if len(rest) > LONGEST_LINE:
+                    yield number + 1, rest
+                    rest = ""
+            if rest:
+                yield number + 1, rest
 
     def read_bytes(self) -> bytes:
         """All of it, for what is not made of lines; refused over a limit."""

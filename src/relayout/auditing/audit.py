@@ -201,7 +201,7 @@ class _Gathering:
         sums, time = self.sums, step.time
         if self.given and step.place.name in self.given:
             time = self.given[step.place.name].of_one_run
-        sums["steps"] += 1
+        sums["steps"] += step.count
         sums["step_bytes"] += step.bytes or 0
         if time is not None:
             sums["step_time"] = (sums["step_time"] or 0) + time

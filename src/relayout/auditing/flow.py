@@ -93,7 +93,7 @@ class Flow:
                 _remember(self._roles, move.writes, role)
         for k in origin:
             if undoes(self._moves[k], move):
-                self._undone[k, number] += 1
+                self._undone[k, number] += move.count
             else:
                 self._used_otherwise.add(k)
         if move.reads and move.kind == REARRANGES and number not in self.repeats:
@@ -182,7 +182,9 @@ def _same_memory_map(start: Layout, there: Layout, here: Layout, end: Layout) ->
 def _same_in_some_order(start: Layout, there: Layout, here: Layout, end: Layout) -> bool:
     """Whether the second move has the dimensions of the first in another order."""
     rank = start.rank
-    if here.rank != rank or sorted(here.extents) != sorted(there.extents) or prod(range(1, rank + 1)) > MOST_ORDERS:
+    if not rank == there.rank == here.rank == end.rank or sorted(here.extents) != sorted(there.extents):
+        return False
+    if prod(range(1, rank + 1)) > MOST_ORDERS:
         return False
     for order in permutations(range(rank)):
         if tuple([here.extents[d] for d in order]) == there.extents:

@@ -119,7 +119,7 @@ class Step:
     ``elementwise`` says that the outputs have the layout of the inputs, whatever it is, so that a move before it could
     as well come after it; ``inputs`` then are those of the outputs' shape, without scalars and what is broadcast.
     ``bytes`` are those read and written, ``time`` is in seconds; None where nothing tells. What leaves the program is
-    the input of a step that is not elementwise.
+    the input of a step that is not elementwise. ``count`` operations that touch no moved value may be one step.
     """
 
     place: Place
@@ -129,6 +129,7 @@ class Step:
     elementwise: bool = False
     bytes: int | None = None
     time: float | None = None
+    count: int = 1
 
 
 class Timing(NamedTuple):

@@ -18,6 +18,7 @@ from .move import Found
 
 BUILT_IN = {
     "checkpoint": "checkpoints",
+    "hlo": "hlo",
     "onnx": "onnx",
     "onnxruntime": "onnxruntime",
     "openvino": "openvino",

@@ -3,7 +3,8 @@
 The dimensions in braces run from the fastest to the slowest. ``T`` tiles the fastest dimensions; every further tile
 does so with the array that is stored by then. ``{1,0:T(8,128)}`` alone is a format. A tile of more dimensions than are
 stored adds dimensions of size 1, one that does not divide what it cuts pads it, and ``*`` in one combines a dimension
-with the next faster one; all these need the shape. The other properties are kept beside the layout: ``spelling``. Of an
+with the next faster one; all these need the shape. A bound ``<=8`` in place of a size counts as 8, which is what memory
+is reserved for. The other properties are kept beside the layout: ``spelling``. Of an
 instruction, ``%x = f32[8,128]{1,0} add(...)``, the result counts. The name of an operand behind its shape is read over.
 What JAX prints, ``Layout(major_to_minor=(0, 1), tiling=((8, 128),))``, is read as the format that it is.
 """
@@ -44,16 +45,21 @@ EXAMPLES = (
     "f32[5]{0:T(4)(3)}",
     "bf16[2048]{0:T(1024)(128)(2,1)}",
     "f32[4,6,8]{2,1,0:T(2,*,4)S(1)}",
+    "f32[<=5,4]{1,0}",
 )
 """Texts that it reads, one for each way to write."""
 
 
 class XlaText(NamedTuple):
-    """All that a text says: the sizes, if it has any, the element type, and what stands in braces."""
+    """All that a text says: the sizes, if it has any, the element type, and what stands in braces.
+
+    ``bounded`` are the dimensions whose size is a bound, as in ``f32[<=8,128]``.
+    """
 
     shape: tuple[int, ...] | None
     element: Element | None
     braces: Braces
+    bounded: tuple[int, ...] = ()
     dialect: str = "xla"
 
     @property
@@ -68,9 +74,9 @@ class XlaText(NamedTuple):
         braces = str(self.braces)
         if sizes is None:
             return braces
-        return (
-            f"{'' if kind is None else kind.word('xla')}[{','.join(map(str, sizes))}]{braces if braces != '{}' else ''}"
-        )
+        bounds = self.bounded if sizes == self.shape else ()
+        inside = ",".join([f"<={n}" if d in bounds else str(n) for d, n in enumerate(sizes)])
+        return f"{'' if kind is None else kind.word('xla')}[{inside}]{braces if braces != '{}' else ''}"
 
     def layout(self, shape: Any) -> Layout:
         """The layout of a tensor of that shape, for tiles that need one."""
@@ -111,7 +117,7 @@ def _read(text: str) -> XlaText:
         scan.position = match.end()
         if match.group() not in _TYPES:
             scan.fail(f"an element type: {', '.join(sorted(_TYPES))}", at)
-    shape = _dimensions(scan) if match or scan.peek() == "[" else None
+    shape, bounded = _dimensions(scan) if match or scan.peek() == "[" else (None, ())
     if scan.peek() == "{":
         braces = read_braces(scan)
     elif shape is None:
@@ -123,7 +129,7 @@ def _read(text: str) -> XlaText:
     if shape is not None and len(shape) != len(braces.order):
         rank = len(braces.order)
         scan.fail(f"{len(shape)} dimensions in braces, as in brackets, got {rank}", len(scan.text.rstrip()) - 1)
-    return XlaText(shape, _TYPES[match.group()] if match else None, braces)
+    return XlaText(shape, _TYPES[match.group()] if match else None, braces, bounded)
 
 
 def element(text: str) -> Element | None:
@@ -153,10 +159,20 @@ def _of_jax(found: re.Match[str]) -> str:
     return f"{{{order}:{words}}}" if words else f"{{{order}}}"
 
 
-def _dimensions(scan: Scanner) -> tuple[int, ...]:
-    if "<=" in scan.text[scan.position :].partition("]")[0]:
-        raise scan.unknown("<=")
-    return tuple(scan.sizes(scan.bracketed_integers()))
+def _dimensions(scan: Scanner) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The sizes, and which of them are bounds; a size that has no bound is refused."""
+    scan.expect("[")
+    sizes: list[int] = []
+    bounded: list[int] = []
+    while not scan.accept("]"):
+        if sizes:
+            scan.expect(",")
+        if scan.accept("<="):
+            bounded.append(len(sizes))
+        if scan.peek() == "?":
+            raise scan.unknown("?")
+        sizes.append(scan.integer())
+    return tuple(scan.sizes(tuple(sizes))), tuple(bounded)
 
 
 def _format(braces: Braces, stored: list[Stored]) -> Format:

@@ -50,16 +50,20 @@ class Artefact:
             yield from enumerate((self._text or "").splitlines(), 1)
             return
         with self.path.open(encoding="utf-8", errors="replace", newline=None) as file:
-            number, rest = 0, ""
+            number, rest = 1, ""
             while chunk := file.read(CHUNK):
                 *whole, rest = (rest + chunk).split("\n")
-                yield from enumerate(whole, number + 1)
-                number += len(whole)
-                if len(rest) > LONGEST_LINE:
-                    yield number + 1, rest
-                    rest = ""
+                for line in whole:
+                    if len(line) <= LONGEST_LINE:
+                        yield number, line
+                    else:
+                        yield from [(number, line[k : k + LONGEST_LINE]) for k in range(0, len(line), LONGEST_LINE)]
+                    number += 1
+                while len(rest) > LONGEST_LINE:
+                    yield number, rest[:LONGEST_LINE]
+                    rest = rest[LONGEST_LINE:]
             if rest:
-                yield number + 1, rest
+                yield number, rest
 
     def read_bytes(self) -> bytes:
         """All of it, for what is not made of lines; refused over a limit."""

@@ -30,6 +30,9 @@ from relayout.elements.types import storage_dtype
 from relayout.engine.fill import fill_bytes
 from relayout.integers.nested import flatten
 
+REFUSED = b"refused"
+"""What a runner gives for a function that cannot take the sizes, and says so."""
+
 
 class Pair(NamedTuple):
     """One function to call, the operands it was made of, the bytes it reads and those it must write.
@@ -397,7 +400,9 @@ def judge(target: str, count: int, seed: int, folder: Path, batch: int = 100) ->
                 refused[re.sub(r"\d+", "N", error.message)[:70]] += 1
         found = RUNNERS[target].run([pair for pair, _ in waiting], [text for _, text in waiting], folder)
         for (pair, text), got in zip(waiting, found, strict=True):
-            if got == pair.expected:
+            if got == REFUSED:
+                refused["these sizes, when it ran"] += 1
+            elif got == pair.expected:
                 moved += 1
             else:
                 wrong.append(f"{pair}\n{text}")

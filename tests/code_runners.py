@@ -13,8 +13,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from code_array_runners import needs_module, run_jax, run_numpy, run_torch
-from code_device_runners import (
     cuda_is_missing,
     opencl_is_missing,
     run_cuda,
@@ -23,6 +21,9 @@ from code_device_runners import (
     run_triton,
     triton_is_missing,
 )
+from code_array_runners import needs_module, run_einops, run_jax, run_numpy, run_torch
+from code_device_runners import (
+from code_device_runners import opencl_is_missing, run_opencl
 from code_pairs import Pair
 
 
@@ -184,4 +185,5 @@ RUNNERS = {
     "numpy": Runner(needs_module("numpy"), run_numpy),
     "torch": Runner(needs_module("torch"), run_torch),
     "jax": Runner(needs_module("jax"), run_jax),
+    "einops": Runner(needs_module("einops"), run_einops),
 }

@@ -76,13 +76,14 @@ def test_a_swizzle_is_a_gather() -> None:
 
 
 @pytest.mark.skipif(find_spec("ruff") is None, reason="no ruff")
-@pytest.mark.parametrize("target", [*RUN])
+@pytest.mark.parametrize("target", [*RUN, "einops"])
 def test_texts_are_as_formatters_write_them(target: str, tmp_path: Path) -> None:
     texts = [rl.code("nhwc", "htp:R4Crouton", "uint8", target, axes="nhwc", inverse=True, test=True)]
-    texts += [rl.code(x, name="at", target=target) for x in ("0 1 / 0,2 1,4", "(3,4):(1,2)", "htp:R4Crouton")]
-    means = rl.ScaleOffset([0.125 * k for k in range(1, 41)], list(range(40)), "quint8", axis=1)
-    texts.append(rl.code("0 1", "1 0", "float32", target, dst_element=means, shape=(2, 40)))
-    texts.append(rl.code("0 1", "1 0", "float8_e4m3fn", target, dst_element="float32", shape=(2, 40)))
+    if target != "einops":
+        texts += [rl.code(x, name="at", target=target) for x in ("0 1 / 0,2 1,4", "(3,4):(1,2)", "htp:R4Crouton")]
+        means = rl.ScaleOffset([0.125 * k for k in range(1, 41)], list(range(40)), "quint8", axis=1)
+        texts.append(rl.code("0 1", "1 0", "float32", target, dst_element=means, shape=(2, 40)))
+        texts.append(rl.code("0 1", "1 0", "float8_e4m3fn", target, dst_element="float32", shape=(2, 40)))
     for pair in islice(draw_pairs(3), 60):
         try:
             texts.append(pair.text(target))
@@ -95,6 +96,29 @@ def test_texts_are_as_formatters_write_them(target: str, tmp_path: Path) -> None
             [sys.executable, "-m", "ruff", *words, "--isolated", str(tmp_path)], capture_output=True, text=True
         )
         assert done.returncode == 0, done.stdout[:3000] + done.stderr[:1000]
+
+
+def test_a_pattern_says_its_multiples() -> None:
+    text = rl.code("nhwc", "htp:R4Crouton", "uint8", "einops", axes="nhwc")
+    assert '"(n h_1 h_0 w_1 w_0 c_1 c_0) -> (n h_1 w_1 c_1 h_0 w_0 c_0)"' in text
+    assert 'raise ValueError("einops pads nothing: n3 must be a multiple of 32")' in text
+
+
+@pytest.mark.parametrize(
+    ("dst", "element", "to", "why"),
+    [
+        ("0 1 / 1,4", "int8", None, "pads and slices nothing"),
+        ("1 0", "uint4", None, "share bytes"),
+        ("1 0", "int8", "int16", "converted"),
+        (rl.Layout((5, 6), (6, -1), offset=5), "int8", None, "reverses no axis"),
+        (rl.Layout((5, 6), (8, 1)).with_swizzle(rl.Swizzle(1, 0, 3)), "int8", None, "swizzle"),
+        ("1 0 / 1,2", "int8", None, "do not divide"),
+    ],
+)
+def test_where_there_is_no_pattern_it_says_why(dst: Any, element: str, to: Any, why: str) -> None:
+    src = "1 0 / 1,3" if why == "do not divide" else "0 1"
+    with pytest.raises(rl.NotExpressible, match=why):
+        rl.code(src, dst, element, "einops", dst_element=to, shape=(5, 6))
 
 
 # ---- proofs ----------------------------------------------------------------------------------------------

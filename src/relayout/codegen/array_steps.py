@@ -48,9 +48,13 @@ class WaistAxis(NamedTuple):
 
 
 class ArrayMove(NamedTuple):
-    """The steps up to the waist, and from there to the target's memory; None where a side is no chain of steps."""
+    """The steps up to the waist, and from there to the target's memory; None where a side is no chain of steps.
+
+    ``parts`` are the source's axes as the first transposition finds them.
+    """
 
     waist: tuple[WaistAxis, ...]
+    parts: tuple[WaistAxis, ...]
     before: tuple[ArrayStep, ...] | None
     after: tuple[ArrayStep, ...] | None
 
@@ -206,7 +210,7 @@ class MoveBuilder:
         atoms = [atom for axis in source for atom in self._atoms(axis, self.target)]
         self._reorder(after, atoms, target)
         self._close_memory(after, target)
-        return ArrayMove(waist, tuple(before.steps), tuple(after.steps))
+        return ArrayMove(waist, tuple(atoms), tuple(before.steps), tuple(after.steps))
 
     def _build_behind_order(self, source: tuple[MemoryAxis, ...], target: tuple[MemoryAxis, ...]) -> ArrayMove:
         """Windows are cut and filled in the target's order."""
@@ -221,7 +225,7 @@ class MoveBuilder:
         after = StepChain(before.shape)
         self._fill_windows(after, waist)
         self._close_memory(after, target)
-        return ArrayMove(waist, tuple(before.steps), tuple(after.steps))
+        return ArrayMove(waist, tuple(own), tuple(before.steps), tuple(after.steps))
 
     def _build_by_dimensions(self) -> ArrayMove:
         """The waist has one axis for each dimension; each side is steps of its own, or none."""
@@ -239,13 +243,13 @@ class MoveBuilder:
             before.slice(lows, tuple([axis.size for axis in waist]), WITHOUT)
             steps = tuple(before.steps)
         if self.target.axes is None:
-            return ArrayMove(waist, steps, None)
+            return ArrayMove(waist, (), steps, None)
         after = StepChain(tuple([axis.size for axis in waist]))
         self._fill_windows(after, waist)
         atoms = [_part(axis) for d in self.dims for axis in self.target.digits(d)]
         self._reorder(after, atoms, self.target.axes)
         self._close_memory(after, self.target.axes)
-        return ArrayMove(waist, steps, tuple(after.steps))
+        return ArrayMove(waist, tuple(atoms), steps, tuple(after.steps))
 
     # ---- parts -------------------------------------------------------------------------------------------
 

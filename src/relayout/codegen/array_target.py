@@ -47,29 +47,34 @@ class ArrayTarget:
 
     def write_test(self, functions: list[PackFunction], runs: list[list[CheckedSize]]) -> str:
         texts = [ArrayWriter(function, self.library).text() for function in functions]
-        checks = [self._check(function) for function in functions]
-        return under_imports(self.library.test_imports, [*texts, SAMPLE, *checks, self._main(functions, runs)])
+        checks = [check_text(function, self.library) for function in functions]
+        main = main_text(functions, runs, self.library.test_setup)
+        return under_imports(self.library.test_imports, [*texts, SAMPLE, *checks, main])
 
-    def _check(self, function: PackFunction) -> str:
-        lines = PythonLines()
-        lines.add(0, f"def {function.name}_check(source, target, expected, *sizes):")
-        lines.docstring(1, "Whether a run gives what it should.", ())
-        given = self.library.stored_type(function.element).given
-        lines.add(1, f"src = {self.library.from_bytes('sample(source)', given)}")
-        lines.add(1, f"data = {self.library.to_bytes(f'{function.name}(src, *sizes)')}")
-        lines.add(1, "return len(data) == target and checksum(data) == expected")
-        return "\n".join(lines.lines)
 
-    def _main(self, functions: list[PackFunction], runs: list[list[CheckedSize]]) -> str:
-        lines = PythonLines()
-        lines.add(0, 'if __name__ == "__main__":')
-        for line in self.library.test_setup:
-            lines.add(1, line)
-        lines.add(1, "right = True")
-        for function, own in zip(functions, runs):
-            for run in own:
-                numbers = [str(run.source), str(run.target), str(run.checksum), *map(str, run.sizes)]
-                lines.statement(1, "right &= ", call(f"{function.name}_check", *numbers))
-        lines.add(1, 'print("ok" if right else "wrong")')
-        lines.add(1, "raise SystemExit(int(not right))")
-        return "\n".join(lines.lines)
+def check_text(function: PackFunction, library: ArrayLibrary) -> str:
+    """The run of one function on bytes that depend on their place, and the checksum of what comes out."""
+    lines = PythonLines()
+    lines.add(0, f"def {function.name}_check(source, target, expected, *sizes):")
+    lines.docstring(1, "Whether a run gives what it should.", ())
+    given = library.stored_type(function.element).given
+    lines.add(1, f"src = {library.from_bytes('sample(source)', given)}")
+    lines.add(1, f"data = {library.to_bytes(f'{function.name}(src, *sizes)')}")
+    lines.add(1, "return len(data) == target and checksum(data) == expected")
+    return "\n".join(lines.lines)
+
+
+def main_text(functions: list[PackFunction], runs: list[list[CheckedSize]], setup: tuple[str, ...]) -> str:
+    """The program that makes all runs, and prints ``ok``."""
+    lines = PythonLines()
+    lines.add(0, 'if __name__ == "__main__":')
+    for line in setup:
+        lines.add(1, line)
+    lines.add(1, "right = True")
+    for function, own in zip(functions, runs):
+        for run in own:
+            numbers = [str(run.source), str(run.target), str(run.checksum), *map(str, run.sizes)]
+            lines.statement(1, "right &= ", call(f"{function.name}_check", *numbers))
+    lines.add(1, 'print("ok" if right else "wrong")')
+    lines.add(1, "raise SystemExit(int(not right))")
+    return "\n".join(lines.lines)

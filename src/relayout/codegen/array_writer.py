@@ -50,7 +50,7 @@ def proven_move(function: PackFunction, whole_dims: frozenset[int] = frozenset()
     split = build_move(
         function.names, function.extents, operands[0], operands[1], frozenset(range(len(function.names)))
     )
-    return ArrayMove(split.waist, split.before if reads else None, split.after if writes else None)
+    return ArrayMove(split.waist, (), split.before if reads else None, split.after if writes else None)
 
 
 def _nested_operand(given: DigitOperand, layout: Layout | None, function: PackFunction) -> DigitOperand:

@@ -63,7 +63,7 @@ class JaxLibrary(ArrayLibrary):
 
     def pack_lines(self, bits: int) -> list[str]:
         return [
-            f'rows = jnp.unpackbits(x.reshape(-1, 1), axis=1, count={bits}, bitorder="little")',
+            f'rows = jnp.unpackbits(x, bitorder="little").reshape(-1, 8)[:, :{bits}]',
             'return jnp.packbits(rows.reshape(-1), bitorder="little")',
         ]
 

@@ -25,6 +25,7 @@ BUILT_IN = {
     "numpy": "numpy_target",
     "torch": "torch_target",
     "jax": "jax_target",
+    "einops": "einops_target",
 }
 """The modules of this package that have ``TARGET``."""
 

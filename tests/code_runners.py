@@ -13,6 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from code_array_runners import needs_module, run_einops, run_jax, run_numpy, run_torch
+from code_device_runners import (
     cuda_is_missing,
     opencl_is_missing,
     run_cuda,
@@ -21,9 +23,6 @@ from typing import NamedTuple
     run_triton,
     triton_is_missing,
 )
-from code_array_runners import needs_module, run_einops, run_jax, run_numpy, run_torch
-from code_device_runners import (
-from code_device_runners import opencl_is_missing, run_opencl
 from code_pairs import Pair
 
 

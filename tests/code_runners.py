@@ -42,14 +42,19 @@ def run_program(command: list[str], pairs: list[Pair]) -> list[bytes | None]:
     """The outputs of a program that reads all sources, and writes for each pair 0 or 1, refused, and the target."""
     done = subprocess.run(command, input=b"".join([pair.given for pair in pairs]), capture_output=True)
     assert done.returncode == 0, done.stderr.decode(errors="replace")[-4000:]
+    return split_output(done.stdout, pairs)
+
+
+def split_output(made: bytes, pairs: list[Pair]) -> list[bytes | None]:
+    """For each pair what its function wrote, or None where it refused a value."""
     found: list[bytes | None] = []
     start = 0
     for pair in pairs:
-        refused, got = done.stdout[start], done.stdout[start + 1 : start + 1 + pair.length]
+        refused, got = made[start], made[start + 1 : start + 1 + pair.length]
         assert refused in (0, 1), pair
         found.append(None if refused else got)
         start += 1 + pair.length
-    assert start == len(done.stdout), "more bytes than the pairs have"
+    assert start == len(made), "more bytes than the pairs have"
     return found
 
 
@@ -172,10 +177,77 @@ def run_rust(pairs: list[Pair], texts: list[str], folder: Path) -> list[bytes | 
     return run_program([str(program)], pairs)
 
 
+# ---- Mojo ------------------------------------------------------------------------------------------------
+
+
+def mojo_access(kind: str) -> str:
+    """Functions that make elements of bytes, and bytes of elements, in Mojo."""
+    lanes = 2 if kind.startswith("SIMD") else 1
+    word, bits = re.findall(r"(int|uint|float)(\d+)", kind.lower())[0]
+    width, own = int(bits) // 8, f"UInt{bits}"
+    place = f"[i // {2 * width}][i // {width} % 2]" if lanes == 2 else f"[i // {width}]"
+    name = f"{word}{bits}_{lanes}"
+    return f"""
+def load_{name}(given: Span[UInt8, _]) -> List[{kind}]:
+    var found = List[{kind}](length=len(given) // {width * lanes}, fill=0)
+    for i in range(0, len(given), {width}):
+        var word: {own} = 0
+        for k in range({width}):
+            word |= {own}(given[i + k]) << {own}(8 * k)
+        found{place} = bitcast[DType.{word}{bits}](word)
+    return found^
+
+
+def store_{name}(mut out: List[UInt8], made: List[{kind}]):
+    for i in range(len(made) * {width * lanes}):
+        var word = bitcast[DType.uint{bits}](made{place})
+        out.append(UInt8((word >> {own}(i % {width} * 8)) & 0xFF))
+"""
+
+
+def run_mojo(pairs: list[Pair], texts: list[str], folder: Path) -> list[bytes | None]:
+    calls, access, start = [], {}, 0
+    for pair, text in zip(pairs, texts, strict=True):
+        head = text[text.index(f"def {pair.name}(") :]
+        kinds = [re.search(rf"{side}: Span\[(?:mut=True, )?(.*?), _\]", head) for side in ("src", "dst")]
+        read, made = [found[1] if found else "" for found in kinds]
+        for kind in (read, made):
+            access[kind] = mojo_access(kind)
+        names = [re.findall(r"def (?:load|store)_(\w+)", access[kind])[0] for kind in (read, made)]
+        bits = 2 * int(re.findall(r"float(\d+)", made)[0]) if "SIMD" in made else int(re.findall(r"\d+", made)[0])
+        calls += [
+            f"    var a_{pair.name} = load_{names[0]}(given[{start} : {start + len(pair.given)}])",
+            f"    var b_{pair.name} = List[{made}](length={pair.length * 8 // bits}, fill=1)",
+            "    try:",
+            f"        {pair.name}({', '.join([f'a_{pair.name}', f'b_{pair.name}', *map(str, pair.sizes)])})",
+            "        out.append(0)",
+            "    except:",
+            "        out.append(1)",
+            f"    store_{names[1]}(out, b_{pair.name})",
+        ]
+        start += len(pair.given)
+    bare = [re.sub(r"^from std.*\n", "", text, flags=re.MULTILINE) for text in texts]
+    main = [
+        "def main() raises:",
+        '    var given = open("given", "r").read_bytes()',
+        "    var out = List[UInt8]()",
+        *calls,
+    ]
+    main.append('    var file = open("made", "w")\n    file.write_bytes(Span(out))\n    file.close()\n')
+    source = folder / "pairs.mojo"
+    source.write_text("\n".join(["from std.memory import bitcast", *access.values(), *bare, *main]))
+    (folder / "given").write_bytes(b"".join([pair.given for pair in pairs]))
+    compile_program(["mojo", "build", str(source), "-o", str(folder / "mojo_pairs")])
+    done = subprocess.run([str(folder / "mojo_pairs")], cwd=folder, capture_output=True)
+    assert done.returncode == 0, done.stderr.decode(errors="replace")[-4000:]
+    return split_output((folder / "made").read_bytes(), pairs)
+
+
 RUNNERS = {
     "c": Runner(needs_program("cc"), run_c),
     "cpp": Runner(needs_program("g++", "clang++"), run_cpp),
     "rust": Runner(needs_program("rustc"), run_rust),
+    "mojo": Runner(needs_program("mojo"), run_mojo),
     "cuda": Runner(cuda_is_missing, run_cuda),
     "hip": Runner(cuda_is_missing, run_cuda),
     "metal": Runner(needs_program("g++", "clang++"), run_metal),

@@ -17,6 +17,7 @@ BUILT_IN = {
     "c": "c_target",
     "cpp": "cpp",
     "rust": "rust_target",
+    "mojo": "mojo_target",
     "cuda": "cuda_target",
     "hip": "hip_target",
     "metal": "metal_target",

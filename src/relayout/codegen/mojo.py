@@ -200,13 +200,9 @@ class MojoFunction:
     def _part(self, at: At, length: Expression) -> str:
         """So many elements of a memory."""
         text = self.expressions.text
-        end = text(Binary("+", at.place, length))
-        simple = isinstance(at.place, (Name, Number))
-        return (
-            f"{at.memory}[{text(at.place)} : {end}]"
-            if at.place != Number(0) or not simple
-            else f"{at.memory}[:{text(length)}]"
-        )
+        if at.place == Number(0):
+            return f"{at.memory}[:{text(length)}]"
+        return f"{at.memory}[{text(at.place)} : {text(Binary('+', at.place, length))}]"
 
     def _add_fill(self, depth: int, x: Fill) -> None:
         count = self.expressions.text(x.length)

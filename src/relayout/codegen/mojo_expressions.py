@@ -143,6 +143,8 @@ class MojoExpressions:
                 comma = "," if len(arguments) > 1 else ""
                 lines = [line for a in arguments for line in self.break_lines("", a, comma, inside)]
             return [f"{indent}{before}{name}(", *lines, f"{indent}){after}"]
+        if isinstance(x, At) and len(inside + self.text(x.place)) <= WIDTH:
+            return [f"{indent}{before}{mojo_name(x.memory)}[", inside + self.text(x.place), f"{indent}]{after}"]
         if not before and after == ",":
             lines = [indent + part for part in self.chain(x)]
             return [*lines[:-1], lines[-1] + after]

@@ -152,13 +152,14 @@ def _picture(move: Move, pictures: dict[Any, str]) -> str:
         return ""
     try:
         both = isinstance(source, Layout) and isinstance(target, Layout)
-        svg = (draw(compare(source, target)) if both else draw(source, target)).svg()
+        drawn = [draw(compare(source, target))] if both else [draw(source), draw(target)]
+        images = [b64encode(drawing.svg().encode()).decode() for drawing in drawn]
     except LayoutError as error:
         return f"<p>no picture: {escape(error.message)}</p>"
     pictures[key] = f"p{len(pictures)}"
-    data = b64encode(svg.encode()).decode()
-    alt = escape(f"{move.source.text} and {move.target.text}, the first difference outlined")
-    return f'<figure id="{pictures[key]}"><img alt="{alt}" src="data:image/svg+xml;base64,{data}"></figure>'
+    alt = escape(f"{move.source.text} and {move.target.text}")
+    tags = [f'<img alt="{alt}" src="data:image/svg+xml;base64,{data}">' for data in images]
+    return f'<figure id="{pictures[key]}">{"".join(tags)}</figure>'
 
 
 def read_excerpts(audit: Audit, lines: Sequence[int]) -> dict[int, str]:

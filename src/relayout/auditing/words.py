@@ -130,12 +130,12 @@ def side_text(move: Move, which: str) -> str:
 
 
 def shape_text(shape: Sequence[int]) -> str:
-    """A shape as people write it.
+    """A shape as people write it; a size that is not known is negative.
 
-    >>> shape_text((1, 64, 8, 8))
-    '1x64x8x8'
+    >>> shape_text((1, 64, -1, 8))
+    '1x64x?x8'
     """
-    return "x".join(map(str, shape))
+    return "x".join(["?" if n < 0 else str(n) for n in shape])
 
 
 def remark(move: Move) -> str:

@@ -161,7 +161,10 @@ class GatherKernel:
         return [text for p in routine.parameters for text in printer.parameter(p)]
 
     def helper_texts(self) -> list[str]:
-        return [KernelFunction(helper, self.words, self.index).text() for helper in self.helpers]
+        """The functions that the kernel calls; those that are given no place count by 64 bits."""
+        wide = self.words.types["i64"]
+        kinds = [self.index if helper.helper == "get" else wide for helper in self.helpers]
+        return [KernelFunction(helper, self.words, kind).text() for helper, kind in zip(self.helpers, kinds)]
 
     def body(self) -> list[str]:
         """The lines of the kernel, for any number of threads; sizes below 1 move nothing."""

@@ -23,6 +23,7 @@ BUILT_IN = {
     "onnxruntime": "onnxruntime",
     "openvino": "openvino",
     "tensorrt": "tensorrt",
+    "tvm": "tvm",
     "triton": "triton_ir",
     "mlir": "mlir",
     "onednn": "onednn",

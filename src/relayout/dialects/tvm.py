@@ -2,7 +2,7 @@
 
 Capital letters are the dimensions in logical order; a number and a small letter is a block of that dimension, one each.
 Brackets around the blocks, ``OIHW[4o4i]``, pack them into one dimension of the buffer, at the same places.
-Dimensions without a name are written A, B, C and so on.
+Dimensions without a name are written A, B, C and so on. Index maps, ``lambda n, c: (n, c // 16, c % 16)``, are read.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from ..layout.layout import Layout
 from .blocked import letters_and_blocks, plain_format
 from .refusal import cannot
 from .scan import Scanner
+from .tvm_maps import IndexMap, is_index_map, read_index_map
 
 _GROUPED = re.compile(r"\s*(?P<axes>[A-Z]+)\[(?P<blocks>(?:\d{1,9}[a-z])+)\]\s*", re.ASCII)
 _UNNAMED = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -24,15 +25,21 @@ EXAMPLES = (
     "NC2c",
     "HWC",
     "OIHW[4o4i]",
+    "lambda n, c: (n, c // 16, c % 16)",
 )
 """Texts that it reads, one for each way to write."""
 
 
-def parse(text: str) -> Format:
+def parse(text: str) -> Format | IndexMap:
+    return read_index_map(text) if is_index_map(text) else parse_letters(text)
+
+
+def parse_letters(text: str) -> Format:
+    """The format that a string of letters and blocks names."""
     scan = Scanner(text, "tvm", "NCHW16c")
     if grouped := _GROUPED.fullmatch(text):
         blank = f"{grouped['axes']}{grouped['blocks']}"
-        return parse(blank + " " * (len(text) - len(blank)))
+        return parse_letters(blank + " " * (len(text) - len(blank)))
     outer, blocks = letters_and_blocks(scan)
     axes = "".join([letter for letter, _ in outer])
     if not axes:

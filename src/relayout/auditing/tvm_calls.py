@@ -1,0 +1,165 @@
+"""The calls in a module of TVM, one for each line of TVMScript (Relax) or of Relay's text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import NamedTuple
+
+from ..elements.types import ELEMENTS, Element
+from .artefact import Artefact
+from .permuting import Size
+
+Shape = tuple[Size, ...]
+
+
+class TensorType(NamedTuple):
+    """The sizes and the elements of a tensor; None where the module does not tell them."""
+
+    shape: Shape | None
+    element: Element | None
+
+
+UNKNOWN = TensorType(None, None)
+
+
+class Call(NamedTuple):
+    """``result = op(arguments)``: names as the module writes them, and the type of the result."""
+
+    line: int
+    result: str
+    op: str
+    arguments: tuple[str, ...]
+    keywords: dict[str, str]
+    type: TensorType
+
+
+class Function(NamedTuple):
+    """The head of a function: its name and its parameters, in their order."""
+
+    line: int
+    name: str
+    parameters: tuple[tuple[str, TensorType], ...]
+
+
+class Attributes(NamedTuple):
+    """How many of the parameters change from run to run; those behind them are weights."""
+
+    inputs: int
+
+
+class Returned(NamedTuple):
+    """The values that leave a function."""
+
+    line: int
+    names: tuple[str, ...]
+
+
+Statement = Call | Function | Attributes | Returned
+
+_TENSOR = r"(?:R\.Tensor\(|Tensor\[)(?P<inside>.*)"
+_ASSIGNED = r"\s*(?:let )?(?P<result>%?[\w.]+)(?:\s*:\s*(?P<type>.*?))? = (?P<op>%?@?[\w.]+)\((?P<rest>.*)"
+_LAST = r"\s*(?P<op>[a-z][\w.]*)\((?P<rest>%.*)"
+_DEFINED = r"\s*(?:def|fn)\s+(?P<name>@?\w+)\s*\((?P<rest>.*)"
+_INPUTS = r".*\"num_input\":\s*(?P<count>\d+)"
+_GIVEN = r"\s*(?:return|R\.output)\b\s*\(?(?P<names>[\w%.,\s]*)\)?\s*"
+_COMMENT = r"/\*\s*ty=(?P<type>.*?)\s*\*/"
+_NAME = r"%?[A-Za-z_]\w*|%\d+"
+
+
+@cache
+def _pattern(text: str) -> re.Pattern[str]:
+    return re.compile(text)
+
+
+def read_statements(artefact: Artefact) -> Iterator[Statement]:
+    """The statements that say something of tensors, in the order of the file; everything else is stepped over."""
+    for number, line in artefact.lines():
+        text = line.split("#")[0] if "#" in line and '"' not in line else line
+        if found := _pattern(_DEFINED).match(text):
+            yield Function(number, found["name"], _parameters(found["rest"]))
+        elif "func_attr" in text and (found := _pattern(_INPUTS).match(text)):
+            yield Attributes(int(found["count"]))
+        elif found := _pattern(_GIVEN).fullmatch(text):
+            yield Returned(number, tuple(_pattern(_NAME).findall(found["names"])))
+        elif found := _pattern(_ASSIGNED).match(text):
+            yield _call(number, found["result"], found["op"], found["rest"], found["type"] or "")
+        elif found := _pattern(_LAST).match(text):
+            yield _call(number, "", found["op"], found["rest"], "")
+
+
+def _call(line: int, result: str, op: str, rest: str, annotation: str) -> Call:
+    told = _pattern(_COMMENT).search(rest)
+    inside = _pattern(_COMMENT).sub("", rest)
+    positional: list[str] = []
+    keywords: dict[str, str] = {}
+    for part in split_arguments(inside):
+        name, equals, value = part.partition("=")
+        if equals and name.strip().isidentifier() and not value.startswith("="):
+            keywords[name.strip()] = value.strip()
+        else:
+            positional.append(part)
+    kind = tensor_type(annotation or (told["type"] if told else ""))
+    return Call(line, result, op, tuple(positional), keywords, kind)
+
+
+def split_arguments(text: str) -> list[str]:
+    """The arguments of a call, whose text begins behind the opening bracket; up to the bracket that closes it."""
+    parts, level, start, quoted = [], 0, 0, ""
+    for at, c in enumerate(text):
+        if quoted:
+            quoted = "" if c == quoted else quoted
+        elif c in "\"'":
+            quoted = c
+        elif c in "([{":
+            level += 1
+        elif c in ")]}":
+            level -= 1
+            if level < 0:
+                parts.append(text[start:at])
+                break
+        elif c == "," and level == 0:
+            parts.append(text[start:at])
+            start = at + 1
+    else:
+        parts.append(text[start:])
+    return [part.strip() for part in parts if part.strip()]
+
+
+def tensor_type(text: str) -> TensorType:
+    """``R.Tensor((1, 8), dtype="float32")`` or ``Tensor[(1, 8), float32]``."""
+    found = _pattern(_TENSOR).search(text)
+    if found is None:
+        return UNKNOWN
+    shape: Shape | None = None
+    element: Element | None = None
+    for part in split_arguments(found["inside"]):
+        if part.startswith("(") and shape is None:
+            shape = tuple([_size(n) for n in split_arguments(part[1:])])
+        else:
+            name = part.split("=")[-1].strip().strip("\"'")
+            element = element or ELEMENTS.get(name)
+    return TensorType(shape, element)
+
+
+def integers(text: str) -> tuple[int, ...] | None:
+    """A list or tuple of numbers."""
+    inner = re.sub(r"T\.int\d+\((-?\d+)\)", r"\1", text.strip())
+    if not re.fullmatch(r"[\[(]?(?:R\.shape\()?[\[(]?[-\d,\s]*[\])]*", inner):
+        return None
+    return tuple([int(n) for n in re.findall(r"-?\d+", inner)])
+
+
+def _size(text: str) -> Size:
+    inner = re.sub(r"T\.int\d+\((\d+)\)", r"\1", text.strip().strip("\"'"))
+    return int(inner) if inner.isdigit() else inner
+
+
+def _parameters(text: str) -> tuple[tuple[str, TensorType], ...]:
+    found = []
+    for part in split_arguments(text):
+        name, colon, kind = part.partition(":")
+        if colon:
+            found.append((name.strip(), tensor_type(kind)))
+    return tuple(found)

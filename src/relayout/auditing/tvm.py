@@ -22,11 +22,11 @@ from .move import Buffer, Found, Move, Place, Side, Step
 from .permuting import Size, for_all_sizes, known_sizes, make_transpose, make_view
 from .tvm_calls import (
     UNKNOWN,
-    Attributes,
-    Call,
-    Function,
-    Returned,
-    TensorType,
+    TvmAttributes,
+    TvmCall,
+    TvmFunction,
+    TvmReturn,
+    TvmTensor,
     integers,
     read_statements,
 )
@@ -71,23 +71,23 @@ class _ModuleReading:
 
     def __init__(self, artefact: Artefact) -> None:
         self.artefact = artefact
-        self.function = Function(0, "", ())
-        self.types: dict[str, TensorType] = {}
+        self.function = TvmFunction(0, "", ())
+        self.types: dict[str, TvmTensor] = {}
         self.told = False
         self.elementwise = frozenset(_ELEMENTWISE.split())
 
-    def statement(self, statement: Call | Function | Attributes | Returned) -> Iterator[Found]:
-        if isinstance(statement, Function):
+    def statement(self, statement: TvmCall | TvmFunction | TvmAttributes | TvmReturn) -> Iterator[Found]:
+        if isinstance(statement, TvmFunction):
             self.function, self.types, self.told = statement, dict(statement.parameters), False
             return
         if not self.told:
-            inputs = statement.inputs if isinstance(statement, Attributes) else len(self.function.parameters)
+            inputs = statement.inputs if isinstance(statement, TvmAttributes) else len(self.function.parameters)
             yield from self.parameters(inputs)
             self.told = True
-        if isinstance(statement, Returned):
+        if isinstance(statement, TvmReturn):
             values = tuple([self.value(name) for name in statement.names])
             yield Step(self.artefact.place(statement.line, "return"), "return", values)
-        elif isinstance(statement, Call):
+        elif isinstance(statement, TvmCall):
             yield self.call(statement)
 
     def parameters(self, inputs: int) -> Iterator[Buffer]:
@@ -103,7 +103,7 @@ class _ModuleReading:
     def value(self, name: str) -> str:
         return f"{self.function.name}.{name}"
 
-    def call(self, call: Call) -> Move | Step:
+    def call(self, call: TvmCall) -> Move | Step:
         place = self.artefact.place(call.line, call.result or call.op)
         op = call.op.split(".")[-1]
         source = self.types.get(call.arguments[0], UNKNOWN) if call.arguments else UNKNOWN
@@ -122,12 +122,12 @@ class _ModuleReading:
             moved = self.step(place, call, op in self.elementwise)
         shape = moved.shape if isinstance(moved, Move) else call.type.shape
         told = (
-            call.type if call.type.shape is not None else TensorType(None if shape is None else _sizes(shape), element)
+            call.type if call.type.shape is not None else TvmTensor(None if shape is None else _sizes(shape), element)
         )
         self.types[call.result] = told._replace(element=told.element or element)
         return moved
 
-    def step(self, place: Place, call: Call, alone: bool) -> Step:
+    def step(self, place: Place, call: TvmCall, alone: bool) -> Step:
         names = [name for part in call.arguments for name in re.findall(r"%?[A-Za-z_]\w*|%\d+", part)]
         names = [name for name in names if name in self.types]
         if alone:
@@ -141,7 +141,7 @@ class _ModuleReading:
         outputs = (self.value(call.result or f"line {call.line}"),)
         return Step(place, call.op, tuple([self.value(name) for name in names]), outputs, alone, total)
 
-    def transpose(self, place: Place, call: Call, source: TensorType, flow: dict[str, Any]) -> Move:
+    def transpose(self, place: Place, call: TvmCall, source: TvmTensor, flow: dict[str, Any]) -> Move:
         written = call.keywords.get("axes", call.arguments[1] if len(call.arguments) > 1 else "None")
         if source.shape is None:
             return self.open(place, call, source, "its shape is not known", flow)
@@ -153,12 +153,12 @@ class _ModuleReading:
             return self.open(place, call, source, f"its axes are {written}", flow)
         return make_transpose(place, call.op, source.shape, order, source.element, **flow)
 
-    def open(self, place: Place, call: Call, source: TensorType, why: str, flow: dict[str, Any]) -> Move:
+    def open(self, place: Place, call: TvmCall, source: TvmTensor, why: str, flow: dict[str, Any]) -> Move:
         """A move of which nothing can be said."""
         sides = [Side("row-major", None, source.element, why=why), Side("?", None, source.element, why=why)]
         return make_move(place, call.op, sides[0], sides[1], shape=known_sizes(call.type.shape or ()), **flow)
 
-    def layout_transform(self, place: Place, call: Call, source: TensorType, flow: dict[str, Any]) -> Move:
+    def layout_transform(self, place: Place, call: TvmCall, source: TvmTensor, flow: dict[str, Any]) -> Move:
         """By an index map, or from one string to another."""
         if source.shape is None:
             return self.open(place, call, source, "its shape is not known", flow)
@@ -204,11 +204,11 @@ def _between_strings(source: str, target: str, stored: tuple[int, ...]) -> tuple
     for factor, size in zip(before.factors, stored):
         shape[factor.dim] *= size
     order = [after.axes.index(axis) for axis in before.axes]
-    there = _turned(after, order, shape)
+    there = _layout_in_order(after, order, shape)
     return before.layout(tuple(shape)), there
 
 
-def _turned(fmt: Format, order: Sequence[int], shape: Sequence[int]) -> Layout:
+def _layout_in_order(fmt: Format, order: Sequence[int], shape: Sequence[int]) -> Layout:
     """The layout of a format whose dimension ``order[k]`` is dimension ``k`` of the shape."""
     own = [0] * len(shape)
     for k, d in enumerate(order):
@@ -216,7 +216,7 @@ def _turned(fmt: Format, order: Sequence[int], shape: Sequence[int]) -> Layout:
     return fmt.layout(tuple(own)).permute(*order)
 
 
-def _bytes(kind: TensorType) -> int | None:
+def _bytes(kind: TvmTensor) -> int | None:
     if kind.shape is None or kind.element is None or -1 in known_sizes(kind.shape):
         return None
     return -(-prod(known_sizes(kind.shape)) * kind.element.bits // 8)

@@ -14,17 +14,17 @@ from .permuting import Size
 Shape = tuple[Size, ...]
 
 
-class TensorType(NamedTuple):
+class TvmTensor(NamedTuple):
     """The sizes and the elements of a tensor; None where the module does not tell them."""
 
     shape: Shape | None
     element: Element | None
 
 
-UNKNOWN = TensorType(None, None)
+UNKNOWN = TvmTensor(None, None)
 
 
-class Call(NamedTuple):
+class TvmCall(NamedTuple):
     """``result = op(arguments)``: names as the module writes them, and the type of the result."""
 
     line: int
@@ -32,31 +32,31 @@ class Call(NamedTuple):
     op: str
     arguments: tuple[str, ...]
     keywords: dict[str, str]
-    type: TensorType
+    type: TvmTensor
 
 
-class Function(NamedTuple):
+class TvmFunction(NamedTuple):
     """The head of a function: its name and its parameters, in their order."""
 
     line: int
     name: str
-    parameters: tuple[tuple[str, TensorType], ...]
+    parameters: tuple[tuple[str, TvmTensor], ...]
 
 
-class Attributes(NamedTuple):
+class TvmAttributes(NamedTuple):
     """How many of the parameters change from run to run; those behind them are weights."""
 
     inputs: int
 
 
-class Returned(NamedTuple):
+class TvmReturn(NamedTuple):
     """The values that leave a function."""
 
     line: int
     names: tuple[str, ...]
 
 
-Statement = Call | Function | Attributes | Returned
+Statement = TvmCall | TvmFunction | TvmAttributes | TvmReturn
 
 _TENSOR = r"(?:R\.Tensor\(|Tensor\[)(?P<inside>.*)"
 _ASSIGNED = r"\s*(?:let )?(?P<result>%?[\w.]+)(?:\s*:\s*(?P<type>.*?))? = (?P<op>%?@?[\w.]+)\((?P<rest>.*)"
@@ -78,18 +78,18 @@ def read_statements(artefact: Artefact) -> Iterator[Statement]:
     for number, line in artefact.lines():
         text = line.split("#")[0] if "#" in line and '"' not in line else line
         if found := _pattern(_DEFINED).match(text):
-            yield Function(number, found["name"], _parameters(found["rest"]))
+            yield TvmFunction(number, found["name"], _parameters(found["rest"]))
         elif "func_attr" in text and (found := _pattern(_INPUTS).match(text)):
-            yield Attributes(int(found["count"]))
+            yield TvmAttributes(int(found["count"]))
         elif found := _pattern(_GIVEN).fullmatch(text):
-            yield Returned(number, tuple(_pattern(_NAME).findall(found["names"])))
+            yield TvmReturn(number, tuple(_pattern(_NAME).findall(found["names"])))
         elif found := _pattern(_ASSIGNED).match(text):
             yield _call(number, found["result"], found["op"], found["rest"], found["type"] or "")
         elif found := _pattern(_LAST).match(text):
             yield _call(number, "", found["op"], found["rest"], "")
 
 
-def _call(line: int, result: str, op: str, rest: str, annotation: str) -> Call:
+def _call(line: int, result: str, op: str, rest: str, annotation: str) -> TvmCall:
     told = _pattern(_COMMENT).search(rest)
     inside = _pattern(_COMMENT).sub("", rest)
     positional: list[str] = []
@@ -101,7 +101,7 @@ def _call(line: int, result: str, op: str, rest: str, annotation: str) -> Call:
         else:
             positional.append(part)
     kind = tensor_type(annotation or (told["type"] if told else ""))
-    return Call(line, result, op, tuple(positional), keywords, kind)
+    return TvmCall(line, result, op, tuple(positional), keywords, kind)
 
 
 def split_arguments(text: str) -> list[str]:
@@ -127,7 +127,7 @@ def split_arguments(text: str) -> list[str]:
     return [part.strip() for part in parts if part.strip()]
 
 
-def tensor_type(text: str) -> TensorType:
+def tensor_type(text: str) -> TvmTensor:
     """``R.Tensor((1, 8), dtype="float32")`` or ``Tensor[(1, 8), float32]``."""
     found = _pattern(_TENSOR).search(text)
     if found is None:
@@ -140,7 +140,7 @@ def tensor_type(text: str) -> TensorType:
         else:
             name = part.split("=")[-1].strip().strip("\"'")
             element = element or ELEMENTS.get(name)
-    return TensorType(shape, element)
+    return TvmTensor(shape, element)
 
 
 def integers(text: str) -> tuple[int, ...] | None:
@@ -156,7 +156,7 @@ def _size(text: str) -> Size:
     return int(inner) if inner.isdigit() else inner
 
 
-def _parameters(text: str) -> tuple[tuple[str, TensorType], ...]:
+def _parameters(text: str) -> tuple[tuple[str, TvmTensor], ...]:
     found = []
     for part in split_arguments(text):
         name, colon, kind = part.partition(":")

@@ -54,8 +54,8 @@ class WorkGeometry:
         whole = [] if swizzle is None else [moved_from(swizzle)]
         return gcd(VECTOR, self.aligned[side], *whole, *[step * self.bytes[side] for step in steps])
 
-    def vector(self, side: int) -> dict[DigitKey, int]:
-        """The digits of a vector of one side, and how many steps it has of each."""
+    def vector(self, side: int, anywhere: bool = False) -> dict[DigitKey, int]:
+        """The digits of a vector of one side, and how many steps it has of each; one ``anywhere`` is not aligned."""
         most, found, run = VECTOR // self.bytes[side], dict[DigitKey, int](), 1
         while run < most:
             key = self.next_in_run(side, run, set(found))
@@ -70,15 +70,17 @@ class WorkGeometry:
             run *= taken
             if taken < size:
                 break
-        while found and prod(found.values()) * self.bytes[side] > self.granularity(side, found):
+        while found and not anywhere and prod(found.values()) * self.bytes[side] > self.granularity(side, found):
             last = list(found)[-1]
             found[last] //= 2
             if found[last] == 1:
                 del found[last]
         return found
 
-    def steps_to_whole_words(self, side: int, vector: dict[DigitKey, int]) -> dict[DigitKey, int]:
-        """What a micro tile needs beside its vectors, for whole words of the other side."""
+    def steps_to_whole_words(
+        self, side: int, vector: dict[DigitKey, int], realigned: bool = False
+    ) -> dict[DigitKey, int]:
+        """What a micro tile needs beside its vectors, for whole words of the other side, or of its realigned image."""
         size = self.bytes[side]
         key = self.next_in_run(side, 1, set())
         if size >= 4 or key is None:
@@ -89,7 +91,7 @@ class WorkGeometry:
         if more <= 1 or self.digits[key].steps % have:
             return {}
         if left % more == 0 or (self.is_top(key) and left > 8 * more):
-            return {key: more} if self.granularity(side, {key: have * more}) >= 4 else {}
+            return {key: more} if realigned or self.granularity(side, {key: have * more}) >= 4 else {}
         return {key: left} if left <= 8 else {}
 
     def few_elements(self) -> dict[DigitKey, list[int]]:

@@ -155,7 +155,8 @@ class _Writer(StagingText):
         lines: list[str] = []
         base, chunk = self.spots(SOURCE, lines), self.chunk(SOURCE)
         kept = "_kept" if self.unpin_from is not None and chunk.width == VECTOR else ""
-        verb = f"take{chunk.width}" if self.images[SOURCE] else f"read{chunk.width}{kept}"
+        read = f"read_shifted{chunk.width}" if self.tile.shifted_source else f"read{chunk.width}{kept}"
+        verb = f"take{chunk.width}" if self.images[SOURCE] else read
         each = len(chunk.starts)
         kind = {16: "uint4", 8: "uint2"}.get(chunk.width, "u32")
         for k, start in enumerate(chunk.starts):
@@ -164,7 +165,7 @@ class _Writer(StagingText):
                 lines.append(f"const {kind} x{k} = {value};")
                 continue
             name = f"{array}[i * {each} + {k}]"
-            if self.masked:
+            if self.masked or self.tile.shifted_source:
                 low, high = self.memory.readable
                 lines.append(f"{name} = {kind}{'()' if chunk.width < 8 else '{}'};")
                 lines += self.where_data(base, start, f"{name} = {verb}(p);", self.partly(name, chunk.width, low, high))
@@ -174,16 +175,18 @@ class _Writer(StagingText):
 
     def where_data(self, base: str, start: int, does: str, otherwise: Sequence[str] = ()) -> list[str]:
         """What is done with a chunk at ``p`` that holds data: where all of it may be read, and where not."""
-        some = " && ".join([self.touches(axis) for axis in self.masked])
-        low, high = self.memory.readable
-        inside = f"p - source >= {low}ll && p - source + {self.chunk(SOURCE).width} <= {high}ll"
+        some = " && ".join([self.touches(axis) for axis in self.masked]) or "true"
+        (low, high), width = self.memory.readable, self.chunk(SOURCE).width
+        if self.tile.shifted_source:
+            low, width = low + VECTOR, 2 * VECTOR
+        inside = f"p - source >= {low}ll && p - source + {width} <= {high}ll"
         spot = f"const u8 *const p = {self.at(SOURCE, base, start)};"
         return [f"if ({some}) {{", spot, f"if ({inside}) {does}", *otherwise, "}"]
 
     def unpin_chunks(self) -> list[str]:
         """The chunks that were read, where the cache keeps them."""
         chunk = self.chunk(SOURCE)
-        if chunk.width != VECTOR:
+        if chunk.width != VECTOR or self.tile.shifted_source:
             return []
         lines = self.head()
         base = self.spots(SOURCE, lines)

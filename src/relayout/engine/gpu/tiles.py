@@ -17,6 +17,9 @@ from .geometry import SOURCE, TARGET, DigitKey
 from .shared_memory import LINE, VECTOR, Image, Part, make_image
 from .work import Work
 
+MAX_WASTE = 0.25
+"""More positions of a digit than that are not read for nothing, where its steps do not fill the last vector."""
+
 MAX_SHARED_BYTES = 48 << 10
 """No tile, and no image, has more: a block has so much shared memory without asking."""
 
@@ -26,7 +29,7 @@ class Tile(NamedTuple):
 
     ``chunks`` are the bytes that are moved at once on each side that has no image. With ``ahead`` the rest of a pair of
     lines is read by a tile that runs soon after, and is fetched along with the first. With ``direct_edges`` tiles that
-    are not written as a whole go from the image of the source to memory, element by element.
+    are not written as a whole go to memory element by element. The chunks of a ``shifted_source`` begin anywhere.
     """
 
     work: Work
@@ -38,6 +41,7 @@ class Tile(NamedTuple):
     threads: int
     ahead: bool
     direct_edges: bool = False
+    shifted_source: bool = False
 
 
 def tile(work: Work, aligned: tuple[int, int], converts: bool) -> Tile | None:
@@ -55,6 +59,15 @@ class _TilePlanner(Extents):
         if images is None:
             return None
         found = self.first_with_room(images, vectors, runs)
+        if images == (True, True) and self.can_shift():
+            loose = self.vector(SOURCE, anywhere=True)
+            wasted = max(
+                [-self.digits[key].steps % taken / self.digits[key].steps for key, taken in loose.items()], default=1
+            )
+            if prod(loose.values()) * self.bytes[SOURCE] == VECTOR and wasted <= MAX_WASTE:
+                shifted = self.first_with_room((False, True), [loose, vectors[TARGET]], runs)
+                if shifted is not None:
+                    images, found = (False, True), shifted._replace(shifted_source=True)
         if found is not None and images[TARGET] and not _whole_runs(found):
             found = found._replace(direct_edges=True)
         elif images[TARGET] and found is None:
@@ -74,7 +87,7 @@ class _TilePlanner(Extents):
         if images == (True, True):
             micro = self.few_elements()
         elif images[1 - side] and not self.converts:
-            for key, size in self.steps_to_whole_words(1 - side, vectors[side]).items():
+            for key, size in self.steps_to_whole_words(1 - side, vectors[side], images[TARGET]).items():
                 micro.setdefault(key, []).append(size)
         chunk = self.bytes[side] * (1 if images == (True, True) else prod(vectors[side].values()))
         whole = {key: prod(sizes) for key, sizes in micro.items()}
@@ -89,6 +102,11 @@ class _TilePlanner(Extents):
                     if sum([image.size for image in found.images if image]) <= MAX_SHARED_BYTES and _no_gaps(found):
                         return found
         return None
+
+    def can_shift(self) -> bool:
+        """Whether vectors of the source can be read from any address, and are worth it."""
+        small = self.bytes[SOURCE] <= tuning.ACTIVE.max_realigned_bytes
+        return small and not any(self.swizzles) and not self.converts
 
     def choose_images(self, wide: list[int]) -> tuple[bool, bool] | None:
         """Which sides have an image, by the bytes of their vectors."""

@@ -16,7 +16,7 @@ from ..algebra.inverses import right_inverse
 from ..errors import LayoutError
 from ..layout.comparison import compare
 from ..layout.layout import Layout
-from .kinds import REARRANGES, SAME_BYTES
+from .kinds import CONVERTS, REARRANGES, SAME_BYTES
 from .move import Buffer, Move, Step
 
 WINDOW = 1 << 17
@@ -41,8 +41,8 @@ class Cancelling(NamedTuple):
 class Flow:
     """Follows values from move to move while an artefact is read; moves are known by their numbers.
 
-    ``constants`` has the moves that read a constant or a parameter, with its role. ``repeats`` has the moves that do
-    what an earlier one did with the same value.
+    ``constants`` has the moves that rearrange or convert a constant or a parameter, with its role. ``repeats`` has the
+    moves that do what an earlier one did with the same value.
     """
 
     def __init__(self) -> None:
@@ -87,10 +87,10 @@ class Flow:
             if move.writes and role:
                 _remember(self._roles, move.writes, role)
             return
-        if role:
+        if role and move.kind in (REARRANGES, CONVERTS):
             self.constants[number] = role
-            if move.writes:
-                _remember(self._roles, move.writes, role)
+        if role and move.writes:
+            _remember(self._roles, move.writes, role)
         for k in origin:
             if undoes(self._moves[k], move):
                 self._undone[k, number] += move.count

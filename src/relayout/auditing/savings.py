@@ -72,7 +72,8 @@ def _constants(moves: Sequence[Move], flow: Flow) -> Iterator[Saving]:
     for (role, target), numbers in alike.items():
         what = "weight" if role == "constant" else "parameter"
         which = f"the {what} of {_line(moves[numbers[0]])}" if len(numbers) == 1 else f"{len(numbers)} {what}s"
-        yield _saving(f"pack {which} once, as {target}", moves, numbers)
+        sure = "" if role == "constant" else ", if weights,"
+        yield _saving(f"pack {which} once{sure} as {target}", moves, numbers)
 
 
 def _repeats(moves: Sequence[Move], flow: Flow) -> Iterator[Saving]:

@@ -6,7 +6,7 @@ from math import prod
 
 from .geometry import SOURCE, TARGET
 from .kernel_text import KernelText, indent_lines
-from .shared_memory import VECTOR, Image, Part
+from .shared_memory import VECTOR, WORD, Image, Part
 
 
 class StagingText(KernelText):
@@ -142,16 +142,18 @@ class StagingText(KernelText):
         return self.loop(each * self.runs(image), lines)
 
     def store_ends(self, image: Image) -> list[str]:
-        """What is before and behind them, an element a thread: stores of neighbours are one of memory."""
-        unit, each = self.bytes[TARGET], VECTOR // self.bytes[TARGET]
-        lines = self.run_of_target(image, 2 * each, "run")
+        """What is before and behind them, a word a thread, so that stores of neighbours are one of memory."""
+        unit, words = self.bytes[TARGET], VECTOR // WORD
+        lines = self.run_of_target(image, 2 * words, "run")
         lines.append("const int past = int((reinterpret_cast<u64>(target) + u64(at)) & 15), head = -past & 15;")
-        lines.append(f"const bool tail = v >= {each}u;")
+        lines.append(f"const bool tail = v >= {words}u;")
         lines.append("if (tail ? length < head : past == 0) continue;")
         start = "(tail ? head + (length - head) / 16 * 16 : -past)"
-        lines.append(f"const int e = {start} + int(v % {each}u) * {unit};")
-        lines.append(f"if (e >= 0 && e < length) {_store_element('target + at + e', 'run + e', unit)}")
-        return self.loop(2 * each * self.runs(image), lines)
+        lines.append(f"const int e = {start} + int(v % {words}u) * {WORD};")
+        lines.append("if (e >= 0 && e + 4 <= length) write4(target + at + e, take_shifted4(run + e));")
+        element = _store_element("target + at + e + k", "run + e + k", unit)
+        lines.append(f"else for (int k = 0; k < 4; k += {unit}) if (e + k >= 0 && e + k < length) {element}")
+        return self.loop(2 * words * self.runs(image), lines)
 
     def length(self, image: Image) -> list[str]:
         """How much of a run is written: all of it, or up to the end of its outermost axis."""

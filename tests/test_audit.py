@@ -401,10 +401,24 @@ def test_unknown_kinds_and_files_are_refused(tmp_path: Path) -> None:
         rl.audit("hello\nworld\n")
 
 
-def test_two_readers_that_take_a_file_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readers, "_entry_points", lambda: {"acme": Point(), "twin": Point()})
-    with pytest.raises(BadFile, match="it may be acme or acme"):
-        rl.audit(SAMPLE)
+def test_a_mixed_file_is_read_by_all_that_take_it(tmp_path: Path) -> None:
+    log = (Path(__file__).parent / "data" / "audit" / "onednn_torch.log").read_text()
+    hlo = (Path(__file__).parent / "data" / "audit" / "hlo" / "attention.after.hlo").read_text()
+    file = tmp_path / "out.txt"
+    file.write_text(hlo + log)
+    found = rl.audit(file)
+    assert found.kind == "hlo and onednn"
+    assert {move.op for move in found.moves} >= {"copy", "reorder"}
+    assert found.totals.moves == rl.audit(hlo).totals.moves + rl.audit(log).totals.moves
+
+
+def test_conversions_and_reshapes_are_measured_too() -> None:
+    narrow = make_move(Place("f"), "reorder", of(rl.Layout((6, 4))), of(rl.Layout.row_major(6, 4), "float16"))
+    shaped = make_move(Place("f"), "reshape", of(rl.Layout((6, 4))), of(rl.Layout.row_major(24)))
+    odd = make_move(Place("f"), "copy", of(rl.Layout((6, 4)), "int4"), of(rl.Layout.row_major(6, 4), "int4"))
+    times = list(measure_moves(audit_of(narrow, shaped, odd)))
+    assert [m.time is not None for m in times] == [True, True, False]
+    assert times[2].why == "its elements are no whole words"
 
 
 def test_memory_does_not_grow_with_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

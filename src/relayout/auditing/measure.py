@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from time import perf_counter
 from typing import Any, NamedTuple
 
+from ..elements.types import Element, storage_dtype
 from ..engine.plan import plan
 from ..errors import DeviceError, LayoutError
 from ..layout.layout import Layout
 from .audit import Audit
-from .kinds import OTHER_MEMORY, REARRANGES
+from .kinds import CONVERTS, OTHER_MEMORY, REARRANGES
 from .move import Move
 from .words import costliest
 
@@ -19,6 +20,8 @@ LARGEST = 1 << 30
 
 RUNS = 3
 """The shortest of so many runs counts."""
+
+_WIDTHS = (8, 16, 32, 64)
 
 
 class Measured(NamedTuple):
@@ -34,7 +37,7 @@ def measure_moves(audit: Audit, device: str = "cpu") -> Iterator[Measured]:
     known: dict[Any, Measured] = {}
     for number in costliest(audit):
         move = audit.moves[number]
-        if move.kind in (REARRANGES, OTHER_MEMORY):
+        if move.kind in (REARRANGES, OTHER_MEMORY, CONVERTS):
             key = (move.source.layout, move.target.layout, move.source.element, move.target.element)
             if key not in known:
                 known[key] = _measure(move, device)
@@ -45,26 +48,25 @@ def _measure(move: Move, device: str) -> Measured:
     source, target, element = move.source.layout, move.target.layout, move.source.element
     if not isinstance(source, Layout) or not isinstance(target, Layout) or element is None:
         return Measured(0, None, "its layouts or its type are not known")
-    if move.target.element not in (None, element):
-        return Measured(0, None, "it converts values")
-    if element.bits not in (8, 16, 32, 64):
-        return Measured(0, None, f"its elements have {element.bits} bits")
-    if source.extents != target.extents:
-        return Measured(0, None, "its two shapes differ")
     if max(move.source.stored_bytes or 0, move.target.stored_bytes or 0) > LARGEST:
         return Measured(0, None, "it is too large")
+    if element.bits not in _WIDTHS or (move.target.element or element).bits not in _WIDTHS:
+        return Measured(0, None, "its elements are no whole words")
     try:
-        return Measured(0, _shortest(source, target, element.bits, device))
+        if source.extents != target.extents:
+            source = source.reshape(*target.extents)
+        return Measured(0, _shortest(source, target, element, move.target.element or element, device))
     except DeviceError:
         raise
     except LayoutError as error:
         return Measured(0, None, error.message)
 
 
-def _shortest(source: Layout, target: Layout, width: int, device: str) -> float:
-    """The shortest run of a plan between arrays that are there already; integers stand for elements of any type."""
-    move = plan(source, target, f"int{width}")
-    x, out = (_memory(layout.storage_size, width, device) for layout in (source, target))
+def _shortest(source: Layout, target: Layout, element: Element, to: Element, device: str) -> float:
+    """The shortest run of a plan between arrays that are there already; integers stand for elements that stay."""
+    names = [f"int{element.bits}"] if element == to else [element.name, to.name]
+    move = plan(source, target, *names)
+    x, out = _memory(source.storage_size, names[0], device), _memory(target.storage_size, names[-1], device)
     times = []
     for _ in range(RUNS + 1):
         start = perf_counter()
@@ -74,13 +76,13 @@ def _shortest(source: Layout, target: Layout, width: int, device: str) -> float:
     return min(times[1:])
 
 
-def _memory(elements: int, width: int, device: str) -> Any:
+def _memory(elements: int, name: str, device: str) -> Any:
     if device == "cpu":
         import numpy as np
 
-        return np.zeros(elements, f"int{width}")
+        return np.zeros(elements, storage_dtype(name))
     torch = _torch()
-    return torch.zeros(elements, dtype=getattr(torch, f"int{width}"), device=device)
+    return torch.zeros(elements, dtype=getattr(torch, name), device=device)
 
 
 def _wait(device: str) -> None:

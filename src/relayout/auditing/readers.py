@@ -6,12 +6,12 @@ Another package adds one by an entry point in the group ``relayout.audits`` that
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, Protocol
 
-from ..errors import BadFile, ShapeError, UnknownName, shown
+from ..errors import BadFile, LayoutError, ShapeError, UnknownName, shown
 from ..plugins import entry_points_of
 from .artefact import Artefact
 from .move import Found
@@ -72,7 +72,7 @@ def reader_named(kind: Any) -> AuditReader:
 
 
 def recognise(artefact: Artefact) -> AuditReader:
-    """The one reader that takes what is in an artefact; refused where none does, or several do.
+    """The reader that takes what is in an artefact, or where it is mixed all that do, as one; refused where none does.
 
     Those of other packages are asked only about what none of our own takes.
     """
@@ -80,17 +80,35 @@ def recognise(artefact: Artefact) -> AuditReader:
     if not found:
         others = [reader_named(name) for name in reader_names() if name not in BUILT_IN]
         found = [reader for reader in others if reader.recognises(artefact)]
-    if len(found) == 1:
-        return found[0]
-    known = ", ".join(reader_names())
     if not found:
         raise BadFile(
             f"{artefact.name}: no reader knows what it is.",
-            hint=f"say what it is by --kind or kind=: {known}",
+            hint=f"say what it is by --kind or kind=: {', '.join(reader_names())}",
             file=artefact.path,
         )
-    several = " or ".join([reader.kind for reader in found])
-    raise BadFile(f"{artefact.name}: it may be {several}.", hint="say which by --kind or kind=", file=artefact.path)
+    return found[0] if len(found) == 1 else MixedReader(found)
+
+
+class MixedReader:
+    """Reads an artefact that is of several kinds, as the output of a program with several logs is: each reader in
+    turn."""
+
+    EXAMPLES: tuple[str, ...] = ()
+
+    def __init__(self, readers: Sequence[AuditReader]) -> None:
+        self.readers = tuple(readers)
+        self.kind = " and ".join([reader.kind for reader in readers])
+        self.title = " and ".join([reader.title for reader in readers])
+
+    def recognises(self, artefact: Artefact) -> bool:
+        return all(reader.recognises(artefact) for reader in self.readers)
+
+    def read(self, artefact: Artefact) -> Iterator[Found]:
+        for reader in self.readers:
+            try:
+                yield from reader.read(artefact)
+            except LayoutError as error:
+                yield artefact.trouble(f"as {reader.kind}: {error.message}")
 
 
 def _entry_points() -> dict[str, Any]:

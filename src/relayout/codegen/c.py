@@ -22,6 +22,7 @@ from .statements import (
     For,
     If,
     Let,
+    LocalArray,
     Name,
     Number,
     Parameter,
@@ -119,6 +120,8 @@ class CFunction:
             mask = x.type.startswith("u")
             values = [text(Number(n, x.type, mask) if isinstance(n, int) else Real(n, x.type)) for n in x.values]
             self.lines.add_table(depth, f"{self.table} {kind(x.type)} {x.name}[{len(values)}] = {{", values)
+        elif isinstance(x, LocalArray):
+            add(depth, f"{kind(x.type)} {x.name}[{x.size}];")
         elif isinstance(x, Reinterpret):
             add(depth, f"{kind(x.type)} {x.name};")
             add(depth, f"{self.std}memcpy(&{x.name}, &{x.of.name}, sizeof({x.name}));")

@@ -25,10 +25,10 @@ class CTarget:
     reserved = frozenset(C_WORDS.split())
 
     def write_pack(self, functions: list[PackFunction]) -> str:
-        return _text(pack_module(functions))
+        return _text(pack_module(functions, turns=True))
 
     def write_test(self, functions: list[PackFunction], runs: list[list[CheckedSize]]) -> str:
-        return _text(pack_module(functions, runs))
+        return _text(pack_module(functions, runs, turns=True))
 
     def write_index(self, functions: IndexFunctions) -> str:
         return _text(layout_module(functions)) + no_inverse_text(functions)

@@ -122,7 +122,8 @@ def _pack_function(
         operands = [layout_operand(a), layout_operand(b)]
         shape = ", ".join([f"{x} {n}" for x, n in zip(letters, a.extents)])
         about = f"The shape is {shape}; src has {a.storage_size} elements, dst {b.storage_size}."
-    nest = build_nest(letters, extents, operands[0], operands[1], definitions, apart=channels)
+    size = _moved_bytes(interface, to, operands)
+    nest = build_nest(letters, extents, operands[0], operands[1], definitions, apart=channels, size=size)
     fill = bytes(to.element.bits if to.element.bits < 8 else to.element.bits // 8)
     if target.fill is not None:
         fill = fill_bytes(to, target.fill)
@@ -145,6 +146,12 @@ def _pack_function(
         letters,
         layouts,
     )
+
+
+def _moved_bytes(interface: Interface, to: Interface, operands: list[DigitOperand]) -> int:
+    """The bytes of an element that is moved as it is, to a place that a sum of products tells; else 0."""
+    plain = same_meaning(interface, to) and interface.element.bits >= 8
+    return interface.element.bits // 8 if plain and not any(x.swizzle for x in operands) else 0
 
 
 def _formats(source: Resolved, target: Resolved) -> tuple[Format, Format]:

@@ -10,79 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from itertools import pairwise
-from typing import NamedTuple
 
+from .loop_nest import LoopAxis, LoopNest, NestAxis, NestLevel
 from .operands import DigitOperand, OperandDigit
+from .tiles import cut_tiles
 from .values import ONE, Definitions, Monomial
 
-TILE = 32
-"""Both sides of a transposition are cut into tiles of so many elements, which stay in a cache."""
-
 ZERO = Monomial(0)
-
-
-class NestAxis(NamedTuple):
-    """A dimension, or several that both operands run through as one: what it is called, and its size."""
-
-    name: str
-    title: str
-    extent: Monomial
-
-
-class NestLevel(NamedTuple):
-    """One loop: ``steps`` at most, each of so many coordinates of its axis, and of elements on both sides.
-
-    With ``clamped`` it ends where the axis ends. From ``low`` on, coordinates are in the window: with ``raised`` the
-    loop starts there. ``source`` is None where the source's place is computed from the coordinate.
-    """
-
-    axis: int
-    name: str
-    place: Monomial
-    steps: Monomial
-    source: Monomial | None
-    target: Monomial
-    clamped: bool
-    raised: bool
-    slowness: tuple[int, int, int]
-
-
-class LoopAxis(NamedTuple):
-    """An axis with the window of positions that its loops count through, and the source's digits where they are cut
-    elsewhere: of the position plus ``shift``.
-    """
-
-    axis: NestAxis
-    low: int
-    high: Monomial
-    split: tuple[OperandDigit, ...] | None = None
-    shift: int = 0
-
-
-class LoopNest(NamedTuple):
-    """The loops, the slowest first, the axes they run through, and where both sides start."""
-
-    axes: tuple[LoopAxis, ...]
-    levels: tuple[NestLevel, ...]
-    source: tuple[Monomial, ...]
-    target: tuple[Monomial, ...]
-    empty: bool
-
-    def around(self, k: int) -> list[NestLevel]:
-        """The loops of the same axis around loop ``k``."""
-        return [level for level in self.levels[:k] if level.axis == self.levels[k].axis]
-
-    def inside(self, k: int) -> list[NestLevel]:
-        """The loops of the same axis inside loop ``k``."""
-        return [level for level in self.levels[k + 1 :] if level.axis == self.levels[k].axis]
-
-    @property
-    def run(self) -> bool:
-        """Whether the last loop is a run of neighbours on both sides, one at least."""
-        if not self.levels or (self.levels[-1].source, self.levels[-1].target) != (ONE, ONE):
-            return False
-        own = [level.place for level in self.levels if level.axis == self.levels[-1].axis]
-        return all(inner.divides(outer) for outer, inner in pairwise(own))
 
 
 def build_nest(
@@ -92,8 +26,12 @@ def build_nest(
     target: DigitOperand,
     definitions: Definitions,
     apart: Collection[int] = (),
+    size: int = 0,
 ) -> LoopNest:
-    """The loops over all elements, in the order of the target's memory; dimensions ``apart`` have an axis each."""
+    """The loops over all elements, in the order of the target's memory; dimensions ``apart`` have an axis each.
+
+    Elements of ``size`` bytes are moved by whole tiles where both sides have neighbours elsewhere; with 0 one by one.
+    """
     axes, first, second = merge_nest_axes(names, extents, source, target, apart)
     found: list[LoopAxis] = []
     levels: list[NestLevel] = []
@@ -104,9 +42,10 @@ def build_nest(
         levels += own
         starts += moved
         ends += shifted
-    ordered = sorted(_cut_tiles(levels, found, definitions), key=lambda level: level.slowness)
+    tiled, tile = cut_tiles(levels, found, definitions, size)
+    ordered = sorted(tiled, key=lambda level: level.slowness)
     empty = any(extent == ZERO for extent in extents)
-    nest = LoopNest(tuple(found), tuple(ordered), tuple(starts), tuple(ends), empty)
+    nest = LoopNest(tuple(found), tuple(ordered), tuple(starts), tuple(ends), empty, tile)
     return nest if empty else _set_bounds(nest)
 
 
@@ -219,54 +158,13 @@ def _set_bounds(nest: LoopNest) -> LoopNest:
                 count = min(count, -(-high // place))
             reach = sum([(x.steps.number - 1) * x.place.number for x in around])
             rest = sum([(x.steps.number - 1) * x.place.number for x in inside])
-            clamped = reach + (count - 1) * place >= high
+            clamped = reach + (count - 1) * place >= high and not (nest.tile and level.axis in nest.tile.overlapping)
             levels[k] = level._replace(steps=Monomial(count), clamped=clamped, raised=own.low > rest)
         else:
             levels[k] = level._replace(clamped=bool(around) or not _is_top(level, inside))
-    return nest._replace(levels=tuple(level for level in levels if level.steps != ONE or level.clamped or level.raised))
+    kept = [level for level in levels if level.steps != ONE or level.clamped or level.raised]
+    return nest._replace(levels=tuple(kept))
 
 
 def _is_top(level: NestLevel, others: Sequence[NestLevel]) -> bool:
     return all(other.place.divides(level.place) for other in others)
-
-
-def _cut_tiles(levels: list[NestLevel], axes: Sequence[LoopAxis], definitions: Definitions) -> list[NestLevel]:
-    """The loops, with the fastest of either side cut into tiles where these are two long ones.
-
-    A tile's lines of both memories stay in a cache until all of their elements are moved.
-    """
-    writes = next((level for level in levels if level.target == ONE and level.source != ONE), None)
-    reads = next((level for level in levels if level.source == ONE and level.target != ONE), None)
-    if writes is None or reads is None or writes.axis == reads.axis:
-        return levels
-    if not all(_can_be_tiled(level, levels, axes[level.axis]) for level in (writes, reads)):
-        return levels
-    found = [level for level in levels if level not in (writes, reads)]
-    for turn, level in enumerate((reads, writes)):
-        place = level.place * TILE
-        high = axes[level.axis].high
-        top = all(x.place.divides(level.place) for x in levels if x.axis == level.axis)
-        name = f"{axes[level.axis].axis.name}_blocks"
-        count = definitions.quotient(high, place, name) if top else level.steps.over(Monomial(TILE))
-        strides = [None if step is None else step * TILE for step in (level.source, level.target)]
-        found.append(level._replace(place=place, steps=count, source=strides[0], target=level.target * TILE))
-        found.append(level._replace(steps=Monomial(TILE), slowness=(FASTEST, turn, 0)))
-    return [_number_loop(level, found, axes[level.axis].axis.name) for level in found]
-
-
-FASTEST = 1 << 62
-
-
-def _can_be_tiled(level: NestLevel, levels: Sequence[NestLevel], own: LoopAxis) -> bool:
-    """Whether a loop is long, or may be, and its tiles are whole but for the last of the axis."""
-    if own.low or own.split is not None or (level.steps.known and level.steps.number < 2 * TILE):
-        return False
-    top = all(x.place.divides(level.place) for x in levels if x.axis == level.axis)
-    return top or (level.steps.known and level.steps.number % TILE == 0)
-
-
-def _number_loop(level: NestLevel, levels: Sequence[NestLevel], name: str) -> NestLevel:
-    """The loop with its number among those of its axis."""
-    own = [x.place for x in levels if x.axis == level.axis]
-    below = [place for place in own if place.divides(level.place) and place != level.place]
-    return level._replace(name=name if len(own) == 1 else f"{name}_{len(below)}")

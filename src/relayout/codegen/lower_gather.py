@@ -12,7 +12,8 @@ from ..elements.types import element
 from ..errors import NotExpressible
 from ..layout.swizzle import Swizzle
 from .index import why_no_inverse
-from .loops import LoopNest, NestAxis, merge_nest_axes
+from .loop_nest import LoopNest, NestAxis
+from .loops import merge_nest_axes
 from .lower_values import NamedValues, value_of
 from .operands import OperandDigit
 from .program import IndexFunctions, PackFunction

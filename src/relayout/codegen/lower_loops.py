@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .loops import LoopNest, NestLevel
+from .loop_nest import LoopNest, NestLevel
 from .lower_helpers import extreme_function
 from .lower_places import PlaceNames
 from .statements import (
@@ -32,8 +32,17 @@ class LoopLowering:
         self.owner = owner
         self.nest = nest
         self.helpers: set[str] = set()
-        self.places = PlaceNames(nest, definitions)
+        self.places = PlaceNames(nest, definitions, self.minimum)
         self.constants = self.places.constants
+
+    def minimum(self, a: Expression, b: Expression) -> Expression:
+        """The smaller of two values."""
+        self.helpers.add("min")
+        return Call(self.owner, "min", (a, b))
+
+    def tile(self, reads: Bounds, writes: Bounds) -> list[Statement] | None:
+        """The last two loops at once; None where they are loops like others."""
+        return None
 
     def innermost(self, level: NestLevel, title: str, start: Expression, end: Expression) -> list[Statement]:
         """The last loop."""
@@ -55,6 +64,10 @@ class LoopLowering:
     def _loop(self, k: int, bounds: dict[int, Bounds]) -> list[Statement]:
         """Loop ``k`` with all inside it."""
         level = self.nest.levels[k]
+        if k == len(self.nest.levels) - 2 and self.nest.tile is not None:
+            found = self.tile(bounds[k], bounds[k + 1])
+            if found is not None:
+                return found
         declared = self.around_innermost(k)
         if k == len(self.nest.levels) - 1:
             return [*declared, *self.innermost(level, self._title(k), *bounds[k])]

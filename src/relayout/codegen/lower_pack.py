@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from .element_types import tree_type
-from .loops import NestLevel
+from .loop_nest import NestLevel
 from .lower_convert import convert_routines
 from .lower_fill import fill_statements
 from .lower_helpers import packed_function, swizzle_function
-from .lower_loops import LoopLowering, no_elements
+from .lower_loops import Bounds, LoopLowering, no_elements
 from .lower_places import step_of
+from .lower_turn import turn_routines
 from .program import PackFunction
 from .statements import (
     BOOL,
@@ -35,6 +36,7 @@ from .statements import (
     Statement,
     Unary,
     Var,
+    product,
     total,
 )
 
@@ -45,17 +47,18 @@ LONG_RUN = 512
 """Up to so many bytes a copy of a size that the compiler knows is faster: whole blocks have one of their own."""
 
 
-def pack_functions(function: PackFunction) -> list[Routine]:
-    """The function, behind the helpers that it calls."""
-    return PackLowering(function).functions()
+def pack_functions(function: PackFunction, turns: bool) -> list[Routine]:
+    """The function, behind the helpers that it calls; with ``turns`` it turns whole tiles by one of them."""
+    return PackLowering(function, turns).functions()
 
 
 class PackLowering(LoopLowering):
     """The statements of one function."""
 
-    def __init__(self, function: PackFunction) -> None:
+    def __init__(self, function: PackFunction, turns: bool) -> None:
         super().__init__(function.name, function.nest, function.definitions)
         self.function = function
+        self.turns = turns
         self.converts: list[Routine] = []
         if function.conversion is not None:
             self.converts = convert_routines(self.owner, *function.conversion)
@@ -72,7 +75,7 @@ class PackLowering(LoopLowering):
         if self.nest.levels and not self.nest.empty:
             body += self.loops()
         elif not self.nest.empty:
-            body += self._move(*[total(self.places.terms(side, None)) for side in ("src", "dst")])
+            body += self._move(*[total(self.places.terms(side, ())) for side in ("src", "dst")])
         done = Number(0, STATUS) if self.refuses else None
         if self.refuses:
             body.append(Return(done))
@@ -96,6 +99,8 @@ class PackLowering(LoopLowering):
         for side, operand in (("src", self.function.source), ("dst", self.function.target)):
             if f"swizzle_{side}" in self.helpers and operand.swizzle is not None:
                 found.append(swizzle_function(self.owner, f"swizzle_{side}", operand.swizzle))
+        if "tile" in self.helpers and self.nest.tile is not None:
+            found += turn_routines(self.owner, tree_type(self.function.element), self.nest.tile)
         if not self.nest.empty:
             found += self.converts
         for helper, side, bits in (("get", "src", self.bits), ("put", "dst", self.target_bits)):
@@ -172,22 +177,69 @@ class PackLowering(LoopLowering):
         """The last loop: a copy of neighbours, or one element after another."""
         if self._is_copied():
             return self._copy(level, title, start, end)
-        source, target = total(self.places.terms("src", level)), total(self.places.terms("dst", level))
+        source, target = total(self.places.terms("src", [level])), total(self.places.terms("dst", [level]))
         split = self.nest.axes[level.axis].split is not None
         found: list[Statement] = []
         places = []
         for label, side, place in (("from", "src", source), ("to", "dst", target)):
             if place != Number(0):
                 found.append(Let(label, INDEX, place) if self.at_index else Base(label, side, place))
-            step = self.places.term(level.name, f"{side}_{level.name}", step_of(level, side))
+            step = self.places.term(level.name, self.places.stride_name(level, side), step_of(level, side))
             if side == "src" and split:
                 step = [Name(f"src_{self.nest.axes[level.axis].axis.name}")]
             based = self.at_index and place != Number(0)
             places.append(total([*[Name(label)] * based, *step]))
         first, second = "src" if source == Number(0) else "from", "dst" if target == Number(0) else "to"
         move = self._move(*places) if self.at_index else self._store(At(second, places[1]), At(first, places[0]))
-        body = [*self.places.coordinate(level.axis, None), *self.places.split(level.axis)] if split else []
+        body = [*self.places.coordinate(level.axis, ()), *self.places.split(level.axis)] if split else []
         return [*found, For(title, level.name, start, end, (*body, *move))]
+
+    def tile(self, columns: Bounds, rows: Bounds) -> list[Statement] | None:
+        """A tile turned by a helper; a part of one element by element."""
+        if not self.turns or self.nest.tile is None:
+            return None
+        self.helpers.add("tile")
+        reads, writes = self.nest.levels[-2:]
+        found: list[Statement] = []
+        for level in (reads, writes):
+            found += self.places.coordinate(level.axis, (reads, writes))
+        bases = {}
+        for label, side in (("from", "src"), ("to", "dst")):
+            place = total(self.places.terms(side, (reads, writes)))
+            bases[side] = label if place != Number(0) else side
+            if place != Number(0):
+                found.append(Let(label, INDEX, place) if self.at_index else Base(label, side, place))
+        steps = {}
+        for side, level in (("src", writes), ("dst", reads)):
+            steps[side] = self.constants.name(self.places.stride_name(level, side), step_of(level, side))
+        first, second = self._pointer("src", bases), self._pointer("dst", bases)
+        turned = Do(Call(self.owner, "tile", (first, steps["src"], second, steps["dst"])))
+        found.append(Comment(f"A tile of {self._axis_title(reads)} and {self._axis_title(writes)}"))
+        tests = [
+            Binary("==", end, self.places.count(level))
+            for level, (_, end) in ((reads, columns), (writes, rows))
+            if level.clamped
+        ]
+        if not tests:
+            return [*found, turned]
+        source = total([product([Name(writes.name), steps["src"]]), Name(reads.name)])
+        target = total([product([Name(reads.name), steps["dst"]]), Name(writes.name)])
+        if self.at_index:
+            base = [[Name(bases[side])] * (bases[side] != side) for side in ("src", "dst")]
+            move = self._move(total([*base[0], source]), total([*base[1], target]))
+        else:
+            move = self._store(At(bases["dst"], target), At(bases["src"], source))
+        slow = For("", reads.name, columns[0], columns[1], (For("", writes.name, rows[0], rows[1], tuple(move)),))
+        whole = tests[0] if len(tests) == 1 else Binary("&&", *tests)
+        return [*found, If(whole, (turned,), (slow,))]
+
+    def _pointer(self, side: str, bases: dict[str, str]) -> Expression:
+        """Where a tile starts."""
+        named = Name(bases[side])
+        return Reference(At(side, named)) if self.at_index and bases[side] != side else named
+
+    def _axis_title(self, level: NestLevel) -> str:
+        return self.nest.axes[level.axis].axis.title
 
     def _copy(self, level: NestLevel, title: str, start: Expression, end: Expression) -> list[Statement]:
         """The innermost loop as a copy of neighbours."""
@@ -198,7 +250,7 @@ class PackLowering(LoopLowering):
         sides = (("from", "src"), ("to", "dst"))
         bases = {}
         for label, side in sides:
-            place = total([*self.places.terms(side, level), *more])
+            place = total([*self.places.terms(side, [level]), *more])
             bases[side] = side if place == Number(0) and not self.at_index else label
             if bases[side] == label:
                 found.append(Let(label, INDEX, place) if self.at_index else Base(label, side, place))

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from .loops import LoopNest, NestLevel
+from collections.abc import Callable, Sequence
+
+from .loop_nest import LoopNest, NestLevel
 from .lower_values import NamedValues, value_of
 from .statements import INDEX, Binary, Expression, Let, Name, Number, Statement, product, total
 from .values import ONE, Definition, Monomial
+
+Minimum = Callable[[Expression, Expression], Expression]
+"""What makes the smaller of two values."""
 
 
 def step_of(level: NestLevel, side: str) -> Monomial:
@@ -16,9 +21,10 @@ def step_of(level: NestLevel, side: str) -> Monomial:
 class PlaceNames:
     """The names of one function's blocks, counts, strides and coordinates."""
 
-    def __init__(self, nest: LoopNest, definitions: tuple[Definition, ...]) -> None:
+    def __init__(self, nest: LoopNest, definitions: tuple[Definition, ...], minimum: Minimum) -> None:
         self.nest = nest
         self.constants = NamedValues(definitions)
+        self.minimum = minimum
 
     def count(self, level: NestLevel) -> Expression:
         """How many steps a loop has."""
@@ -67,21 +73,31 @@ class PlaceNames:
         axis = self.nest.levels[k].axis
         if self.nest.inside(k) or (before and self.nest.axes[axis].split is not None):
             return []
-        found = self.coordinate(axis, self.nest.levels[-1] if before else None)
+        found = self.coordinate(axis, self.nest.levels[-1:] if before else ())
         return found if before else [*found, *self.split(axis)]
 
-    def coordinate(self, axis: int, left_out: NestLevel | None) -> list[Statement]:
+    def coordinate(self, axis: int, left_out: Sequence[NestLevel]) -> list[Statement]:
+        """The coordinate along an axis, where places need it, without what some loops add."""
         if not self._needs_coordinate(axis):
             return []
-        levels = [level for level in self._levels(axis) if level is not left_out]
-        terms = [product([Name(level.name), self.place(level)]) for level in levels]
+        terms = self._coordinate_terms(axis, left_out)
         return [Let(self.nest.axes[axis].axis.name, INDEX, total(terms))]
+
+    def _coordinate_terms(self, axis: int, left_out: Sequence[NestLevel]) -> list[Expression]:
+        levels = self._levels(axis)
+        terms = [product([Name(level.name), self.place(level)]) for level in levels if level not in left_out]
+        tile = self.nest.tile
+        if tile is not None and axis in tile.overlapping:
+            own = self.nest.axes[axis]
+            size, block = self.constants.name(f"{own.axis.name}_size", own.high), self.place(levels[0])
+            terms[0] = self.minimum(terms[0], Binary("-", size, block))
+        return terms
 
     def coordinate_of(self, name: str) -> Expression:
         """The coordinate along a dimension that has an axis of its own, or one step only."""
         for k, own in enumerate(self.nest.axes):
             if own.axis.name == name:
-                terms = [product([Name(level.name), self.place(level)]) for level in self._levels(k)]
+                terms = self._coordinate_terms(k, ())
                 return total([*terms, *[Number(-own.low)] * bool(own.low)])
         return Number(0)
 
@@ -102,24 +118,30 @@ class PlaceNames:
             terms.append(product([term, stride]))
         return [Let(f"src_{own.axis.name}", INDEX, total(terms))]
 
-    def terms(self, side: str, innermost: NestLevel | None) -> list[Expression]:
-        """The sum that tells a place, without what the innermost loop adds."""
+    def terms(self, side: str, innermost: Sequence[NestLevel]) -> list[Expression]:
+        """The sum that tells a place, without what the innermost loops add."""
         start = self.nest.source if side == "src" else self.nest.target
         terms: list[Expression] = []
         for axis in dict.fromkeys(level.axis for level in self.nest.levels):
             own = self.nest.axes[axis].axis.name
             if side == "src" and self.nest.axes[axis].split is not None:
-                if innermost is None or innermost.axis != axis:
+                if all(level.axis != axis for level in innermost):
                     terms.append(Name(f"src_{own}"))
             elif self._by_coordinate(axis, side):
-                terms += self.term(own, f"{side}_{own}", step_of(self._levels(axis)[-1], side))
+                last = self._levels(axis)[-1]
+                terms += self.term(own, self.stride_name(last, side), step_of(last, side))
             else:
-                levels = [level for level in self._levels(axis) if level is not innermost]
+                levels = [level for level in self._levels(axis) if level not in innermost]
                 for level in levels:
                     terms += self.term(level.name, f"{side}_{level.name}", step_of(level, side))
         constant = sum([value.number for value in start if value.known])
         terms += [value_of(value) for value in start if not value.known]
         return [*terms, *[Number(constant)] * bool(constant)]
+
+    def stride_name(self, level: NestLevel, side: str) -> str:
+        """What the stride of a loop is called: like its axis where this has one stride."""
+        by_axis = self._by_coordinate(level.axis, side)
+        return f"{side}_{self.nest.axes[level.axis].axis.name if by_axis else level.name}"
 
     def term(self, index: str, name: str, stride: Monomial) -> list[Expression]:
         """What an index adds to a place; nothing where its stride is 0."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .loops import LoopNest, NestLevel
+from .loop_nest import LoopNest, NestLevel
 from .lower_loops import LoopLowering
 from .lower_values import value_of
 from .statements import INDEX, Expression, For, Let, Name, Number, Statement, Visit, total

@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 from ..elements.interface import Interface
 from ..elements.types import Element
 from ..layout.layout import Layout
-from .loops import LoopNest
+from .loop_nest import LoopNest
 from .operands import DigitOperand
 from .values import Definition, Monomial
 

@@ -189,7 +189,7 @@ class RustFunction:
             self._line(depth, "}")
         elif isinstance(x, If):
             self._add_if(depth, "", x)
-        else:
+        elif isinstance(x, Return):
             self._add_return(depth, x, last)
 
     def _add_base(self, depth: int, x: Base) -> None:

@@ -142,6 +142,14 @@ class ConstantTable(NamedTuple):
     values: tuple[int | float, ...]
 
 
+class LocalArray(NamedTuple):
+    """An array of so many elements that the function has for itself, read and written by ``At`` and ``Copy``."""
+
+    name: str
+    type: str
+    size: int
+
+
 class Reinterpret(NamedTuple):
     """A name for the bits of a variable as another type of that width."""
 
@@ -220,7 +228,21 @@ class Return(NamedTuple):
 
 
 Statement: TypeAlias = (
-    Comment | Let | Var | ConstantTable | Reinterpret | Base | Assign | Do | Visit | Copy | Fill | For | If | Return
+    Comment
+    | Let
+    | Var
+    | ConstantTable
+    | LocalArray
+    | Reinterpret
+    | Base
+    | Assign
+    | Do
+    | Visit
+    | Copy
+    | Fill
+    | For
+    | If
+    | Return
 )
 
 # ---- functions -------------------------------------------------------------------------------------------

@@ -66,7 +66,7 @@ class LoopNest(NamedTuple):
     source: tuple[Monomial, ...]
     target: tuple[Monomial, ...]
     empty: bool
-    tile: NestTile | None
+    tile: NestTile | None = None
 
     def around(self, k: int) -> list[NestLevel]:
         """The loops of the same axis around loop ``k``."""

@@ -212,8 +212,7 @@ class PackLowering(LoopLowering):
         steps = {}
         for side, level in (("src", writes), ("dst", reads)):
             steps[side] = self.constants.name(self.places.stride_name(level, side), step_of(level, side))
-        first, second = self._pointer("src", bases), self._pointer("dst", bases)
-        turned = Do(Call(self.owner, "tile", (first, steps["src"], second, steps["dst"])))
+        turned = self._turn_tile(bases, steps)
         found.append(Comment(f"A tile of {self._axis_title(reads)} and {self._axis_title(writes)}"))
         tests = [
             Binary("==", end, self.places.count(level))
@@ -221,7 +220,7 @@ class PackLowering(LoopLowering):
             if level.clamped
         ]
         if not tests:
-            return [*found, turned]
+            return [*found, *turned]
         source = total([product([Name(writes.name), steps["src"]]), Name(reads.name)])
         target = total([product([Name(reads.name), steps["dst"]]), Name(writes.name)])
         if self.at_index:
@@ -231,12 +230,18 @@ class PackLowering(LoopLowering):
             move = self._store(At(bases["dst"], target), At(bases["src"], source))
         slow = For("", reads.name, columns[0], columns[1], (For("", writes.name, rows[0], rows[1], tuple(move)),))
         whole = tests[0] if len(tests) == 1 else Binary("&&", *tests)
-        return [*found, If(whole, (turned,), (slow,))]
+        return [*found, If(whole, tuple(turned), (slow,))]
 
-    def _pointer(self, side: str, bases: dict[str, str]) -> Expression:
-        """Where a tile starts."""
-        named = Name(bases[side])
-        return Reference(At(side, named)) if self.at_index and bases[side] != side else named
+    def _turn_tile(self, bases: dict[str, str], steps: dict[str, Expression]) -> list[Statement]:
+        """The call that turns a whole tile, which lies in both memories."""
+        found: list[Statement] = []
+        if self.at_index:
+            for label, side in (("first", "src"), ("second", "dst")):
+                if bases[side] != side:
+                    found.append(Base(label, side, Name(bases[side])))
+                    bases = bases | {side: label}
+        arguments = Name(bases["src"]), steps["src"], Name(bases["dst"]), steps["dst"]
+        return [*found, Do(Call(self.owner, "tile", arguments))]
 
     def _axis_title(self, level: NestLevel) -> str:
         return self.nest.axes[level.axis].axis.title

@@ -37,32 +37,36 @@ def outputs(got: bytes, pairs: list[Pair]) -> list[bytes | None]:
 def run_parts(
     pairs: list[Pair],
     texts: list[str],
+    folder: Path,
     parts: int,
     commands: Callable[[int, list[Pair], list[str]], list[list[str]]],
     **environment: str,
 ) -> list[bytes | None]:
-    """The pairs dealt to so many programs, which are built side by side and then run; ``commands`` are those of one."""
+    """The pairs dealt to so many programs, which are built side by side and then run so; ``commands`` are of one."""
     dealt = [list(range(k, len(pairs), parts)) for k in range(min(parts, len(pairs)))]
     steps = [commands(k, [pairs[i] for i in own], [texts[i] for i in own]) for k, own in enumerate(dealt)]
     found: list[bytes | None] = [None] * len(pairs)
+    for k, own in enumerate(dealt):
+        (folder / f"given_{k}").write_bytes(b"".join([pairs[i].given for i in own]))
     for turn in range(len(steps[0])):
-        last = turn == len(steps[0]) - 1
-        started = [
-            subprocess.Popen(
-                own[turn],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                env={**os.environ, **environment},
+        started = []
+        for k, own in enumerate(steps):
+            ends = [
+                (folder / f"{name}_{k}").open(mode) for name, mode in (("given", "rb"), ("out", "wb"), ("err", "wb"))
+            ]
+            started.append(
+                subprocess.Popen(
+                    own[turn], stdin=ends[0], stdout=ends[1], stderr=ends[2], env={**os.environ, **environment}
+                )
             )
-            for own in steps
-        ]
-        for process, own in zip(started, dealt, strict=True):
-            got, errors = process.communicate(b"".join([pairs[i].given for i in own]) if last else b"")
-            assert process.returncode == 0, errors.decode(errors="replace")[-4000:]
-            if last:
-                for i, out in zip(own, outputs(got, [pairs[i] for i in own]), strict=True):
-                    found[i] = out
+            for end in ends:
+                end.close()
+        for k, process in enumerate(started):
+            assert process.wait() == 0, (folder / f"err_{k}").read_text(errors="replace")[-4000:]
+    for k, own in enumerate(dealt):
+        got = outputs((folder / f"out_{k}").read_bytes(), [pairs[i] for i in own])
+        for i, out in zip(own, got, strict=True):
+            found[i] = out
     return found
 
 
@@ -148,7 +152,7 @@ def run_metal(pairs: list[Pair], texts: list[str], folder: Path) -> list[bytes |
     flags = ["-std=c++17", "-Wall", "-Wextra", "-Wno-attributes", "-Wno-unused", "-Werror"]
     sanitizers = ["-fsanitize=undefined,address", "-fno-sanitize-recover=all"]
     command = [str(shutil.which("g++") or "clang++"), *flags, *sanitizers, f"-I{folder}", str(source), "-o"]
-    return run_parts(pairs, texts, 1, lambda *_: [[*command, str(program)], [str(program)]])
+    return run_parts(pairs, texts, folder, 1, lambda *_: [[*command, str(program)], [str(program)]])
 
 
 # ---- Triton ----------------------------------------------------------------------------------------------
@@ -184,8 +188,8 @@ def run_triton(pairs: list[Pair], texts: list[str], folder: Path) -> list[bytes 
         return [[sys.executable, str(source)]]
 
     if torch.cuda.is_available():
-        return run_parts(pairs, texts, os.cpu_count() or 1, commands)
-    return run_parts(pairs, texts, 1, commands, TRITON_INTERPRET="1")
+        return run_parts(pairs, texts, folder, os.cpu_count() or 1, commands)
+    return run_parts(pairs, texts, folder, 1, commands, TRITON_INTERPRET="1")
 
 
 # ---- CUDA and HIP ----------------------------------------------------------------------------------------
@@ -269,4 +273,4 @@ def run_cuda(pairs: list[Pair], texts: list[str], folder: Path) -> list[bytes | 
         flags = ["-std=c++17", "-O1", "-arch=native", "-w", f"-I{folder}"]
         return [["nvcc", *flags, str(source), "-o", program], [program]]
 
-    return run_parts(pairs, texts, os.cpu_count() or 1, commands)
+    return run_parts(pairs, texts, folder, os.cpu_count() or 1, commands)

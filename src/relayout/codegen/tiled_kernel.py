@@ -62,8 +62,8 @@ def tiled_kernels(function: PackFunction, converts: bool = True) -> TiledKernels
     if function.layouts is None or (function.conversion is not None and not converts):
         return None
     source, target = function.layouts
-    sides: tuple[Interface, Interface] = Plain(function.element), Plain(function.element)
-    sides = function.conversion or sides
+    plain = Plain(function.element.underlying.name)
+    sides: tuple[Interface, Interface] = function.conversion or (plain, plain)
     bits = sides[1].element.bits
     storage = target.storage_size
     if bits < 8 and any(function.fill) and storage * bits % 8:

@@ -186,13 +186,16 @@ def _meaning(interface: Interface) -> str:
 
 # ---- names -----------------------------------------------------------------------------------------------
 
+LOCAL_NAMES = frozenset(("src", "dst", "from", "to", "fill", "bytes", "sum", "expected", "offset", "rest", "visit"))
+"""What arguments and variables are called, in every language."""
+
 SHORT_TYPES = {"bool": "bool", "bfloat16": "bf16"}
 
 
 def _checked_name(name: Any, usual: str, language: Target) -> str:
     if name is None:
         return usual
-    if isinstance(name, str) and name in language.reserved:
+    if isinstance(name, str) and (name in language.reserved or name in LOCAL_NAMES):
         raise ShapeError(f"{name} has a meaning in {language.name}.", hint="take another name", name=name)
     if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,200}", name):
         raise ShapeError(

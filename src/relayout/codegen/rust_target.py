@@ -62,7 +62,10 @@ def _check(function: Routine) -> str:
     lines = [
         "/// Whether a run writes what it should.",
         *head,
-        f"    let bytes: Vec<u8> = (0..src_bytes as i64).map({name}_sample).collect();",
+        "    let mut bytes = Vec::new();",
+        "    for i in 0..src_bytes as i64 {",
+        f"        bytes.push({name}_sample(i));",
+        "    }",
         f"    let mut src = Vec::<{rust_type(source)}>::new();",
         f"    for chunk in bytes.chunks_exact({_width(source)}) {{",
         *_read(source),

@@ -47,7 +47,7 @@ def target_named(name: Any) -> Target:
     points = _entry_points()
     if isinstance(name, str) and name in points:
         return _load(name, points[name])
-    near = get_close_matches(name, target_names(), 3, 0.3) if isinstance(name, str) else []
+    near = get_close_matches(name.lower(), target_names(), 3, 0.3) if isinstance(name, str) else []
     known = ", ".join(target_names())
     hint = f"did you mean {' or '.join(near)}? There are {known}" if near else f"there are {known}"
     raise NotExpressible(f"there is no target language {shown(name)}.", hint=hint, target=name)

@@ -24,6 +24,7 @@ BUILT_IN = {
     "openvino": "openvino",
     "tensorrt": "tensorrt",
     "tvm": "tvm",
+    "mil": "mil",
     "triton": "triton_ir",
     "mlir": "mlir",
     "onednn": "onednn",

@@ -8,6 +8,7 @@ from functools import cache
 from typing import NamedTuple
 
 from ..elements.types import ELEMENTS, Element
+from .arguments import split_arguments, split_keywords
 from .artefact import Artefact
 from .permuting import Size
 
@@ -92,39 +93,9 @@ def read_statements(artefact: Artefact) -> Iterator[Statement]:
 def _call(line: int, result: str, op: str, rest: str, annotation: str) -> TvmCall:
     told = _pattern(_COMMENT).search(rest)
     inside = _pattern(_COMMENT).sub("", rest)
-    positional: list[str] = []
-    keywords: dict[str, str] = {}
-    for part in split_arguments(inside):
-        name, equals, value = part.partition("=")
-        if equals and name.strip().isidentifier() and not value.startswith("="):
-            keywords[name.strip()] = value.strip()
-        else:
-            positional.append(part)
+    positional, keywords = split_keywords(inside)
     kind = tensor_type(annotation or (told["type"] if told else ""))
-    return TvmCall(line, result, op, tuple(positional), keywords, kind)
-
-
-def split_arguments(text: str) -> list[str]:
-    """The arguments of a call, whose text begins behind the opening bracket; up to the bracket that closes it."""
-    parts, level, start, quoted = [], 0, 0, ""
-    for at, c in enumerate(text):
-        if quoted:
-            quoted = "" if c == quoted else quoted
-        elif c in "\"'":
-            quoted = c
-        elif c in "([{":
-            level += 1
-        elif c in ")]}":
-            level -= 1
-            if level < 0:
-                parts.append(text[start:at])
-                break
-        elif c == "," and level == 0:
-            parts.append(text[start:at])
-            start = at + 1
-    else:
-        parts.append(text[start:])
-    return [part.strip() for part in parts if part.strip()]
+    return TvmCall(line, result, op, positional, keywords, kind)
 
 
 def tensor_type(text: str) -> TvmTensor:

@@ -54,5 +54,5 @@ def test_what_is_not_told_is_undecided_or_open() -> None:
     found = audit(text.replace("[1, 12, 12, 8]", "[?, 12, 12, 8]").replace("[1, 8, 12, 12]", "[?, 8, 12, 12]"))
     first = found.moves[0]
     assert (first.kind, first.shape, first.bytes) == ("rearranges", (-1, 8, 12, 12), None)
-    assert f"{12 * 12 * 8 * 2} bytes for each a size" in first.remarks
+    assert f"{12 * 12 * 8 * 2} bytes for each step of an open size" in first.remarks
     assert len(audit(text[: text.index("back_to_nchw")]).moves) == 2

@@ -74,7 +74,7 @@ def for_all_sizes(
     said = f"{_words(names)} not known"
     if element is not None and sum([isinstance(n, str) for n in shape]) == 1:
         padded = move.target.stored_bytes or 0
-        said = f"{padded // _stand_in(shape)[list(shape).index(names[0])]} bytes for each {_words(names)}"
+        said = f"{padded // _stand_in(shape)[list(shape).index(names[0])]} bytes for each {_unit(names[0])}"
     why = (said, f"with {_words(names)} = 1 nothing would move") if kind == UNDECIDED else (said,)
     bytes = 0 if move.bytes == 0 else None
     return replace(move, kind=kind, shape=known_sizes(result), bytes=bytes, remarks=(*move.remarks, *why))
@@ -128,4 +128,8 @@ def _order_texts(order: Sequence[int]) -> tuple[str, str]:
 
 
 def _words(names: Sequence[str]) -> str:
-    return ", ".join(dict.fromkeys(["a size" if n.startswith("?") else n for n in names]))
+    return ", ".join(dict.fromkeys(["an open size" if n.startswith("?") else n for n in names]))
+
+
+def _unit(name: str) -> str:
+    return "step of an open size" if name.startswith("?") else name

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from .. import tuning
 from .extents import Extents
 from .geometry import SOURCE, TARGET, DigitKey
-from .shared_memory import LINE, VECTOR, Image, Part, make_image
+from .shared_memory import LINE, VECTOR, WARP, Image, Part, make_image
 from .work import Work
 
 MAX_WASTE = 0.25
@@ -65,9 +65,13 @@ class _TilePlanner(Extents):
                 [-self.digits[key].steps % taken / self.digits[key].steps for key, taken in loose.items()], default=1
             )
             if prod(loose.values()) * self.bytes[SOURCE] == VECTOR and wasted <= MAX_WASTE:
-                shifted = self.first_with_room((False, True), [loose, vectors[TARGET]], runs)
+                # Four vectors of single bytes make words of the target: twice as many bytes keep all threads busy.
+                tiles = 2 if self.bytes[SOURCE] == 1 else 1
+                shifted = self.first_with_room((False, True), [loose, vectors[TARGET]], runs, tiles)
                 if shifted is not None:
-                    images, found = (False, True), shifted._replace(shifted_source=True)
+                    count = -(-prod([part.size for part in shifted.lanes]) // WARP) * WARP
+                    threads = max(128, min(tuning.ACTIVE.max_threads, count))
+                    images, found = (False, True), shifted._replace(shifted_source=True, threads=threads)
         if found is not None and images[TARGET] and not _whole_runs(found):
             found = found._replace(direct_edges=True)
         elif images[TARGET] and found is None:
@@ -79,9 +83,12 @@ class _TilePlanner(Extents):
         return found
 
     def first_with_room(
-        self, images: tuple[bool, bool], vectors: list[dict[DigitKey, int]], wanted: tuple[int, int]
+        self, images: tuple[bool, bool], vectors: list[dict[DigitKey, int]], wanted: tuple[int, int], tiles: int = 1
     ) -> Tile | None:
-        """A tile with these images, with runs as long as they should be or as there is room for."""
+        """A tile with these images, with runs as long as they should be or as there is room for.
+
+        It is as large as so many ``tiles``.
+        """
         side = SOURCE if images == (False, True) else TARGET
         micro: dict[DigitKey, list[int]] = {key: [size] for key, size in vectors[side].items()}
         if images == (True, True):
@@ -93,7 +100,7 @@ class _TilePlanner(Extents):
         whole = {key: prod(sizes) for key, sizes in micro.items()}
         s, t = wanted
         shorter = [(s, t // 2), *[(max(1, s // n), max(1, t // n)) for n in (2, 4, 8, 16, 128)]]
-        size = tuning.ACTIVE.tile_bytes
+        size = tiles * tuning.ACTIVE.tile_bytes
         for room, most in ((size, size * 3 // 2), (size, MAX_SHARED_BYTES), (size // 2, size)):
             for runs in (wanted, *shorter):
                 extents = self.extents(whole, runs, room)

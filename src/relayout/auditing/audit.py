@@ -290,8 +290,10 @@ class _Gathering:
                 part = f" in {pair.runs} of {count} runs" if pair.runs < count else ""
                 said[one].append(f"{word} {_where(self.moves[other])}{part}")
         for number, role in self.flow.constants.items():
-            constant = role == "constant"
-            said[number].append("weights: pack once" if constant else "a parameter: pack once if it is a weight")
+            if role == "constant":
+                said[number].append("weights: pack once")
+            elif not said[number]:
+                said[number].append("a parameter: pack once if it is a weight")
         for number, first in self.flow.repeats.items():
             said[number].append(f"repeats {_where(self.moves[first])}")
         for number, move in enumerate(self.moves):

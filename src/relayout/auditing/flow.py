@@ -71,11 +71,10 @@ class Flow:
                     _remember(moved, value, tuple(numbers))
             else:
                 self._used_otherwise.update(numbers)
-        if step.elementwise and self._roles and inputs:
-            roles = {self._roles.get(value, "") for value in inputs}
-            if len(roles) == 1 and (role := roles.pop()):
-                for value in step.outputs:
-                    _remember(self._roles, value, role)
+        # A parameter that something was done to is rarely a weight.
+        if step.elementwise and inputs and all(self._roles.get(value) == "constant" for value in inputs):
+            for value in step.outputs:
+                _remember(self._roles, value, "constant")
 
     def see_move(self, number: int, move: Move) -> None:
         """A move: perhaps the undoing of an earlier one."""

@@ -62,7 +62,7 @@ def _limit(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
 
 
 @click.command(cls=Command, epilog=EXAMPLES)
-@click.argument("files", nargs=-1, metavar="FILE...")
+@click.argument("files", nargs=-1, metavar="FILE...", type=click.Path(allow_dash=True))
 @click.option("--kind", metavar="KIND", shell_complete=_kinds, help="What the files are; by default as content tells.")
 @click.option("--html", "page", metavar="OUT", help="Write one page with pictures of the layouts, linked to lines.")
 @click.option("--fail-over", callback=_limit, metavar="LIMIT", help="Exit with 1 if moves take more: 64MB, or 10%.")

@@ -86,3 +86,34 @@ run_numpy = run_with(numpy_array, lambda x: bytes(x.tobytes()))
 run_torch = run_with(torch_array, torch_bytes)
 run_jax = run_with(jax_array, lambda x: np.asarray(x).tobytes())
 run_einops = run_numpy
+
+
+MLIR_FLOATS = ("float16", "float32", "float64")
+
+
+def mlir_is_missing() -> str:
+    return "" if all(map(find_spec, ("iree", "iree.compiler", "iree.runtime"))) else "IREE is not installed"
+
+
+def run_mlir(pairs: list[Pair], texts: list[str], folder: Path) -> list[bytes | None]:
+    """By IREE's compiler, which verifies every function, and its runtime on this CPU."""
+    import iree.compiler as compiler
+    import iree.runtime as runtime
+
+    (folder / "pairs.mlir").write_text("\n".join(texts))
+    built = compiler.compile_str(
+        "\n".join(texts), target_backends=["llvm-cpu"], extra_args=["--iree-llvmcpu-target-cpu=generic"]
+    )
+    context = runtime.SystemContext(config=runtime.Config("local-task"))
+    context.add_vm_module(runtime.VmModule.copy_buffer(context.instance, built))
+    found: list[bytes | None] = []
+    for pair in pairs:
+        kind = kind_of(pair.element)
+        stored: Any = kind.name if kind.name in MLIR_FLOATS else f"int{kind.bits}"
+        if kind.name == "bfloat16":
+            import ml_dtypes
+
+            stored = ml_dtypes.bfloat16
+        out = getattr(context.modules.module, pair.name)(np.frombuffer(pair.given, stored), *pair.sizes)
+        found.append(out.to_host().tobytes())
+    return found

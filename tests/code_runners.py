@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from code_array_runners import needs_module, run_einops, run_jax, run_numpy, run_torch
+from code_array_runners import mlir_is_missing, needs_module, run_einops, run_jax, run_mlir, run_numpy, run_torch
 from code_device_runners import (
     cuda_is_missing,
     opencl_is_missing,
@@ -257,4 +257,5 @@ RUNNERS = {
     "torch": Runner(needs_module("torch"), run_torch),
     "jax": Runner(needs_module("jax"), run_jax),
     "einops": Runner(needs_module("einops"), run_einops),
+    "mlir": Runner(mlir_is_missing, run_mlir),
 }

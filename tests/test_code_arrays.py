@@ -121,6 +121,36 @@ def test_where_there_is_no_pattern_it_says_why(dst: Any, element: str, to: Any, 
         rl.code(src, dst, element, "einops", dst_element=to, shape=(5, 6))
 
 
+def test_tiles_are_a_pack_and_an_unpack() -> None:
+    text = rl.code("nhwc", "htp:R4Crouton", "uint8", "mlir", axes="nhwc", inverse=True)
+    words = "outer_dims_perm = [0, 1, 2, 3] inner_dims_pos = [1, 2, 3] inner_tiles = [8, 8, 32] into"
+    assert f"linalg.pack %0 padding_value(%c31_i8 : i8) {words} %4" in text
+    assert f"linalg.unpack %3 {words} %4" in text
+    head = "func.func @pack_htp_r4_crouton_u8(%src: tensor<?xi8>, %n0: index, %n1: index, %n2: index, %n3: index)"
+    assert f"{head} -> tensor<?xi8> {{" in text
+    place = rl.code("0 1 / 0,2 1,4", target="mlir", name="tiles", shape=(3, 8))
+    assert "(d0 mod 2) * 4 + (d0 floordiv 2) * 16 + d1 mod 4 + (d1 floordiv 4) * 8" in place
+
+
+def test_more_than_one_block_of_padding_is_no_pack() -> None:
+    wide = rl.Layout(((2, 7), 7), ((7, 14), 1), extents=(12, 7))
+    for text in (rl.code("0 1", wide, "int8", "mlir"), rl.code(wide, "0 1", "int8", "mlir")):
+        assert "pack " not in text
+
+
+@pytest.mark.parametrize(
+    ("dst", "element", "to", "why"),
+    [
+        ("1 0", "uint4", None, "how tensors of elements of 4 bits lie"),
+        ("1 0", "complex128", None, "no elements of 128 bits"),
+        ("1 0", "int8", "int16", "as they are"),
+    ],
+)
+def test_what_mlir_lacks_is_refused(dst: Any, element: str, to: Any, why: str) -> None:
+    with pytest.raises(rl.NotExpressible, match=why):
+        rl.code("0 1", dst, element, "mlir", dst_element=to, shape=(5, 6))
+
+
 # ---- proofs ----------------------------------------------------------------------------------------------
 
 

@@ -27,6 +27,7 @@ BUILT_IN = {
     "torch": "torch_target",
     "jax": "jax_target",
     "einops": "einops_target",
+    "mlir": "mlir_target",
 }
 """The modules of this package that have ``TARGET``."""
 

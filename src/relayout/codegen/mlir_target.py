@@ -1,0 +1,121 @@
+"""MLIR as a target: functions on tensors in the dialects ``func``, ``tensor``, ``linalg``, ``affine`` and ``arith``."""
+
+from __future__ import annotations
+
+from ..errors import NotExpressible
+from ..layout.layout import Layout
+from .array_proof import proves_source, proves_target
+from .array_steps import ArrayMove, build_move, joined_steps, packed_side
+from .mlir_index import write_index
+from .mlir_lines import MlirBody, mlir_type, tensor_type
+from .mlir_steps import StepWriter
+from .operands import DigitOperand, box_operand
+from .program import CheckedSize, IndexFunctions, PackFunction
+from .values import Monomial
+
+
+class MlirWriter:
+    """The text of one function."""
+
+    def __init__(self, function: PackFunction) -> None:
+        if function.conversion is not None:
+            raise NotExpressible(
+                "functions in MLIR move elements as they are: there is no way to refuse a value.",
+                hint="convert before or after, or take another target",
+                target="mlir",
+            )
+        self.function = function
+        self.kind = mlir_type(function.element)
+
+    def text(self) -> str:
+        function = self.function
+        source, target = function.source.storage, function.target.storage
+        body = MlirBody(function.definitions)
+        steps = StepWriter(body, self.kind, self._fill())
+        result = self._empty(steps) if function.nest.empty else self._moved(steps)
+        lines = [f"// {line}" for line in function.about]
+        arguments = ", ".join([f"%src: {tensor_type((source,), self.kind)}", *[f"%{n}: index" for n in function.sizes]])
+        lines.append(f"func.func @{function.name}({arguments}) -> {tensor_type((target,), self.kind)} {{")
+        lines += [*body.lines, f"  return {result} : {tensor_type((target,), self.kind)}", "}"]
+        return "\n".join(lines)
+
+    def _fill(self) -> str:
+        """One stored value; floats by their bits."""
+        fill = self.function.fill
+        if self.kind.startswith("f") or self.kind == "bf16":
+            return f"0x{int.from_bytes(fill, 'little'):0{2 * len(fill)}X}"
+        return str(int.from_bytes(fill, "little", signed=True))
+
+    def _empty(self, steps: StepWriter) -> str:
+        """New memory that holds the fill."""
+        target = self.function.target.storage
+        fill, into = steps.body.constant(self._fill(), self.kind), steps.body.empty((target,), self.kind)
+        kind = tensor_type((target,), self.kind)
+        return steps.body.add(f"linalg.fill ins({fill} : {self.kind}) outs({into} : {kind}) -> {kind}")
+
+    def _moved(self, steps: StepWriter) -> str:
+        function = self.function
+        layouts = function.layouts or (None, None)
+        sides = [_plain_side(x, layout) for x, layout in zip((function.source, function.target), layouts)]
+        move = _proven(function, sides)
+        x = "%src"
+        if function.source.swizzle is not None:
+            x = steps.swizzle(x, function.source.swizzle, function.source.storage, sides[0][0].storage)
+        x = steps.write(x, joined_steps(move.before or (), move.after or ()))
+        if function.target.swizzle is not None:
+            x = steps.swizzle(x, function.target.swizzle, sides[1][0].storage, function.target.storage)
+        return x
+
+
+Side = tuple[DigitOperand, Layout | None]
+
+
+def _plain_side(given: DigitOperand, layout: Layout | None) -> Side:
+    """An operand without its swizzle, with all of its box where that lies apart."""
+    if layout is None:
+        return given, None
+    plain = layout if layout.swizzle is None else layout.with_swizzle(None)
+    box = box_operand(plain)
+    if packed_side(box, range(len(box.dims))).axes is not None:
+        return box, plain
+    return given._replace(swizzle=None, storage=Monomial(plain.storage_size)), plain
+
+
+def _proven(function: PackFunction, sides: list[Side]) -> ArrayMove:
+    """The steps between both, all of them proven."""
+    (first, a), (second, b) = sides
+    move = build_move(function.names, function.extents, first, second)
+    if move.before is not None and move.after is not None:
+        reads = proves_source(move, first, function.extents, a)
+        if reads and proves_target(move, second, function.extents, b):
+            return move
+    raise NotExpressible(
+        f"a side of {function.name} is no array of axes: digits share places, or are repeated.",
+        hint="take a target with gathers, as numpy or c",
+        target="mlir",
+    )
+
+
+class MlirTarget:
+    """Functions from one flat tensor to another, which every compiler that takes ``linalg`` on tensors takes."""
+
+    name = "mlir"
+    suffix = ".mlir"
+    about = "MLIR: linalg.pack, linalg.unpack and reshapes of flat tensors"
+    reserved: frozenset[str] = frozenset()
+
+    def write_pack(self, functions: list[PackFunction]) -> str:
+        return "\n\n".join([MlirWriter(function).text() for function in functions]) + "\n"
+
+    def write_index(self, functions: IndexFunctions) -> str:
+        return write_index(functions)
+
+    def write_test(self, functions: list[PackFunction], runs: list[list[CheckedSize]]) -> str:
+        raise NotExpressible(
+            "MLIR has no program that prints what came out.",
+            hint="leave test away, and compare with the text of another target",
+            target=self.name,
+        )
+
+
+TARGET = MlirTarget()

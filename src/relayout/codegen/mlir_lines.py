@@ -81,13 +81,13 @@ class MlirBody:
 
     def _product(self, value: Monomial) -> str:
         found = [] if value.number == 1 else [self.constant(str(value.number))]
-        found += [self._named(name) for name in value.names]
+        found += [self._named_value(name) for name in value.names]
         total = found[0]
         for factor in found[1:]:
             total = self.add(f"arith.muli {total}, {factor} : index")
         return total
 
-    def _named(self, name: str) -> str:
+    def _named_value(self, name: str) -> str:
         if name not in self.definitions:
             return f"%{name}"
         if name not in self.values:

@@ -50,7 +50,7 @@ class StepWriter:
     def write(self, x: str, steps: Sequence[ArrayStep]) -> str:
         k = 0
         while k < len(steps):
-            used = self._packed(x, steps[k:]) or self._unpacked(x, steps[k:])
+            used = self._write_pack(x, steps[k:]) or self._write_unpack(x, steps[k:])
             if used is None:
                 self.body.comment(", ".join(steps[k].titles))
                 x = self._step(x, steps[k])
@@ -65,7 +65,7 @@ class StepWriter:
 
     # ---- packs -------------------------------------------------------------------------------------------
 
-    def _packed(self, x: str, steps: Sequence[ArrayStep]) -> tuple[str, int] | None:
+    def _write_pack(self, x: str, steps: Sequence[ArrayStep]) -> tuple[str, int] | None:
         """A pad, a split and a transposition as a pack."""
         kinds = [step.kind for step in steps[:3]]
         padded = kinds[:1] == ["pad"]
@@ -82,7 +82,7 @@ class StepWriter:
         types = f"{tensor_type(steps[0].old, self.kind)} -> {tensor_type(turn.new, self.kind)}"
         return self.body.add(f"linalg.pack {x}{fill} {words} into {into} : {types}"), 2 + padded
 
-    def _unpacked(self, x: str, steps: Sequence[ArrayStep]) -> tuple[str, int] | None:
+    def _write_unpack(self, x: str, steps: Sequence[ArrayStep]) -> tuple[str, int] | None:
         """A transposition, a join and a slice as an unpack."""
         kinds = [step.kind for step in steps[:3]]
         if kinds[:2] != ["transpose", "reshape"]:

@@ -32,7 +32,7 @@ class MlirWriter:
         source, target = function.source.storage, function.target.storage
         body = MlirBody(function.definitions)
         steps = StepWriter(body, self.kind, self._fill())
-        result = self._empty(steps) if function.nest.empty else self._moved(steps)
+        result = self._empty(steps) if function.nest.empty else self._write_move(steps)
         lines = [f"// {line}" for line in function.about]
         arguments = ", ".join([f"%src: {tensor_type((source,), self.kind)}", *[f"%{n}: index" for n in function.sizes]])
         lines.append(f"func.func @{function.name}({arguments}) -> {tensor_type((target,), self.kind)} {{")
@@ -53,11 +53,11 @@ class MlirWriter:
         kind = tensor_type((target,), self.kind)
         return steps.body.add(f"linalg.fill ins({fill} : {self.kind}) outs({into} : {kind}) -> {kind}")
 
-    def _moved(self, steps: StepWriter) -> str:
+    def _write_move(self, steps: StepWriter) -> str:
         function = self.function
         layouts = function.layouts or (None, None)
         sides = [_plain_side(x, layout) for x, layout in zip((function.source, function.target), layouts)]
-        move = _proven(function, sides)
+        move = _proven_steps(function, sides)
         x = "%src"
         if function.source.swizzle is not None:
             x = steps.swizzle(x, function.source.swizzle, function.source.storage, sides[0][0].storage)
@@ -81,7 +81,7 @@ def _plain_side(given: DigitOperand, layout: Layout | None) -> Side:
     return given._replace(swizzle=None, storage=Monomial(plain.storage_size)), plain
 
 
-def _proven(function: PackFunction, sides: list[Side]) -> ArrayMove:
+def _proven_steps(function: PackFunction, sides: list[Side]) -> ArrayMove:
     """The steps between both, all of them proven."""
     (first, a), (second, b) = sides
     move = build_move(function.names, function.extents, first, second)

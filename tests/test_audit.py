@@ -245,7 +245,7 @@ def test_the_sample_says_what_to_do() -> None:
     assert found.totals.time_share == pytest.approx(164.5 / (164.5 + 704))
     text = str(found)
     assert "moving takes 19 % of the time" in text.splitlines()[0]
-    assert "stay in nChw16c: line 6 and line 8 cancel (392.0 KiB, 22 us)" in text
+    assert "leave out line 6 and line 8, which cancel: stay in nChw16c (392.0 KiB, 22 us)" in text
     assert not found.troubles
 
 

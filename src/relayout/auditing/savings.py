@@ -54,14 +54,19 @@ def _pairs(moves: Sequence[Move], pairs: Sequence[Cancelling]) -> Iterator[Savin
     """Pairs between the same two layouts are one change, whatever the layer."""
     alike: dict[tuple[str, str, bool], list[Cancelling]] = {}
     for pair in pairs:
-        key = moves[pair.first].source.text, moves[pair.first].target.text, pair.alone
+        key = moves[pair.first].source.text, moves[pair.second].target.text, pair.alone
         alike.setdefault(key, []).append(pair)
-    for (source, target, alone), found in alike.items():
+    for (start, end, alone), found in alike.items():
         lines = ", ".join([f"{_line(moves[p.first])} and {_line(moves[p.second])}" for p in found[:3]])
         more = f", and {len(found) - 3} more pairs" if len(found) > 3 else ""
         numbers = [k for p in found for k in ((p.first, p.second) if alone else (p.second,))]
-        keep = f"stay in {source}" if alone else f"keep the tensor in {source} beside that in {target}"
-        yield _saving(f"{keep}: {lines}{more} cancel", moves, list(dict.fromkeys(numbers)))
+        where = f": stay in {start}" if start == end else ""
+        change = (
+            f"leave out {lines}{more}, which cancel{where}"
+            if alone
+            else f"{lines}{more} cancel: keep what the first reads"
+        )
+        yield _saving(change, moves, list(dict.fromkeys(numbers)))
 
 
 def _constants(moves: Sequence[Move], flow: Flow) -> Iterator[Saving]:

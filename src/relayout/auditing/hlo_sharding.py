@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..dialects.shardings import read_sharding
-from ..errors import LayoutError
+from ..errors import LayoutError, ParseError
 from ..sharding.sharding import Sharding
 from .hlo_shapes import Shaped
 from .kinds import UNDECIDED, decide_kind
@@ -22,22 +22,23 @@ def per_device(text: str, whole: Shaped, local: bool) -> Words:
     """
     if not text:
         return (), {}
+    words = _words(text)
     try:
         sharding = _read(text, whole.shape, local)
     except LayoutError as error:
-        return (f"sharding {text}: {error.message}",), {"sharding": text}
+        return (f"sharding {words}: {error.message}",), {"sharding": words}
     devices = sharding.mesh.devices
     if devices is None:
-        return ("every device holds all of it",), {"sharding": text}
+        return ("every device holds all of it",), {"sharding": words}
     if local:
-        return (f"the part of each of {len(devices)} devices",), {"sharding": text, "devices": len(devices)}
+        return (f"the part of each of {len(devices)} devices",), {"sharding": words, "devices": len(devices)}
     part = max([sharding.local_shape(device) for device in devices], key=_size)
     bytes = -(-_size(part) * (0 if whole.side.element is None else whole.side.element.bits) // 8)
-    words = f"each of {len(devices)} devices holds {_shape_text(part)}, {bytes} bytes"
-    details = {"sharding": text, "devices": len(devices), "device_shape": list(part), "device_bytes": bytes}
     copies = f"; every element is on {sharding.replicas}" if sharding.replicas > 1 else ""
     uneven = "" if sharding.is_even() else " at most"
-    return (words.replace(" holds", f" holds{uneven}") + copies,), details
+    said = f"each of {len(devices)} devices holds{uneven} {_shape_text(part)}, {bytes} bytes{copies}"
+    details = {"sharding": words, "devices": len(devices), "device_shape": list(part), "device_bytes": bytes}
+    return (said,), details
 
 
 def resharding(place: Place, op: str, texts: tuple[str, str], value: Shaped, flow: tuple[str, str]) -> Move:
@@ -55,18 +56,22 @@ def _side(text: str, value: Shaped) -> Side:
     if not text.strip("{}"):
         return Side("?", why="the text does not tell how the operand is dealt")
     try:
-        return Side(text, _read(text, value.shape, False), value.side.element)
+        return Side(_words(text), _read(text, value.shape, False), value.side.element)
     except LayoutError as error:
         return Side(text, why=error.message)
 
 
 def _read(text: str, shape: tuple[int, ...], local: bool) -> Sharding:
-    found = read_sharding(text if text.startswith("{") else f"{{{text}}}", "hlo", len(shape))
+    own = text if text.startswith(("{", "sdy.", "#sdy.")) else f"{{{text}}}"
+    found = read_sharding(own, "sdy" if "sdy." in own else "hlo", len(shape))
     if found is None:
-        from ..errors import ParseError
-
         raise ParseError(f"{text} is no sharding.", hint="as in {devices=[4,2]<=[8]}")
     return found if local or found.shape is not None else found.at(shape)
+
+
+def _words(text: str) -> str:
+    """The sharding without the mesh that stands before it."""
+    return text[text.find("#sdy.sharding") :] if "#sdy.sharding" in text else text
 
 
 def _size(shape: tuple[int, ...]) -> int:

@@ -19,6 +19,7 @@ from .move import Found
 BUILT_IN = {
     "checkpoint": "checkpoints",
     "hlo": "hlo",
+    "stablehlo": "stablehlo",
     "onnx": "onnx",
     "onnxruntime": "onnxruntime",
     "openvino": "openvino",

@@ -1,7 +1,7 @@
 """Write the HLO, StableHLO and Shardy samples of the audit, and what XLA itself says about them.
 
 ``python tests/record_audit_jax.py`` with jax 0.10.2 and jaxlib 0.10.2 on a CPU. For every copy, transpose, reshape and
-bitcast ``judged.json`` has the two shapes as XLA's own parser prints them and, of types that numpy has too, whether the
+bitcast ``hlo_judge.json`` has the two shapes as XLA's own parser prints them and, of types that numpy has too, whether the
 bytes of the result differ from those of the operand when XLA runs that one instruction alone, on random numbers.
 """
 
@@ -25,7 +25,7 @@ from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 from jaxlib import _hlo
 
-FOLDER = Path(__file__).parent / "data" / "audit" / "hlo"
+FOLDER = Path(__file__).parent / "data" / "audit"
 MOVES = ("copy", "transpose", "reshape", "bitcast", "bitcast-convert")
 F32 = jnp.float32
 SHAPED = jax.ShapeDtypeStruct
@@ -93,7 +93,7 @@ def main() -> None:
     for name, function, arguments, options in programs():
         lowered = jax.jit(function, **options).lower(*arguments)
         texts = {
-            f"{name}.mlir": lowered.as_text(),
+            f"{name}.stablehlo.mlir": lowered.as_text(),
             f"{name}.before.hlo": lowered.as_text(dialect="hlo"),
             f"{name}.after.hlo": lowered.compile().as_text(),
         }
@@ -101,7 +101,7 @@ def main() -> None:
             (FOLDER / file).write_text(text)
             if file.endswith(".hlo"):
                 judged[file] = judge(text)
-    (FOLDER / "judged.json").write_text(json.dumps(judged, indent=1) + "\n")
+    (FOLDER / "hlo_judge.json").write_text(json.dumps(judged, indent=1) + "\n")
 
 
 def judge(text: str) -> dict[str, Any]:

@@ -16,8 +16,8 @@ from relayout.auditing.hlo_text import End, Instruction, read_hlo
 from relayout.auditing.kinds import OTHER_MEMORY, REARRANGES, SAME_BYTES, UNDECIDED
 from relayout.auditing.move import Move
 
-FOLDER = Path(__file__).parent / "data" / "audit" / "hlo"
-JUDGED: dict[str, dict[str, dict[str, Any]]] = json.loads((FOLDER / "judged.json").read_text())
+FOLDER = Path(__file__).parent / "data" / "audit"
+JUDGED: dict[str, dict[str, dict[str, Any]]] = json.loads((FOLDER / "hlo_judge.json").read_text())
 
 
 def moves_of(text: str) -> dict[str, Move]:

@@ -66,7 +66,7 @@ def test_kinds_are_mixed_on_one_line() -> None:
     assert [audit.file for audit in audits] == [str(path) for path in files]
 
 
-LINED = {"onednn": "onednn_torch.log", "triton": "triton_transpose_sm80.ttgir", "hlo": "hlo/attention.after.hlo"}
+LINED = {"onednn": "onednn_torch.log", "triton": "triton_transpose_sm80.ttgir", "hlo": "attention.after.hlo"}
 """A sample of each kind whose files grow by their lines."""
 
 

@@ -13,7 +13,7 @@ from relayout.auditing.audit import audit
 from relayout.auditing.kinds import EXCHANGES, REARRANGES, SAME_BYTES, UNDECIDED
 from relayout.dialects.shardings import read_sharding
 
-FOLDER = Path(__file__).parent / "data" / "audit" / "hlo"
+FOLDER = Path(__file__).parent / "data" / "audit"
 MESH = 'sdy.mesh @mesh = <["x"=2, "y"=2]>'
 
 
@@ -24,9 +24,9 @@ def function(*lines: str, argument: str = "tensor<8x4xf32>", attributes: str = "
 
 @pytest.mark.parametrize("name", ["attention", "back", "convolutions", "loop", "narrow", "sharded"])
 def test_moves_change_bytes_where_numpy_does(name: str) -> None:
-    found = audit(FOLDER / f"{name}.mlir")
+    found = audit(FOLDER / f"{name}.stablehlo.mlir")
     assert (found.kind, found.troubles) == ("stablehlo", ())
-    lines = (FOLDER / f"{name}.mlir").read_text().splitlines()
+    lines = (FOLDER / f"{name}.stablehlo.mlir").read_text().splitlines()
     written = [
         k for k, line in enumerate(lines, 1) if re.search(r"stablehlo\.(transpose|reshape|bitcast_convert)", line)
     ]
@@ -42,15 +42,15 @@ def test_moves_change_bytes_where_numpy_does(name: str) -> None:
 
 
 def test_transposes_that_cancel_are_found_across_an_elementwise_operation() -> None:
-    found = audit(FOLDER / "back.mlir")
+    found = audit(FOLDER / "back.stablehlo.mlir")
     pairs = [(found.moves[pair.first].place.line, found.moves[pair.second].place.line) for pair in found.pairs]
-    lines = (FOLDER / "back.mlir").read_text().splitlines()
+    lines = (FOLDER / "back.stablehlo.mlir").read_text().splitlines()
     assert (5, 7) in pairs
     assert "stablehlo.sine" in lines[6 - 1]
 
 
 def test_parameters_tell_what_each_device_holds() -> None:
-    shapes = [buffer.details["device_shape"] for buffer in audit(FOLDER / "sharded.mlir").buffers]
+    shapes = [buffer.details["device_shape"] for buffer in audit(FOLDER / "sharded.stablehlo.mlir").buffers]
     assert shapes == [[16, 128], [128, 128]]
     text = function("return", argument='tensor<8x4xf32> {mhlo.sharding = "{devices=[4,1]<=[4]}"}').replace(
         "return", "%0 = stablehlo.negate %arg0 : tensor<8x4xf32>"
@@ -106,6 +106,6 @@ def test_what_is_not_understood_is_undecided(kind: str) -> None:
 
 
 def test_every_prefix_is_read_without_an_error() -> None:
-    text = (FOLDER / "sharded.mlir").read_text()
+    text = (FOLDER / "sharded.stablehlo.mlir").read_text()
     for end in range(0, len(text), 7):
         assert len(audit("module {\n" + text[:end], "stablehlo").moves) <= 1

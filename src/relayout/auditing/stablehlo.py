@@ -1,4 +1,4 @@
-"""StableHLO and Shardy texts: transposes and reshapes as they are written, layouts where attributes tell them, shardings.
+"""StableHLO and Shardy texts: transposes and reshapes as they are written, layouts that attributes tell, shardings.
 
 No layout is chosen yet in such a program: values are taken as row-major, which a compiler may change, but for the
 parameters and results whose layout an attribute gives, and for what a custom call asks for.
@@ -242,7 +242,7 @@ def _signature(text: str) -> list[str]:
     kinds = text[at + 3 :]
     if "->" not in kinds and "tensor<" not in kinds:
         return []
-    before, arrow, after = kinds.rpartition("->")
+    before, _, after = kinds.rpartition("->")
     return [found[0] for found in re.finditer(_TENSOR, before)] + [
         found[0] for found in list(re.finditer(_TENSOR, after))[:1]
     ]

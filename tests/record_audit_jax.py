@@ -1,8 +1,8 @@
 """Write the HLO, StableHLO and Shardy samples of the audit, and what XLA itself says about them.
 
 ``python tests/record_audit_jax.py`` with jax 0.10.2 and jaxlib 0.10.2 on a CPU. For every copy, transpose, reshape and
-bitcast ``hlo_judge.json`` has the two shapes as XLA's own parser prints them and, of types that numpy has too, whether the
-bytes of the result differ from those of the operand when XLA runs that one instruction alone, on random numbers.
+bitcast ``hlo_judge.json`` has the two shapes as XLA's own parser prints them and, of types that numpy has too, whether
+the bytes of the result differ from those of the operand when XLA runs that one instruction alone, on random numbers.
 """
 
 from __future__ import annotations

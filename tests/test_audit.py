@@ -403,7 +403,7 @@ def test_unknown_kinds_and_files_are_refused(tmp_path: Path) -> None:
 
 def test_a_mixed_file_is_read_by_all_that_take_it(tmp_path: Path) -> None:
     log = (Path(__file__).parent / "data" / "audit" / "onednn_torch.log").read_text()
-    hlo = (Path(__file__).parent / "data" / "audit" / "hlo" / "attention.after.hlo").read_text()
+    hlo = (Path(__file__).parent / "data" / "audit" / "attention.after.hlo").read_text()
     file = tmp_path / "out.txt"
     file.write_text(hlo + log)
     found = rl.audit(file)

@@ -171,7 +171,7 @@ def test_lines_and_attributes() -> None:
     operation = read_operation(3, text)
     assert operation is not None
     assert (operation.results, operation.name, operation.operands) == (("%a",), "x.y", ("%b#1", "%c"))
-    assert operation.types == (["tensor<2x?xf32, #e<{q = 0 : index}>>", "i1"], ["i8", "i16"])
+    assert operation.types == (("tensor<2x?xf32, #e<{q = 0 : index}>>", "i1"), ("i8", "i16"))
     shaped = read_shaped(operation.types[0][0])
     assert shaped is not None
     assert (shaped.sizes, shaped.element, shaped.rest, shaped.shape) == (

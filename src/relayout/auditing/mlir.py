@@ -107,7 +107,7 @@ class _MlirModule:
                 continue
             if self.generic is not None and not text.lstrip().startswith("^"):
                 yield from self._region(line, text)
-            elif _FUNCTION.search(text):
+            elif ("func" in text or "dispatch.workgroups" in text) and _FUNCTION.search(text):
                 yield from self._enter(line, text)
             elif "tensor<" in text or "memref<" in text:
                 operation = read_operation(line, text)
@@ -149,18 +149,18 @@ class _MlirModule:
         elif name in _CONSTANTS or name in _INPUTS:
             yield from self._buffer(operation)
         else:
-            alike = name.startswith(("arith.", "math."))
-            yield self._step(operation, alike)
+            yield self._step(operation, name.startswith(("arith.", "math.")))
 
     def _step(self, operation: Operation, alike: bool) -> Step:
-        inputs = tuple([self._name(value) for value in operation.operands])
+        values = operation.operands if alike else values_in(operation.text)
+        inputs = tuple([self._name(value) for value in values])
         outputs = tuple([self._name(value) for value in operation.results])
         return Step(self.artefact.place(operation.line), operation.name, inputs, outputs, alike)
 
     def _types(self, operation: Operation) -> list[str]:
         """Its types, those of ``a to b`` and ``a into b`` apart."""
         first, last = operation.types
-        listed = first if first == last else [*first, *last]
+        listed = first if first == last else (*first, *last)
         parts = [piece for text in listed for piece in re.split(r"\s(?:to|into)\s", text)]
         return [self.aliases.write_out(re.sub(r">\{[^{}]*\}$", ">", part.strip())) for part in parts]
 

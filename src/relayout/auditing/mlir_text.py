@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from .artefact import Artefact
@@ -19,13 +20,14 @@ _VALUE = re.compile(r"%[\w$.-]+(?:#\d+)?")
 _LOCATION = re.compile(r"\s+loc\((?:#loc\d*|unknown|\"[^\"]*\".*)\)\s*$")
 _SHAPED = re.compile(r"\s*(tensor|memref|vector|!ttg\.memdesc)<(.*)>\s*", re.DOTALL)
 _SIZE = re.compile(r"\s*(\d+|\?)\s*x\s*")
-_OPENING, _CLOSING = "<([{", ">)]}"
+_MARK = re.compile(r'"(?:[^"\\]|\\.)*"|->|::|[<>(){}\[\],:]')
+_OPENING, _CLOSING = frozenset("<([{"), frozenset(">)]}")
 
 MOST_JOINED = 64
 """How many lines may belong to one operation."""
 
-MOST_ALIASES = 1 << 12
-"""How many different types are remembered with their aliases written out."""
+MOST_TYPES = 1 << 12
+"""How many different types are remembered, split and with their aliases written out."""
 
 
 class Operation(NamedTuple):
@@ -39,7 +41,7 @@ class Operation(NamedTuple):
     @property
     def parts(self) -> tuple[str, str]:
         """What stands before and behind the last ``:`` that is in no bracket: operands with attributes, and types."""
-        at = _last_colon(self.text)
+        at = max([at for at, depth, mark in _marks(self.text) if mark == ":" and not depth], default=None)
         return (self.text, "") if at is None else (self.text[:at], self.text[at + 1 :])
 
     @property
@@ -48,11 +50,9 @@ class Operation(NamedTuple):
         return tuple(dict.fromkeys(values_in(self.parts[0])))
 
     @property
-    def types(self) -> tuple[list[str], list[str]]:
+    def types(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The types of operands and of results; of what has one list, both are that list."""
-        before, arrow, behind = cut(self.parts[1], "->")
-        first = _type_list(before)
-        return first, _type_list(behind) if arrow else first
+        return _split_types(self.parts[1])
 
 
 class ShapedType(NamedTuple):
@@ -96,7 +96,7 @@ class Aliases:
                 if more == known or len(more) > 1 << 16:
                     break
                 known = more
-            if len(self._known) >= MOST_ALIASES:
+            if len(self._known) >= MOST_TYPES:
                 self._known.clear()
             self._known[text] = known
         return known
@@ -120,9 +120,9 @@ def values_in(text: str) -> list[str]:
 
 
 def cut(text: str, mark: str) -> tuple[str, str, str]:
-    """A text before and behind the first ``mark`` that is in no bracket, as ``str.partition`` does."""
-    for at, depth in _depths(text):
-        if not depth and text.startswith(mark, at):
+    """A text before and behind the first colon, comma or arrow that is in no bracket, as ``str.partition`` does."""
+    for at, depth, found in _marks(text):
+        if not depth and found == mark:
             return text[:at], mark, text[at + len(mark) :]
     return text, "", ""
 
@@ -130,14 +130,15 @@ def cut(text: str, mark: str) -> tuple[str, str, str]:
 def split_list(text: str) -> list[str]:
     """The parts of a text between commas that are in no bracket, without spaces around."""
     parts, start = [], 0
-    for at, depth in _depths(text):
-        if text[at] == "," and not depth:
+    for at, depth, mark in _marks(text):
+        if mark == "," and not depth:
             parts.append(text[start:at].strip())
             start = at + 1
     parts.append(text[start:].strip())
     return [part for part in parts if part]
 
 
+@lru_cache(maxsize=MOST_TYPES)
 def read_shaped(text: str) -> ShapedType | None:
     """The shaped type that a text is; None of any other."""
     found = _SHAPED.fullmatch(text)
@@ -179,35 +180,33 @@ def integers(text: str | None) -> tuple[int, ...] | None:
     return tuple([int(n) for n in inner[1].split(",") if n.strip()]) if inner else None
 
 
-def _depths(text: str) -> Iterator[tuple[int, int]]:
-    """Each place of a text with the number of brackets around it; an arrow is no bracket, and strings are passed by."""
-    depth, quoted = 0, False
-    for at, c in enumerate(text):
-        if quoted:
-            quoted = c != '"' or text[at - 1] == "\\"
-            continue
-        if c in _CLOSING and not (c == ">" and text[at - 1 : at] == "-"):
+def _marks(text: str) -> Iterator[tuple[int, int, str]]:
+    """The marks of a text that are in no string, each with its place and the number of brackets around it: brackets,
+    commas, colons and arrows.
+    """
+    depth = 0
+    for found in _MARK.finditer(text):
+        mark = found.group()
+        if mark in _CLOSING:
             depth -= 1
-        yield at, depth
-        if c in _OPENING:
+        if mark[0] != '"':
+            yield found.start(), depth, mark
+        if mark in _OPENING:
             depth += 1
-        quoted = c == '"'
 
 
-def _last_colon(text: str) -> int | None:
-    """The last ``:`` in no bracket; one of ``::`` does not count."""
-    found = None
-    for at, depth in _depths(text):
-        if not depth and text[at] == ":" and ":" not in (text[at - 1 : at], text[at + 1 : at + 2]):
-            found = at
-    return found
+@lru_cache(maxsize=MOST_TYPES)
+def _split_types(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    before, arrow, behind = cut(text, "->")
+    first = _type_list(before)
+    return first, _type_list(behind) if arrow else first
 
 
-def _type_list(text: str) -> list[str]:
+def _type_list(text: str) -> tuple[str, ...]:
     inner = text.strip()
     if inner.startswith("(") and inner.endswith(")"):
         inner = inner[1:-1]
-    return split_list(inner)
+    return tuple(split_list(inner))
 
 
 def last_dump(artefact: Artefact) -> int:
@@ -219,12 +218,14 @@ def last_dump(artefact: Artefact) -> int:
 
 def _is_open(text: str) -> bool:
     """Whether a line goes on in the next one: a bracket is not closed, that of a region aside."""
+    bare = text.rstrip()
+    if bare.endswith("{") and not text.startswith("#"):
+        return False
+    if bare.endswith((" :", "->")):
+        return True
     count = text.count
     depth = count("<") - count(">") + count("->") + count("(") - count(")") + count("[") - count("]")
-    if text.startswith("#"):
-        return depth + count("{") - count("}") > 0
-    bare = text.rstrip()
-    return bare.endswith((" :", "->")) or (depth > 0 and not bare.endswith("{"))
+    return depth + (count("{") - count("}") if text.startswith("#") else 0) > 0
 
 
 def joined_lines(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:

@@ -8,16 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
-from typing import Any
 
-from ..algebra.linear import LinearLayout
-from ..errors import LayoutError
-from ..hardware.conversions import conversion
-from ..hardware.registry import architecture_named
-from ..hardware.shared_access import shared_access
 from .artefact import Artefact
-from .kinds import ACCESSES, REARRANGES, SAME_BYTES, UNDECIDED
 from .mlir_text import (
     Aliases,
     Operation,
@@ -29,8 +21,9 @@ from .mlir_text import (
     read_shaped,
     values_in,
 )
-from .move import Buffer, Found, Move, Place, Side, Step
-from .triton_types import RegisterTensor, SharedBuffer, permute_dims, read_type, reshape_dims
+from .move import Buffer, Found, Move, Place, Step
+from .triton_moves import Question, decide, make_type_side
+from .triton_types import SharedBuffer, read_type
 
 _OURS = re.compile(r"#ttn?g\.|\bttn?g\.\w|\btt\.func\b|\btriton_gpu\.\w|\btt\.(?:load|store|dot|reduce)\b")
 _MOVING = re.compile(
@@ -86,14 +79,12 @@ class _TritonModule:
             depth = len(regions)
             if text.startswith("#") and self.aliases.see(text):
                 continue
-            if "ttg." in text or "module" in text:
+            if "module" in text or "ttg.t" in text or "threads-per-warp" in text:
                 self._see_module(text)
             if "tt.func" in text:
                 self._enter(text)
-            elif match := _CONSTANT.match(text):
-                self.constants[match[1]] = int(match[2])
-            elif match := _ANYWHERE.match(text):
-                self.anywhere.add(match[1])
+            elif "arith.constant" in text or "tt.splat" in text:
+                self._see_constant(text)
             elif _MOVING.search(text):
                 yield from self._read(line, text, regions)
             elif self.live and "%" in text:
@@ -109,6 +100,12 @@ class _TritonModule:
         if match := _LANES.search(text):
             self.lanes = int(match[1])
 
+    def _see_constant(self, text: str) -> None:
+        if match := _CONSTANT.match(text):
+            self.constants[match[1]] = int(match[2])
+        elif match := _ANYWHERE.match(text):
+            self.anywhere.add(match[1])
+
     def _enter(self, text: str) -> None:
         name = re.search(r"@\"?([\w$.-]+)", text)
         self.function = name[0] if name else "@"
@@ -119,30 +116,61 @@ class _TritonModule:
         operation = read_operation(line, text)
         if operation is None:
             return
-        types = [self.aliases.write_out(part) for side in operation.types for part in side]
-        if not types:
+        first, last = operation.types
+        if not first and not last:
             yield self.artefact.trouble(f"{operation.name} without types: the line is cut", line)
             return
-        try:
-            yield from self._moves(operation, regions)
-        except LayoutError as error:
-            yield self.artefact.trouble(error.message, line)
+        before = operation.parts[0]
+        operands = values_in(before)
+        shown = _first_shaped(first), _first_shaped(last)
+        question = Question(
+            operation.name.partition(".")[2],
+            shown,
+            (self.aliases.write_out(shown[0]), self.aliases.write_out(shown[1])),
+            integers(attribute(before, "order")) if "order" in before else None,
+            "allow_reorder" in before,
+            self.arch,
+        )
+        name = operation.results[0] if operation.results else ""
+        place = self.artefact.place(line, f"{self.function} {name}".strip())
+        if question.word.endswith("_alloc"):
+            yield self._buffer(place, question)
+        if operands or not question.word.endswith("_alloc"):
+            yield self._move(place, operation, question, operands[0] if operands else "", regions)
         self.live.update([f"{self.function} {name}" for name in operation.results])
 
-    def _moves(self, operation: Operation, regions: tuple[str, ...]) -> Iterator[Found]:
-        read = _MovingOperation(self, operation, regions)
-        word = operation.name.partition(".")[2]
-        if word == "convert_layout":
-            yield read.conversion(lambda x: x)
-        elif word == "trans":
-            order = integers(attribute(operation.text, "order"))
-            yield read.conversion(lambda x: permute_dims(x, order or tuple(reversed(range(len(x.out_dims))))))
-        elif word == "reshape":
-            yield read.reshape()
-        elif word in ("memdesc_trans", "memdesc_reshape"):
-            yield read.view(word)
-        else:
-            yield from read.access(word)
+    def _move(
+        self, place: Place, operation: Operation, question: Question, read: str, regions: tuple[str, ...]
+    ) -> Move:
+        found = decide(question)
+        count, open_ = self.rounds(regions)
+        remarks = [found.remark] * bool(found.remark) + ["in a loop"] * open_
+        return Move(
+            place,
+            operation.name,
+            found.kind,
+            found.source,
+            found.target,
+            found.shape,
+            found.bytes,
+            None,
+            count,
+            f"{self.function} {read}" if read else "",
+            f"{self.function} {operation.results[0]}" if operation.results else "",
+            tuple(remarks),
+            found.details,
+        )
+
+    def _buffer(self, place: Place, question: Question) -> Buffer:
+        memory = read_type(question.types[1])
+        side = make_type_side(question.shown[1], memory)
+        role = "tensor memory" if question.word == "tmem_alloc" else "shared"
+        if not isinstance(memory, SharedBuffer):
+            return Buffer(place, side, (), role)
+        several = memory.stages > 1
+        shape = (memory.stages, *memory.shape) if several else memory.shape
+        remarks = (f"{memory.stages} stages",) if several else ()
+        return Buffer(place, side, shape, role, "", remarks, {"stages": memory.stages})
 
     def _step(self, line: int, text: str) -> Iterator[Found]:
         """Another operation, told only where it uses what a move wrote."""
@@ -172,169 +200,9 @@ class _TritonModule:
         return count, open_
 
 
-class _MovingOperation:
-    """One operation that moves, or seems to."""
-
-    def __init__(self, reading: _TritonModule, operation: Operation, regions: tuple[str, ...]) -> None:
-        self.reading, self.operation = reading, operation
-        self.count, open_ = reading.rounds(regions)
-        self.remarks: tuple[str, ...] = ("in a loop",) if open_ else ()
-        first, last = operation.types
-        self.types = _first_shaped(first), _first_shaped(last)
-        self.read = [read_type(reading.aliases.write_out(text)) for text in self.types]
-
-    @property
-    def place(self) -> Place:
-        name = self.operation.results[0] if self.operation.results else ""
-        return self.reading.artefact.place(self.operation.line, f"{self.reading.function} {name}".strip())
-
-    def side(self, k: int, layout: Any = None) -> Side:
-        """The source or the target: shown by the encoding's name in the file."""
-        found, shaped = self.read[k], read_shaped(self.types[k])
-        shown = shaped.rest[0] if shaped and shaped.rest else self.types[k]
-        if isinstance(found, str):
-            return Side(shown, None, None, "", found)
-        if isinstance(found, SharedBuffer):
-            memory = "shared" if found.is_shared else "tensor memory"
-            return Side(shown, found.layout, found.element, memory, reserved=found.bytes if found.is_shared else None)
-        return Side(shown, layout or found.threads, found.element, "registers")
-
-    def move(self, kind: str, sides: tuple[Side, Side], size: int | None, said: str, details: Any = None) -> Move:
-        operands = self.operation.operands
-        found = next((x for x in reversed(self.read) if not isinstance(x, str)), None)
-        return Move(
-            self.place,
-            self.operation.name,
-            kind,
-            *sides,
-            () if found is None else found.shape,
-            size,
-            None,
-            self.count,
-            f"{self.reading.function} {operands[0]}" if operands else "",
-            f"{self.reading.function} {self.operation.results[0]}" if self.operation.results else "",
-            (said, *self.remarks) if said else self.remarks,
-            details or {},
-        )
-
-    def undecided_move(self) -> Move:
-        why = next((x for x in self.read if isinstance(x, str)), "these are no two tensors in registers")
-        return self.move(UNDECIDED, (self.side(0), self.side(1)), None, why)
-
-    def conversion(self, change: Any) -> Move:
-        """A change of layout of registers; ``change`` brings the source over the target's coordinates."""
-        source, target = self.read
-        if not isinstance(source, RegisterTensor) or not isinstance(target, RegisterTensor):
-            return self.undecided_move()
-        arch, known = _architecture(self.reading.arch, source.threads.in_dims["lane"])
-        try:
-            brought = change(source.threads)
-            cost = _cost(brought, target.threads, f"uint{source.bits}", arch)
-        except LayoutError as error:
-            return self.move(UNDECIDED, (self.side(0), self.side(1)), None, error.message)
-        free = cost.way in ("nothing", "registers")
-        said = {"nothing": "free", "registers": "free: registers are renamed"}.get(cost.way, cost.way)
-        if cost.way == "shuffles":
-            said = f"{cost.shuffles} shuffles a warp"
-        facts = cost.facts() if known else {"way": cost.way, "reach": cost.reach}
-        sides = self.side(0, brought), self.side(1)
-        return self.move(SAME_BYTES if free else REARRANGES, sides, 0 if free else target.bytes, said, facts)
-
-    def reshape(self) -> Move:
-        target = self.read[1]
-        if "allow_reorder" in self.operation.text and not isinstance(target, str):
-            return self.move(SAME_BYTES, (self.side(0), self.side(1)), 0, "free: elements may come in any order")
-        if isinstance(target, str):
-            return self.undecided_move()
-        return self.conversion(lambda x: reshape_dims(x, target.shape))
-
-    def view(self, word: str) -> Move:
-        """Another view of the same memory, proven to be one."""
-        source, target = self.read
-        if not isinstance(source, SharedBuffer) or not isinstance(target, SharedBuffer):
-            return self.undecided_move()
-        sides = self.side(0), self.side(1)
-        order = integers(attribute(self.operation.text, "order")) or tuple(reversed(range(len(source.whole))))
-        order = tuple([d - len(order) + len(source.whole) for d in order[len(order) - len(source.whole) :]])
-        try:
-            seen = source.linear
-            seen = permute_dims(seen, order) if word == "memdesc_trans" else reshape_dims(seen, target.whole)
-            same = seen == target.linear and _paddings(source) == _paddings(target)
-        except LayoutError as error:
-            return self.move(UNDECIDED, sides, None, error.message)
-        if same:
-            return self.move(SAME_BYTES, sides, 0, "free: another view")
-        return self.move(UNDECIDED, sides, None, "the two types are not views of the same places")
-
-    def access(self, word: str) -> Iterator[Found]:
-        """A load, a store or a new buffer."""
-        memory = self.read[0] if word == "local_load" else self.read[1]
-        threads = self.read[1] if word == "local_load" else self.read[0]
-        if word.endswith("_alloc"):
-            yield self.buffer(memory)
-            if not self.operation.operands or not isinstance(threads, RegisterTensor):
-                return
-        if not isinstance(memory, SharedBuffer) or not isinstance(threads, RegisterTensor):
-            yield self.undecided_move()
-            return
-        if not memory.is_shared:
-            yield self.move(ACCESSES, (self.side(0), self.side(1)), threads.bytes, "tensor memory has no banks")
-            return
-        arch, known = _architecture(self.reading.arch, threads.threads.in_dims["lane"])
-        said, details = "bank conflicts depend on the target, which the module does not tell", {}
-        if known:
-            try:
-                cost = shared_access(
-                    threads.threads, memory.encoding, memory.whole, memory.bits, arch, word != "local_load"
-                )
-                said = str(cost)
-                details = {
-                    "arch": arch,
-                    "access": cost.access,
-                    "instructions": cost.instructions,
-                    "wavefronts": cost.wavefronts,
-                    "ideal": cost.ideal,
-                    "conflicts": cost.conflicts,
-                }
-            except LayoutError as error:
-                said = f"cost not known, {error.message}"
-        yield self.move(ACCESSES, (self.side(0), self.side(1)), threads.bytes, said, details)
-
-    def buffer(self, memory: Any) -> Found:
-        if not isinstance(memory, SharedBuffer) or not memory.is_shared:
-            shape = memory.shape if isinstance(memory, SharedBuffer) else ()
-            return Buffer(
-                self.place, self.side(1), shape, "tensor memory" if "tmem" in self.operation.name else "shared"
-            )
-        stages = f"{memory.stages} stages" if memory.stages > 1 else ""
-        shape = (memory.stages, *memory.shape) if memory.stages > 1 else memory.shape
-        details = {"bytes": memory.bytes, "stages": memory.stages}
-        return Buffer(self.place, self.side(1), shape, "shared", "", (stages,) if stages else (), details)
-
-
-def _first_shaped(types: list[str]) -> str:
+def _first_shaped(types: tuple[str, ...]) -> str:
     """The type that has a shape; tokens have none."""
     return next((text for text in types if read_shaped(text) is not None), types[0] if types else "")
-
-
-def _paddings(buffer: SharedBuffer) -> Any:
-    return getattr(buffer.encoding, "paddings", ())
-
-
-@lru_cache(maxsize=4096)
-def _cost(source: LinearLayout, target: LinearLayout, element: str, arch: str) -> Any:
-    return conversion(source, target, element=element, arch=arch)
-
-
-@lru_cache(maxsize=64)
-def _architecture(name: str, lanes: int) -> tuple[str, bool]:
-    """The architecture to count for, and whether it is the target's; how far values go does not depend on it."""
-    try:
-        if name and architecture_named(name).lanes == lanes:
-            return name, True
-    except LayoutError:  # an architecture that is not in the tables
-        pass
-    return ("gfx942" if lanes == 64 else "sm90"), False
 
 
 READER = TritonReader()

@@ -77,8 +77,12 @@ class SharedBuffer(NamedTuple):
         return "offset" in self.encoding.inputs
 
 
+TritonType = RegisterTensor | SharedBuffer | str
+"""What a type says, or why it cannot be read."""
+
+
 @lru_cache(maxsize=MOST_TYPES)
-def read_type(text: str) -> RegisterTensor | SharedBuffer | str:
+def read_type(text: str) -> TritonType:
     """What a type says, its aliases written out; or why it cannot be read."""
     found = read_shaped(text)
     if found is None or found.shape is None:
@@ -97,7 +101,7 @@ def read_type(text: str) -> RegisterTensor | SharedBuffer | str:
         own = found.shape[len(found.shape) - encoding.rank :]
         sizes = [part for part in found.rest[1:] if _SIZES.fullmatch(part)]
         whole = tuple([int(n) for n in sizes[0].split("x")])[-encoding.rank :] if sizes else own
-        encoding.checked_shape(whole)
+        encoding.linear(whole)  # what does not fit is refused here
         return SharedBuffer(encoding, own, whole, prod(found.shape[: len(found.shape) - encoding.rank]), element, bits)
     except LayoutError as error:
         return error.message

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..files.sizes import format_size
-from .kinds import REARRANGES
+from .kinds import ACCESSES, REARRANGES
 from .move import Buffer, Move
 
 if TYPE_CHECKING:
@@ -139,8 +139,8 @@ def shape_text(shape: Sequence[int]) -> str:
 
 
 def remark(move: Move) -> str:
-    """What there is to say about a move: its kind unless it rearranges, its runs, and its remarks."""
-    said = [] if move.kind == REARRANGES else [move.kind]
+    """What there is to say about a move: its kind unless the operation tells it, its runs, and its remarks."""
+    said = [] if move.kind in (REARRANGES, ACCESSES) else [move.kind]
     said += [f"{move.count} runs"] if move.count > 1 else []
     return "; ".join([*said, *[text.rstrip(".") for text in move.remarks]])
 

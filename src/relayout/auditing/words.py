@@ -12,6 +12,9 @@ from .move import Buffer, Move
 if TYPE_CHECKING:
     from .audit import Audit
 
+SCARCE = ("shared", "tensor memory")
+"""The roles of buffers that are always told: a block has only so much of that memory."""
+
 MOST_ROWS = 40
 """A table has no more rows: the costliest, in the order of the file."""
 
@@ -151,8 +154,8 @@ def cut(text: str) -> str:
 
 
 def buffer_rows(audit: Audit) -> Rows:
-    """The buffers with padding, or with something to say about them; all, where nothing moves."""
-    told = [b for b in audit.buffers if not audit.moves or b.side.padding or b.remarks]
+    """The buffers in scarce memory, with padding, or with something to say about them; all, where nothing moves."""
+    told = [b for b in audit.buffers if not audit.moves or b.side.padding or b.remarks or b.role in SCARCE]
     shown = sorted(told, key=lambda b: -(b.side.stored_bytes or 0))[:MOST_ROWS]
     lined = any(b.place.line for b in shown)
     rows = [

@@ -89,6 +89,7 @@ run_einops = run_numpy
 
 
 MLIR_FLOATS = ("float16", "float32", "float64")
+IREE_FLAGS = ["--iree-llvmcpu-target-cpu=generic", "--iree-input-demote-f64-to-f32=false"]
 
 
 def mlir_is_missing() -> str:
@@ -101,9 +102,7 @@ def run_mlir(pairs: list[Pair], texts: list[str], folder: Path) -> list[bytes | 
     import iree.runtime as runtime
 
     (folder / "pairs.mlir").write_text("\n".join(texts))
-    built = compiler.compile_str(
-        "\n".join(texts), target_backends=["llvm-cpu"], extra_args=["--iree-llvmcpu-target-cpu=generic"]
-    )
+    built = compiler.compile_str("\n".join(texts), target_backends=["llvm-cpu"], extra_args=IREE_FLAGS)
     context = runtime.SystemContext(config=runtime.Config("local-task"))
     context.add_vm_module(runtime.VmModule.copy_buffer(context.instance, built))
     found: list[bytes | None] = []

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from ..codegen.code import code as code_of
-from ..codegen.targets import target_names
+from ..codegen.targets import target_named, target_names
 from ..errors import BadFile
 from .answers import Answer, Command
 from .arguments import axes_option, dtype_option, shape_option, text_argument
@@ -34,7 +34,9 @@ def code(src: str | None, dst: str | None, list_targets: bool, output: str | Non
     of a coordinate and the coordinate of a place, and that visit all elements in the order of memory.
     """
     if list_targets:
-        return Answer({"targets": target_names()}, ["\n".join(target_names())])
+        abouts = {name: target_named(name).about for name in target_names()}
+        lines = [f"{name:<{max(map(len, abouts))}}  {about}" for name, about in abouts.items()]
+        return Answer({"targets": [*abouts], "about": abouts}, ["\n".join(lines)])
     if src is None:
         raise click.UsageError("Missing argument 'SRC'.")
     if dst is not None and options["dtype"] is None:

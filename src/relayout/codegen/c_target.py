@@ -21,6 +21,7 @@ class CTarget:
     """C99; ``cc pack.c && ./a.out`` prints ``ok`` for a text with its test."""
 
     name = "c"
+    about = "C99, with no library but its own"
     suffix = ".c"
     reserved = frozenset(C_WORDS.split())
 

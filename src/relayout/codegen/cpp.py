@@ -104,6 +104,7 @@ class CppTarget:
     """C++17; ``c++ pack.cpp && ./a.out`` prints ``ok`` for a text with its test."""
 
     name = "cpp"
+    about = "C++17, with no library but its own"
     suffix = ".cpp"
     reserved = frozenset([*C_WORDS.split(), *KEYWORDS.split()])
 

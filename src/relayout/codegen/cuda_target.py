@@ -21,6 +21,7 @@ class CudaTarget:
     """CUDA C++; ``nvcc pack.cu && ./a.out`` prints ``ok`` for a text with its test."""
 
     name = "cuda"
+    about = "CUDA C++: tiled kernels with their launch"
     suffix = ".cu"
     reserved = RESERVED
 

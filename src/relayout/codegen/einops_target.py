@@ -181,7 +181,7 @@ class EinopsTarget:
 
     name = "einops"
     suffix = ".py"
-    about = "einops: one pattern for rearrange, where no side has padding"
+    about = "one pattern for rearrange, where no side has padding"
     imports = ("from einops import rearrange",)
     reserved = frozenset([*keyword.kwlist, *BUILTINS, "np", "rearrange", "sample", "checksum"])
 

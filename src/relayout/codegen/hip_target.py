@@ -13,6 +13,7 @@ class HipTarget:
     """HIP; ``hipcc pack.hip && ./a.out`` prints ``ok`` for a text with its test."""
 
     name = "hip"
+    about = "HIP: tiled kernels with their launch"
     suffix = ".hip"
     reserved = RESERVED
 

@@ -68,4 +68,4 @@ class JaxLibrary(ArrayLibrary):
         ]
 
 
-TARGET = ArrayTarget(JaxLibrary(), "jax: reshape, transpose and pad of flat arrays, gathers otherwise")
+TARGET = ArrayTarget(JaxLibrary(), "reshape, transpose and pad of flat arrays, gathers otherwise")

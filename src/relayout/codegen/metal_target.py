@@ -63,6 +63,7 @@ class MetalTarget:
     """Metal 2.2; ``c++ -x c++ -w pack.metal && ./a.out`` prints ``ok`` for a text with its test."""
 
     name = "metal"
+    about = "Metal Shading Language: kernels, and how to launch them"
     suffix = ".metal"
     reserved = frozenset([*C_WORDS.split(), *CPP_WORDS.split(), *METAL_WORDS.split()])
 

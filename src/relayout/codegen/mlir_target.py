@@ -101,7 +101,7 @@ class MlirTarget:
 
     name = "mlir"
     suffix = ".mlir"
-    about = "MLIR: linalg.pack, linalg.unpack and reshapes of flat tensors"
+    about = "linalg.pack, linalg.unpack and reshapes of flat tensors"
     reserved: frozenset[str] = frozenset()
 
     def write_pack(self, functions: list[PackFunction]) -> str:

@@ -20,6 +20,7 @@ class MojoTarget:
     """Mojo 1; ``mojo run pack.mojo`` prints ``ok`` for a text with its test."""
 
     name = "mojo"
+    about = "Mojo, on pointers"
     suffix = ".mojo"
     reserved = frozenset(KEYWORDS.split())
 

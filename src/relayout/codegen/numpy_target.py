@@ -5,4 +5,4 @@ from __future__ import annotations
 from .array_library import ArrayLibrary
 from .array_target import ArrayTarget
 
-TARGET = ArrayTarget(ArrayLibrary(), "numpy: reshape, transpose and pad of flat arrays, gathers otherwise")
+TARGET = ArrayTarget(ArrayLibrary(), "reshape, transpose and pad of flat arrays, gathers otherwise")

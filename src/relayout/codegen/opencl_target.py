@@ -41,6 +41,7 @@ class OpenClTarget:
     """OpenCL C 1.2; ``cc -x c pack.cl -lOpenCL && ./a.out`` prints ``ok`` for a text with its test."""
 
     name = "opencl"
+    about = "OpenCL C: kernels, and how to launch them"
     suffix = ".cl"
     reserved = frozenset([*C_WORDS.split(), *KEYWORDS.split()])
 

@@ -63,9 +63,12 @@ class CheckedSize(NamedTuple):
 
 
 class Target(Protocol):
-    """A language: its name, the suffix of its files, what no function may be called, and the texts that it writes."""
+    """A language: its name, what it is in a line, the suffix of its files, what no function may be called, and the texts
+    that it writes.
+    """
 
     name: str
+    about: str
     suffix: str
     reserved: frozenset[str]
 

@@ -20,6 +20,7 @@ class RustTarget:
     """Rust of any edition from 1.56 on; ``rustc pack.rs && ./pack`` prints ``ok`` for a text with its test."""
 
     name = "rust"
+    about = "Rust, with no crate but core"
     suffix = ".rs"
     reserved = frozenset(KEYWORDS.split())
 

@@ -100,4 +100,4 @@ class TorchLibrary(ArrayLibrary):
         ]
 
 
-TARGET = ArrayTarget(TorchLibrary(), "torch: reshape, permute and pad of flat tensors, gathers otherwise")
+TARGET = ArrayTarget(TorchLibrary(), "reshape, permute and pad of flat tensors, gathers otherwise")

@@ -27,6 +27,7 @@ class TritonTarget:
     """Triton; ``python pack.py`` prints ``ok`` for a text with its test."""
 
     name = "triton"
+    about = "Triton: kernels in Python with their launch"
     suffix = ".py"
     reserved = frozenset([*keyword.kwlist, *keyword.softkwlist, *WORDS])
 

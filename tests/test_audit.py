@@ -221,6 +221,16 @@ def test_constants_repeats_and_padding_are_told() -> None:
     assert found.totals.padding_bytes == 13 * 16 * 4
 
 
+def test_two_moves_in_a_row_could_be_one() -> None:
+    sides = [make_side(word, shape=(1, 32, 2, 3), element="float32") for word in ("nchw", "nChw16c", "nChw8c")]
+    first = make_move(Place("f", 1, "m1"), "reorder", sides[0], sides[1], reads="x", writes="a")
+    second = make_move(Place("f", 2, "m2"), "reorder", sides[1], sides[2], reads="a", writes="y")
+    found = audit_of(first, second, step(3, "y", ""))
+    assert [move.remarks for move in found.moves] == [(), ("with 1 one move would do",)]
+    assert [(saving.change, saving.bytes) for saving in found.savings] == [("do line 1 and line 2 in one move", 768)]
+    assert audit_of(first, second, step(3, "y a", "")).savings == ()
+
+
 def test_same_runs_are_one_move_with_a_count() -> None:
     runs = [reorder(1, False, f"x{k}", f"y{k}", 0.5) for k in range(3)]
     found = audit_of(*runs, step(2, "y2", ""))

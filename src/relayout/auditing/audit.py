@@ -296,6 +296,9 @@ class _Gathering:
                 said[number].append("a parameter: pack once if it is a weight")
         for number, first in self.flow.repeats.items():
             said[number].append(f"repeats {_where(self.moves[first])}")
+        for first, second in self.flow.in_a_row():
+            if self.moves[first].bytes and self.moves[second].bytes:
+                said[second].append(f"with {_where(self.moves[first])} one move would do")
         for number, move in enumerate(self.moves):
             if move.kind != SAME_BYTES and move.target.padding >= SHOWN_PADDING:
                 said[number].append(f"padding {move.target.padding:.0%}".replace("%", " %"))

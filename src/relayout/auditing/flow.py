@@ -51,6 +51,7 @@ class Flow:
         self._readers: dict[tuple[str, Any, Any], int] = {}
         self._undone: Counter[tuple[int, int]] = Counter()
         self._used_otherwise: set[int] = set()
+        self._followers: dict[int, set[int]] = {}
         self._moves: dict[int, Move] = {}
         self.constants: dict[int, str] = {}
         self.repeats: dict[int, int] = {}
@@ -94,13 +95,13 @@ class Flow:
             if undoes(self._moves[k], move):
                 self._undone[k, number] += move.count
             else:
-                self._used_otherwise.add(k)
+                self._followers.setdefault(k, set()).add(number)
         if move.reads and move.kind == REARRANGES and number not in self.repeats:
             first = self._readers.setdefault((move.reads, move.source, move.target), number)
             if first != number:
                 self.repeats[number] = first
+        self._moves.setdefault(number, move)
         if move.writes:
-            self._moves.setdefault(number, move)
             _remember(self._moved, move.writes, (number,))
         while len(self._readers) > WINDOW:
             del self._readers[next(iter(self._readers))]
@@ -108,8 +109,20 @@ class Flow:
     def cancelling(self) -> list[Cancelling]:
         """The pairs that were found, in the order of the file."""
         return [
-            Cancelling(first, second, runs, first not in self._used_otherwise)
+            Cancelling(first, second, runs, first not in self._used_otherwise and first not in self._followers)
             for (first, second), runs in sorted(self._undone.items())
+        ]
+
+    def in_a_row(self) -> list[tuple[int, int]]:
+        """Two moves that rearrange, the second of which alone reads what the first wrote: one move would do."""
+        cancelling = {number for pair in self._undone for number in pair}
+        return [
+            (first, second)
+            for first, followers in sorted(self._followers.items())
+            if first not in self._used_otherwise and len(followers) == 1
+            for second in followers
+            if not cancelling & {first, second}
+            if self._moves[first].kind == self._moves[second].kind == REARRANGES
         ]
 
     def _alike(self, numbers: list[int]) -> bool:

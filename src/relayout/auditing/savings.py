@@ -32,7 +32,13 @@ def find_savings(
     moves: Sequence[Move], pairs: Sequence[Cancelling], flow: Flow, buffers: Sequence[Buffer]
 ) -> tuple[Saving, ...]:
     """The three largest changes, by time where the file has times, then by bytes; no move is saved twice."""
-    candidates = [*_pairs(moves, pairs), *_constants(moves, flow), *_repeats(moves, flow), *_copies(moves)]
+    candidates = [
+        *_pairs(moves, pairs),
+        *_constants(moves, flow),
+        *_repeats(moves, flow),
+        *_copies(moves),
+        *_rows(moves, flow),
+    ]
     candidates += _padding(buffers)
     found: list[Saving] = []
     taken: set[int] = set()
@@ -77,7 +83,8 @@ def _constants(moves: Sequence[Move], flow: Flow) -> Iterator[Saving]:
     for (role, target), numbers in alike.items():
         what = "weight" if role == "constant" else "parameter"
         which = f"the {what} of {_line(moves[numbers[0]])}" if len(numbers) == 1 else f"{len(numbers)} {what}s"
-        sure = "" if role == "constant" else ", if weights,"
+        those = "it is a weight" if len(numbers) == 1 else "they are weights"
+        sure = "" if role == "constant" else f", if {those},"
         yield _saving(f"pack {which} once{sure} as {target}", moves, numbers)
 
 
@@ -85,6 +92,13 @@ def _repeats(moves: Sequence[Move], flow: Flow) -> Iterator[Saving]:
     for number, first in flow.repeats.items():
         change = f"share the result of {_line(moves[first])} with {_line(moves[number])}: both do the same"
         yield _saving(change, moves, [number])
+
+
+def _rows(moves: Sequence[Move], flow: Flow) -> Iterator[Saving]:
+    """Two moves one after the other, where both write memory: the first one is saved."""
+    for first, second in flow.in_a_row():
+        if moves[first].bytes and moves[second].bytes:
+            yield _saving(f"do {_line(moves[first])} and {_line(moves[second])} in one move", moves, [first])
 
 
 def _copies(moves: Sequence[Move]) -> Iterator[Saving]:

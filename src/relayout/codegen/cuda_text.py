@@ -18,7 +18,7 @@ from .lower_loops import no_elements
 from .lower_values import value_of
 from .program import CheckedSize, IndexFunctions, PackFunction
 from .statements import INDEX, If, Let, Name, Return, Routine, Statement
-from .tiled_kernel import ALIGNED, TiledKernels, tiled_kernels
+from .tiled_kernel import ALIGNED, TiledKernels, converter_text, namespace_text, tiled_kernels
 
 KINDS = ("u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64", "f32", "f64", "bool")
 
@@ -138,8 +138,7 @@ def _tiled_text(function: PackFunction, tiled: TiledKernels, vendor: Vendor) -> 
 
 def _gather_text(function: PackFunction, vendor: Vendor) -> str:
     """One kernel for both widths of indices; the launch chooses the one that counts all places."""
-    kernel = GatherKernel(function, WORDS, "Index")
-    name = function.name
+    kernel, name = _gather_kernel(function, vendor), function.name
     head = CLines()
     head.lines.append("template <typename Index>")
     arguments = kernel.parameters
@@ -148,8 +147,16 @@ def _gather_text(function: PackFunction, vendor: Vendor) -> str:
     head.add_list(f"static __global__ void {name}_kernel(", arguments, ") {")
     text = "\n".join(["// One thread for each place of dst", *head.lines, *kernel.body(), "}"])
     helpers = [_template_text(text) for text in kernel.helper_texts()]
+    if kernel.converter:
+        helpers.append(namespace_text(name, [converter_text(function)], vendor.word))
     launch = [*_comment(*function.about, *_remarks(kernel)), *_opening(function, vendor, kernel.refuses)]
     return "\n\n".join([*helpers, text, "\n".join([*launch, *_launch(function, kernel, vendor), "}"])])
+
+
+def _gather_kernel(function: PackFunction, vendor: Vendor) -> GatherKernel:
+    """One thread a place; conversions by the engine's functions where it has them."""
+    engine = vendor.converts and converter_text(function)
+    return GatherKernel(function, WORDS, "Index", f"{function.name}_parts::convert" if engine else "")
 
 
 def _template_text(text: str) -> str:
@@ -230,7 +237,7 @@ def write_test(functions: list[PackFunction], runs: list[list[CheckedSize]], ven
 def _check(function: PackFunction, vendor: Vendor) -> str:
     """The run of one function on bytes that depend on their place, and the checksum of what it writes."""
     word, name = vendor.word, function.name
-    refuses = tiled_kernels(function, vendor.converts) is None and GatherKernel(function, WORDS, "Index").refuses
+    refuses = tiled_kernels(function, vendor.converts) is None and _gather_kernel(function, vendor).refuses
     kinds = {"src": element_type(function.element), "dst": element_type(function.target_element)}
     lines = CLines()
     lines.lines.append("// Whether a run writes what it should: 0 if it does.")

@@ -136,18 +136,22 @@ class KernelFunction(CFunction):
 
 
 class GatherKernel:
-    """One kernel and the functions it calls; ``index`` is the type that counts places."""
+    """One kernel and the functions it calls; ``index`` is the type that counts places.
 
-    def __init__(self, function: PackFunction, words: KernelWords, index: str) -> None:
+    ``converter`` names a function from bits to bits that converts, where the tree's own is not to.
+    """
+
+    def __init__(self, function: PackFunction, words: KernelWords, index: str, converter: str = "") -> None:
         self.function, self.words, self.index = function, words, index
         self.arithmetic = gather(function)
         self.bits = function.element.bits, function.target_element.bits
         self.helpers: list[Routine] = []
-        self.converts = function.conversion is not None
+        self.converter = converter
+        self.converts = function.conversion is not None and not converter
         elements = function.element, function.target_element
         self.types = [(tree_type if self.converts else moved_as)(element) for element in elements]
         self.refuses = False
-        if function.conversion is not None:
+        if function.conversion is not None and not converter:
             self.helpers += convert_routines(function.name, *function.conversion)
             self.refuses = self.helpers[-1].result == BOOL
         if self.bits[0] < 8 and self.arithmetic.source is not None:
@@ -214,6 +218,8 @@ class GatherKernel:
         value: Expression = At("src", source)
         if self.bits[0] < 8:
             value = Call(name, "get", (Name("src"), source))
+        if self.converter:
+            value = Call(self.converter, "", (value, Number(0, "u32"), Number(0, "u32")))
         if self.converts:
             given = (value, *self.arithmetic.channels)
             if self.refuses:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..elements.interface import Interface, Plain
 from ..engine.gpu.build import kernels
+from ..engine.gpu.convert import conversion_text
 from ..engine.gpu.kernel import Kernel
 from ..engine.gpu.prelude import DEVICE
 from ..engine.plan import make_plan
@@ -33,10 +35,8 @@ class TiledKernels(NamedTuple):
     def text(self, name: str, vendor: str) -> str:
         """The kernels ``NAME_kernel``, or ``NAME_kernel_0`` and so on, and what they call in a namespace."""
         bodies = [_phases(kernel, f"k{k}_" if len(self.found) > 1 else "") for k, kernel in enumerate(self.found)]
-        parts = "\n\n".join([_prelude("\n".join(bodies), vendor), *bodies])
         entries = [self._entry(k, name) for k in range(len(self.found))]
-        ends = f"{_undefine_text(parts)}}} // namespace {name}_parts"
-        return f"namespace {name}_parts {{\n\n{parts}\n\n{ends}\n\n" + "\n\n".join(entries)
+        return "\n\n".join([namespace_text(name, bodies, vendor), *entries])
 
     def kernel_name(self, k: int, name: str) -> str:
         return f"{name}_kernel_{k}" if len(self.found) > 1 else f"{name}_kernel"
@@ -80,16 +80,43 @@ def tiled_kernels(function: PackFunction, converts: bool = True) -> TiledKernels
         return None
 
 
+def converter_text(function: PackFunction) -> str:
+    """The engine's function ``convert`` from bits to bits, which keeps those of NaN; empty where it has none."""
+    if function.conversion is None or any(side.axis is not None for side in function.conversion):
+        return ""
+    found = conversion_text(*function.conversion)
+    return "" if found is None else "\n\n".join(map(format_text, _used_definitions(found, ["convert"])))
+
+
+def namespace_text(name: str, bodies: list[str], vendor: str) -> str:
+    """Functions that one kernel calls, with what they are built on, where no other name meets theirs."""
+    parts = "\n\n".join([_prelude("\n".join(bodies), vendor), *bodies])
+    return f"namespace {name}_parts {{\n\n{parts}\n\n{_undefine_text(parts)}}} // namespace {name}_parts"
+
+
 def _phases(kernel: Kernel, prefix: str) -> str:
     """The functions of a kernel, each under what it does."""
-    parts = re.split(r"(?m)^(?=DEVICE |DATA )", kernel.text.strip())
     texts = []
-    for part in [part.strip() for part in parts if part.strip()]:
+    for part in _used_definitions(kernel.text, kernel.phases):
         for phase, about in PHASES.items():
             if part.startswith(f"DEVICE void {phase}("):
                 part = f"// {about}\n" + part.replace(f"void {phase}(", f"void {prefix}{phase}(", 1)
         texts.append(format_text(part))
     return "\n\n".join(texts)
+
+
+def _used_definitions(text: str, roots: Sequence[str]) -> list[str]:
+    """The functions and tables of a text that some of them need, one by one."""
+    parts = [part.strip() for part in re.split(r"(?m)^(?=DEVICE |DATA )", text.strip()) if part.strip()]
+    names = [re.findall(r"(\w+)(?:\[\d+\])?(?:\(| = )", part)[0] for part in parts]
+    kept = {name for name in names if name in roots}
+    while more := {n for n in names if n not in kept and _is_called(n, parts, names, kept)}:
+        kept |= more
+    return [part for name, part in zip(names, parts) if name in kept]
+
+
+def _is_called(name: str, parts: list[str], names: list[str], kept: set[str]) -> bool:
+    return any(re.search(rf"\b{name}\b", part) for part, own in zip(parts, names) if own in kept)
 
 
 # ---- what the kernels call -------------------------------------------------------------------------------

@@ -127,7 +127,7 @@ def _tiled_text(function: PackFunction, tiled: TiledKernels, vendor: Vendor) -> 
     for k, kernel in enumerate(tiled.found):
         grid = f"{kernel.blocks}, {kernel.threads}, {kernel.shared}, stream"
         own = tiled.kernel_name(k, name)
-        body.add(1, f"{own}<<<{grid}>>>((const uint8_t *)src, (uint8_t *)dst);")
+        body.add_list(f"  {own}<<<{grid}>>>(", ["(const uint8_t *)src", "(uint8_t *)dst"], ");")
     body.add(1, f"return {vendor.word}GetLastError();")
     launch = "\n".join([*_comment(*about), *_opening(function, vendor), *body.lines, "}"])
     return "\n\n".join(["\n".join(_comment(TILES)) + "\n" + tiled.text(name, vendor.word), launch])
@@ -199,7 +199,7 @@ def _launch(function: PackFunction, kernel: GatherKernel, vendor: Vendor) -> lis
             body.add(1, "else")
         arguments = [f"(const {source} *)src", f"({target} *)dst", *[f"({index}){n}" for n in function.sizes]]
         arguments += ["refused"] * kernel.refuses
-        body.add(2, f"{function.name}_kernel<{index}><<<blocks, {THREADS}, 0, stream>>>({', '.join(arguments)});")
+        body.add_list(f"    {function.name}_kernel<{index}><<<blocks, {THREADS}, 0, stream>>>(", arguments, ");")
     body.add(1, f"return {vendor.word}GetLastError();")
     return body.lines
 

@@ -124,15 +124,12 @@ class ConversionWriter:
             raise NotExpressible(f"the inverse of the scale of {side} is infinite.", hint="take a larger scale")
         if not isinstance(side.offset, tuple):
             return float_text(scales), str(side.offset)
-        count = len(side.offset)
         for word, values, kind in (
             (first, [float_text(s) for s in scales], "float32"),
             (second, [str(o) for o in side.offset], "int32"),
         ):
             array = self.library.array(values, kind)
             self.body.statement(1, f"{word} = ", array, ".reshape(shape)")
-        self.body.add(1, f"if x.shape[shape.index(-1)] != {count}:")
-        self.body.add(2, f'raise ValueError("there are {count} scales")')
         return first, second
 
     # ---- writing -----------------------------------------------------------------------------------------

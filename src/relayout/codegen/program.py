@@ -63,9 +63,7 @@ class CheckedSize(NamedTuple):
 
 
 class Target(Protocol):
-    """A language: its name, what it is in a line, the suffix of its files, what no function may be called, and the texts
-    that it writes.
-    """
+    """A language: its name, a line about it, the suffix of its files, what no function may be called, and its texts."""
 
     name: str
     about: str

@@ -478,4 +478,8 @@ def test_the_command_writes_a_file(tmp_path: Path) -> None:
     assert file.read_text() == rl.code("0 1", "1 0", "int8", name="turn", shape=(3, 4))
     assert CliRunner().invoke(relayout, ["code", "--list-targets"]).output.split()[0] == "c"
     assert CliRunner().invoke(relayout, [*words[:-1], str(tmp_path / "no" / "pack.c")]).exit_code == 3
-    assert CliRunner().invoke(relayout, ["code", "0 1", "1 0"]).exit_code == 2
+    assert CliRunner().invoke(relayout, ["code", "0 1", "1 0"]).exit_code == 3
+    told = CliRunner().invoke(relayout, ["code", "nhwc", "htp:R4Crouton", "--shape", "1,16,16,64"]).output
+    assert "void pack_htp_r4_crouton_u8(const uint8_t *src, uint8_t *dst) {" in told
+    told = CliRunner().invoke(relayout, ["code", "memref<3x4xf32>", "(3,4):(1,3)"]).output
+    assert "void pack_f32(const float *src, float *dst) {" in told

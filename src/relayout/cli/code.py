@@ -21,7 +21,7 @@ from .arguments import axes_option, dtype_option, shape_option, text_argument
 @click.option("--list-targets", is_flag=True, help="The languages.")
 @shape_option()
 @axes_option()
-@dtype_option(what="The type of the elements, as in float16; needed with DST.")
+@dtype_option(what="The type of the elements, as in float16; needed with DST, unless a layout tells it.")
 @dtype_option("--dst-dtype", "dst_element", "The type of DST's elements, if values are converted.")
 @click.option("--name", metavar="NAME", help="The name of the function; by default that of the layout.")
 @click.option("--inverse", is_flag=True, help="Add the way back, NAME_inverse.")
@@ -39,8 +39,6 @@ def code(src: str | None, dst: str | None, list_targets: bool, output: str | Non
         return Answer({"targets": [*abouts], "about": abouts}, ["\n".join(lines)])
     if src is None:
         raise click.UsageError("Missing argument 'SRC'.")
-    if dst is not None and options["dtype"] is None:
-        raise click.UsageError("A function between two layouts needs the type of its elements: give --dtype.")
     element = options.pop("dtype")
     text = code_of(src, dst, element if dst is not None else None, **options)
     result = {"target": options["target"], "code": text, "output": output}

@@ -45,7 +45,8 @@ def code(
     """The text of a function that moves elements of one layout to another, in the language ``target``.
 
     It needs no library but the language's own. Operands are layouts, formats, texts in any dialect or einops patterns,
-    over the same coordinates as for ``plan``; ``shape`` is that of the data. Where neither has a shape, both being
+    over the same coordinates as for ``plan``; ``shape`` is that of the data. ``element`` may be left out where an
+    operand tells it, or its width. Where neither has a shape, both being
     formats, the sizes are arguments. All of the target's memory is written, as by ``repack`` to a new array: beside the
     elements with ``fill``, else that of the format, else 0. Elements of one type are moved bit by bit; ``dst_element``
     is another type or interface, to which values are converted. ``inverse`` adds the way back, ``NAME_inverse``, and
@@ -64,9 +65,7 @@ def code(
         operand = resolve(src, shape=shape, axes=axes)
         named = _checked_name(name, _name_words(src) or "layout", language)
         return language.write_index(index_functions(operand, named, _title(src, operand)))
-    if element is None:
-        raise ShapeError("a function between two layouts has a type.", hint="give the element, as in 'float32'")
-    interface = _interface(element)
+    interface = _interface(_own_element(src, dst) if element is None else element)
     first = resolve(src, element=interface)
     to = interface if dst_element is None else _interface(dst_element)
     operands = first, resolve(dst, element=to, fill=fill)
@@ -81,6 +80,18 @@ def code(
         return language.write_pack(functions)
     pairs = [(source, aim), (aim, source)][: len(functions)]
     return language.write_test(functions, [checked_runs(f, *pair) for f, pair in zip(functions, pairs)])
+
+
+def _own_element(*operands: Any) -> Any:
+    """The element that a text carries, else bits of the width that a format is made for."""
+    found = [resolve(operand) for operand in operands]
+    for operand in found:
+        if operand.element is not None:
+            return operand.element.name
+    for operand in found:
+        if isinstance(operand.format, Format) and operand.format.element_bits is not None:
+            return f"uint{operand.format.element_bits}"
+    raise ShapeError("a function between two layouts has a type.", hint="give the element, as in 'float32'")
 
 
 def _interface(element: Any) -> Interface:

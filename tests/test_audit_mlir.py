@@ -129,6 +129,16 @@ def test_weights_are_packed_once() -> None:
     assert "no number" in move.remarks[0]
 
 
+def test_packs_in_the_generic_form() -> None:
+    (move,) = moves(
+        '%1 = "linalg.pack"(%x, %y) <{inner_dims_pos = array<i64: 0>, operandSegmentSizes = array<i32: 1, 1, 0, 0>, '
+        "outer_dims_perm = array<i64: 1, 0>, static_inner_tiles = array<i64: 2>}> "
+        ": (tensor<4x6xf32>, tensor<6x2x2xf32>) -> tensor<6x2x2xf32>"
+    )
+    assert move.target.text == "outer_dims_perm = [1, 0] inner_dims_pos = [0] inner_tiles = [2]"
+    assert (move.kind, move.bytes) == (REARRANGES, 96)
+
+
 def test_reshapes_copies_and_transfers() -> None:
     kinds = [
         move.kind

@@ -137,6 +137,27 @@ def test_compensation_behind_8_bit_weights_counts(version: str) -> None:
         assert move.bytes == size - (2 * 4 * 48 if version == "3.2" else 0)
 
 
+def test_memories_of_open_sizes_are_not_followed() -> None:
+    there, back = "src:f32::blocked:ab::f0 dst:f32::blocked:ba::f0", "src:f32::blocked:ba::f0 dst:f32::blocked:ab::f0"
+    assert len(audit(LINE.format(there, "4x8") + LINE.format(back, "4x8")).pairs) == 1
+    found = audit(LINE.format(there, "*x8") + LINE.format(back, "*x8"))
+    assert not found.pairs
+    assert [(move.kind, move.bytes) for move in found.moves] == [(REARRANGES, None)] * 2
+
+
+def test_graphs_and_elementwise_primitives_are_steps() -> None:
+    graph = "onednn_verbose,v1,graph,exec,cpu,100002,other_post_ops,relu,,in0_f32:1:strided,,dnnl_backend,0.25\n"
+    relu = (
+        "onednn_verbose,v1,primitive,exec,cpu,eltwise,jit:avx512_core,forward_inference,"
+        "src:f32::blocked:ba::f0 dst:f32::blocked:ba::f0,,alg:eltwise_relu alpha:0 beta:0,4x8,0.5\n"
+    )
+    there, back = "src:f32::blocked:ab::f0 dst:f32::blocked:ba::f0", "src:f32::blocked:ba::f0 dst:f32::blocked:ab::f0"
+    found = audit(LINE.format(there, "4x8") + graph + relu + LINE.format(back, "4x8"))
+    assert (found.totals.steps, found.totals.step_time) == (2, 0.75e-3)
+    # What is elementwise may come before the pair or after it.
+    assert len(found.pairs) == 1
+
+
 def test_what_is_cut_or_mixed_is_read_as_far_as_it_goes() -> None:
     text = (DATA / "onednn_3.2.log").read_text()
     whole = audit(text)

@@ -287,7 +287,9 @@ class _MlirModule:
         role = "parameter" if operation.name in _INPUTS else "constant"
         if role == "constant" and operation.name == "util.global.load" and "immutable" not in operation.text:
             role = "parameter"
-        found = next((read for text in reversed(self._types(operation)) if (read := type_side(text))), None)
+        # The elements of a constant may be long; its type is the last thing that it says.
+        kind = re.split(r"\s->\s", operation.text.rpartition(" : ")[2])[-1]
+        found = type_side(self.aliases.write_out(re.sub(r">\{[^{}]*\}$", ">", kind.strip())))
         if found is not None and operation.results:
             name = operation.results[0]
             place = self.artefact.place(operation.line, name)

@@ -58,9 +58,10 @@ def pack_side(words: str, found: ShapedType, element: Element | None) -> Side:
 
 def pack_words(text: str, rank: int) -> tuple[str, str]:
     """The attributes of a pack or an unpack, all written out, or else why they do not tell the layout."""
-    positions, tiles = (integers(attribute(text, name)) for name in ("inner_dims_pos", "inner_tiles"))
+    positions = integers(attribute(text, "inner_dims_pos"))
+    tiles = integers(attribute(text, "inner_tiles") or attribute(text, "static_inner_tiles"))
     order = integers(attribute(text, "outer_dims_perm")) or tuple(range(rank))
-    if positions is None or tiles is None:
+    if positions is None or tiles is None or any(n < 1 for n in tiles):
         return "", "a tile is no number in the text"
     if len(positions) != len(tiles) or sorted(order) != list(range(rank)) or any(p >= rank for p in positions):
         return "", f"outer_dims_perm, inner_dims_pos and inner_tiles do not fit {rank} dimensions"

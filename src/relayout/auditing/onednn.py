@@ -38,7 +38,10 @@ _WEIGHTED = ("convolution", "deconvolution", "inner_product", "matmul")
 
 
 class PrimitiveMemory(NamedTuple):
-    """A memory of a primitive: what it is for (``src``, ``wei``, ``dst``, ...), its side, and what it is known by."""
+    """A memory of a primitive: what it is for (``src``, ``wei``, ``dst``, ...), its side, and what it is known by.
+
+    Where the log does not tell the sizes, nothing follows it: the key is empty.
+    """
 
     name: str
     side: Side
@@ -96,14 +99,16 @@ class OneDnnReader:
             place = artefact.place(line, ran.problem)
             inputs, outputs = flow.names_of(body, ran)
             if ran.kind != "reorder" or not inputs or not outputs:
-                yield Step(place, ran.kind, inputs, outputs, ran.alike, ran.bytes, time)
+                known = tuple([name for name in inputs if name]), tuple([name for name in outputs if name])
+                yield Step(place, ran.kind, *known, ran.alike, ran.bytes, time)
                 continue
             source, target = ran.reads[0].side, ran.writes[0].side
             role = packed.role(ran.writes[0].key)
             if role and inputs[0].endswith(body) and inputs[0] not in told:
                 told.add(inputs[0])
                 yield Buffer(place, source, _shape(source), role, inputs[0])
-            remarks: tuple[str, ...] = ("weights",) if packed.executions[ran.writes[0].key] and not role else ()
+            weights = ran.writes[0].key and packed.executions[ran.writes[0].key]
+            remarks: tuple[str, ...] = ("weights",) if weights and not role else ()
             remarks += (ran.writes[0].remark,) if ran.writes[0].remark else ()
             yield make_move(
                 place,
@@ -148,6 +153,8 @@ def read_line(body: str) -> Ran:
     fields = body.split(",")
     if fields[0] in ("graph", "ukernel"):
         return Ran(fields[0])
+    if not fields[0].startswith(("cpu", "gpu", "any", "undef")):
+        return Ran("", trouble=f"{fields[0][:40]!r} is no engine: the line is cut, or of a version before 1.0")
     if len(fields) < 5:
         return Ran("", trouble=f"the line is cut: {body[:80]!r}")
     kind = fields[1]
@@ -159,7 +166,7 @@ def read_line(body: str) -> Ran:
     writes = tuple([memory for memory in memories if memory.name.startswith("dst")])
     stored = [memory.side.stored_bytes for memory in (writes if kind == "reorder" else memories)]
     total = sum([n for n in stored if n is not None]) if stored and None not in stored else None
-    alike = kind in _ELEMENTWISE and len({memory.key.partition(" ")[2] for memory in memories}) == 1
+    alike = kind in _ELEMENTWISE and len({memory.key.partition(" ")[2] for memory in memories} | {""}) == 2
     trouble = f"the line is cut after {fields[-1][:80]!r}" if len(fields) < 8 else ""
     return Ran(kind, problem, reads, writes, total, alike, trouble)
 
@@ -180,7 +187,7 @@ def _memory(name: str, word: str, text: str, shape: tuple[int, ...] | None) -> P
     tag, _, rest = rest.partition(":")
     strides = rest.partition(":")[0] if re.match(r"\d", rest) else ""
     element = next((e.name for e in ELEMENTS.values() if e.xla == word), None)
-    key = f"{word} {tag or kind} {strides} {'x'.join(map(str, shape or ()))}"
+    key = f"{word} {tag or kind} {strides} {'x'.join(map(str, shape))}" if shape else ""
     shown = f"{tag} strides {strides}" if strides else tag or kind
     if kind != "blocked":
         why = f"oneDNN does not tell the layout of {kind or 'this memory'}"
@@ -215,7 +222,7 @@ class _Packings:
 
     def role(self, key: str) -> str:
         """``constant`` for weights that are packed each time, ``parameter`` for those that were read only once."""
-        if not self.executions[key] or self.executions[key] > self.reorders[key]:
+        if not key or not self.executions[key] or self.executions[key] > self.reorders[key]:
             return ""
         return "constant" if self.reorders[key] > 1 else "parameter"
 
@@ -258,6 +265,8 @@ class _Values:
         return inputs, tuple([self._write(memory.key) for memory in ran.writes])
 
     def _read(self, body: str, key: str) -> str:
+        if not key:
+            return ""
         version = self._versions.get(key, 0)
         outside = self._outside.setdefault((body, key), "" if version else f"{key} of {body}")
         if len(self._outside) > MOST_LINES:
@@ -265,6 +274,8 @@ class _Values:
         return outside or f"{key} #{version}"
 
     def _write(self, key: str) -> str:
+        if not key:
+            return ""
         self._versions[key] = version = self._versions.pop(key, 0) + 1
         if len(self._versions) > MOST_LINES:
             del self._versions[next(iter(self._versions))]

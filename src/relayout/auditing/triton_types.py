@@ -10,7 +10,7 @@ from typing import NamedTuple
 from ..algebra.linear import LinearLayout
 from ..dialects.ttg_text import TtgText, read_text
 from ..elements.types import ELEMENTS, Element
-from ..errors import LayoutError
+from ..errors import LayoutError, ShapeError
 from ..hardware.triton_encoding import THREADS
 from ..hardware.triton_memory import MemoryEncoding, PaddedSharedEncoding
 from ..layout.layout import Layout
@@ -121,6 +121,10 @@ def _element(text: str) -> tuple[Element | None, int]:
 def permute_dims(x: LinearLayout, order: tuple[int, ...]) -> LinearLayout:
     """The layout of a tensor whose dimension ``k`` is the dimension ``order[k]`` of this one."""
     sizes = list(x.out_dims.values())
+    if sorted(order) != list(range(len(sizes))):
+        raise ShapeError(
+            f"{list(order)} is no order of {len(sizes)} dimensions.", hint="each dimension once", order=order
+        )
     bases = {name: [[basis[d] for d in order] for basis in group] for name, group in x.bases.items()}
     return LinearLayout(bases, {f"dim{k}": sizes[d] for k, d in enumerate(order)})
 

@@ -347,6 +347,8 @@ def test_moves_are_measured_by_our_own_repack(tmp_path: Path) -> None:
     file = tmp_path / "run.trace"
     file.write_text(SAMPLE)
     assert "ours" in run(str(file), "--measure", "cpu").stdout
+    assert "ours" in run("--measure", str(file)).stdout
+    assert "ours" in run(str(file), "--measure").stdout
     assert len(answer(str(file), "--measure", "cpu")["audits"][0]["measured"]) == 4
 
 
@@ -405,6 +407,8 @@ def test_the_example_conforms() -> None:
 def test_unknown_kinds_and_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(rl.UnknownName, match="there is no kind of artefact 'acne'"):
         rl.audit(SAMPLE, kind="acne")
+    with pytest.raises(rl.ShapeError, match="of a path or of a text, got 3"):
+        rl.audit(3)  # type: ignore[arg-type]
     with pytest.raises(BadFile, match="no such file"):
         rl.audit("no such file")
     with pytest.raises(BadFile, match="no reader knows"):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
+from os import PathLike
 from pathlib import Path
 
-from ..errors import BadFile, LimitExceeded
+from ..errors import BadFile, LimitExceeded, ShapeError, shown
 from .move import Place, Trouble
 
 HEAD_BYTES = 1 << 16
@@ -91,10 +92,12 @@ class Artefact:
         return Trouble(self.place(line, name), message)
 
 
-def open_artefact(x: str | Path) -> Artefact:
+def open_artefact(x: str | PathLike[str]) -> Artefact:
     """The artefact at a path, or the text itself where it has several lines or can be no path."""
     if isinstance(x, str) and ("\n" in x or len(x) > 4096):
         return Artefact(None, x)
+    if not isinstance(x, str | PathLike):
+        raise ShapeError(f"an audit is of a path or of a text, got {shown(x)}.", hint="pass the name of a file", got=x)
     path = Path(x)
     try:
         there = path.exists()

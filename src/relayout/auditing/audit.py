@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from os import PathLike
 from typing import Any, NamedTuple
 
 from ..errors import BadFile, LayoutError
@@ -95,7 +95,7 @@ class Audit:
         return audit_text(self)
 
 
-def audit(x: str | Path, kind: str | None = None, *, times: str | Path | None = None) -> Audit:
+def audit(x: str | PathLike[str], kind: str | None = None, *, times: str | PathLike[str] | None = None) -> Audit:
     """What the artefact at a path, or in a text of several lines, moves; of that kind, or as its content tells.
 
     ``times`` is a profile of the same program: operations of the same name get its times.

@@ -69,7 +69,7 @@ def _limit(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
 @click.option("--diff", nargs=2, metavar="OLD NEW", help="What changed: moves that appeared, vanished, or grew.")
 @click.option(
     "--measure",
-    type=click.Choice(["cpu", "cuda"]),
+    metavar="[cpu|cuda]",
     is_flag=False,
     flag_value="cpu",
     help="Run our own repack of each move, here or on the GPU, and tell its time.",
@@ -90,6 +90,9 @@ def audit(
     Exit codes: 0 done; 1 over --fail-over, or for --diff a difference; 3 where something could not be read, after all
     that could.
     """
+    if measure not in (None, "cpu", "cuda"):
+        # The word after the option is a file, and not the device.
+        files, measure = (str(measure), *files), "cpu"
     if diff is not None:
         if files or page or measure:
             raise click.UsageError("--diff takes its two files, and neither others nor --html nor --measure.")

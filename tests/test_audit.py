@@ -339,6 +339,12 @@ def test_differences_of_two_audits(tmp_path: Path) -> None:
     assert run("--diff", str(old), str(new), "--html", "x.html").exit_code == 2
 
 
+def test_moves_that_got_other_names_are_the_same_moves() -> None:
+    lines = SAMPLE.splitlines(keepends=True)
+    renamed = "".join(lines).replace("%y", "%Y").replace("%q", "%y")
+    assert not compare_audits(rl.audit(SAMPLE), rl.audit(renamed))
+
+
 def test_moves_are_measured_by_our_own_repack(tmp_path: Path) -> None:
     found = rl.audit(SAMPLE)
     times = list(measure_moves(found))

@@ -23,8 +23,8 @@ class ChangedMove(NamedTuple):
 class AuditDifference(NamedTuple):
     """What a change did to the moves; truthy where it did anything.
 
-    Moves are matched by their name, operation and layouts first, those that are left by name and operation, and without
-    names by what they move.
+    Moves are matched by name, operation and layouts first; those that are left without the name, since compilers number
+    anew; and then by name and operation alone.
     """
 
     old: Audit
@@ -81,7 +81,7 @@ def compare_audits(old: Audit, new: Audit) -> AuditDifference:
     """What changed from one audit to another."""
     before, after = list(old.moves), list(new.moves)
     changed = []
-    for key in (_key_of_all, _key_of_name, _key_of_content):
+    for key in (_key_of_all, _key_of_content, _key_of_name):
         kept, left = _match(before, after, key)
         before, after = left
         changed += [ChangedMove(a, b) for a, b in kept if (a.total_bytes, a.kind) != (b.total_bytes, b.kind)]

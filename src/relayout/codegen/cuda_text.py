@@ -112,6 +112,7 @@ def _tiled_text(function: PackFunction, tiled: TiledKernels, vendor: Vendor) -> 
     name = function.name
     about = [
         *function.about,
+        "Places are counted by 64 bits.",
         f"Both memories begin at multiples of {ALIGNED} bytes, as allocations do; others are refused. It is not "
         "waited for.",
     ]

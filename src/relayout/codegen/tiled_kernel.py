@@ -20,6 +20,9 @@ from .tiled_text import format_text
 ALIGNED = 16
 """The bytes that the addresses of both memories are multiples of, as a device's allocations are."""
 
+GRID_BITS = 31
+"""A launch has fewer blocks than 2 to this power."""
+
 PHASES = {
     "load_image": "Brings a tile's runs of the source to shared memory, vector by vector.",
     "move": "Reads the vectors of a thread, brings their bytes in the order of the target, and writes them.",
@@ -75,9 +78,10 @@ def tiled_kernels(function: PackFunction, converts: bool = True) -> TiledKernels
     fill = function.fill if bits >= 8 else bytes(function.fill[:1])
     try:
         plan = make_plan(source, target, sides[0], sides[1], fill, None, on_device=True)
-        return TiledKernels(tuple(kernels(plan, (ALIGNED, ALIGNED), (0, writable))))
+        found = TiledKernels(tuple(kernels(plan, (ALIGNED, ALIGNED), (0, writable))))
     except NotExpressible:
         return None
+    return None if any(kernel.blocks >> GRID_BITS for kernel in found.found) else found
 
 
 def converter_text(function: PackFunction) -> str:

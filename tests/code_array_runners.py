@@ -26,6 +26,11 @@ def numpy_array(data: bytes, kind: Any) -> Any:
     return np.frombuffer(data, name)
 
 
+def numpy_bytes(x: Any) -> bytes:
+    assert x.flags.c_contiguous
+    return bytes(x.tobytes())
+
+
 def torch_array(data: bytes, kind: Any) -> Any:
     import torch
 
@@ -82,7 +87,7 @@ def run_with(array: Callable[[bytes, Any], Any], to_bytes: Callable[[Any], bytes
     return run
 
 
-run_numpy = run_with(numpy_array, lambda x: bytes(x.tobytes()))
+run_numpy = run_with(numpy_array, numpy_bytes)
 run_torch = run_with(torch_array, torch_bytes)
 run_jax = run_with(jax_array, lambda x: np.asarray(x).tobytes())
 run_einops = run_numpy

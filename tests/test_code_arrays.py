@@ -71,7 +71,8 @@ def test_the_way_back_slices() -> None:
 def test_a_swizzle_is_a_gather() -> None:
     layout = rl.Layout.row_major((8, 16)).with_swizzle(rl.Swizzle(2, 0, 3))
     text = rl.code(layout, "0 1", "uint8", "numpy")
-    assert "at = at ^ ((at & 0x18) >> 3)" in text
+    assert "return at ^ ((at & 0x18) >> 3)" in text
+    assert "return x[pack_u8_swizzle_src(np.arange(128))]" in text
     got = function_of(text, "pack_u8")(np.arange(128, dtype=np.uint8))
     assert got.tolist() == [layout(i, j) for i in range(8) for j in range(16)]
 

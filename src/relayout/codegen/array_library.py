@@ -85,6 +85,10 @@ class ArrayLibrary:
         more = () if fill == "0" else (f"constant_values={fill}",)
         return call(f"{self.alias}.pad", x, widths, *more)
 
+    def contiguous(self, x: str) -> str:
+        """The array with its elements side by side; empty where every array is so."""
+        return f"{self.alias}.ascontiguousarray({x})"
+
     def cast(self, x: str, name: str) -> str:
         return f"{x}.astype({self.dtype(name)})"
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from ..layout.layout import Layout
+from ..layout.swizzle import Swizzle
 from .array_conversion import ArrayConversion, array_conversion
 from .array_library import ArrayLibrary, StoredType, fill_text
 from .array_proof import proves_source, proves_target
@@ -53,11 +54,25 @@ def proven_move(function: PackFunction, whole_dims: frozenset[int] = frozenset()
     return ArrayMove(split.waist, (), split.before if reads else None, split.after if writes else None)
 
 
+def without_swizzles(function: PackFunction) -> tuple[PackFunction, dict[str, tuple[Swizzle, int]]]:
+    """A function between memories that are not swizzled, and the swizzles that exchange places within all of either."""
+    if function.layouts is None:
+        return function, {}
+    found, operands, layouts = {}, [function.source, function.target], list(function.layouts)
+    for k, (side, layout) in enumerate(zip(("src", "dst"), function.layouts)):
+        if layout.swizzle is None or layout.storage_size % layout.swizzle.period:
+            continue
+        found[side] = layout.swizzle, layout.storage_size
+        layouts[k] = layout.with_swizzle(None)
+        operands[k] = operands[k]._replace(swizzle=None)
+    return function._replace(source=operands[0], target=operands[1], layouts=(layouts[0], layouts[1])), found
+
+
 def _nested_operand(given: DigitOperand, layout: Layout | None, function: PackFunction) -> DigitOperand:
     """The operand with all of its box, so that padding is padding; without where the box lies in itself."""
     if layout is None:
         return given
-    box = box_operand(layout)
+    box = box_operand(layout)._replace(storage=given.storage)
     return given if packed_side(box, range(len(function.names))).axes is None else box
 
 
@@ -72,7 +87,8 @@ class ArrayWriter:
         if function.conversion is not None:
             self.conversion = array_conversion(library, f"{self.name}_convert", *function.conversion)
         whole = frozenset() if self.conversion is None else self.conversion.dims
-        self.move = proven_move(function, whole)
+        self.function, self.swizzles = without_swizzles(function)
+        self.move = proven_move(self.function, whole)
         self.source = library.stored_type(function.element, b"" if self.conversion else function.fill)
         self.target = library.stored_type(function.target_element, function.fill)
         self.fill = fill_text(function.target_element.underlying, self.target.moved, function.fill)
@@ -119,6 +135,14 @@ class ArrayWriter:
                     "unpack(x, count)", f"Elements of {bits} bits, one in each byte.", self.library.unpack_lines(bits)
                 )
             )
+        for side, (swizzle, _) in self.swizzles.items():
+            if f"{self.name}_swizzle_{side}(" in used:
+                text = swizzled_text("at", swizzle)
+                found.append(
+                    self._helper(
+                        f"swizzle_{side}(at)", f"Places of {side} for those in order, and back.", [f"return {text}"]
+                    )
+                )
         if self.conversion is not None and not self.function.nest.empty:
             found.append(self.conversion.text)
         if f"{self.name}_pack(" in used:
@@ -151,20 +175,20 @@ class ArrayWriter:
 
     def _body(self) -> list[str]:
         lines = PythonLines()
-        found = [*self._into(self.function.element.bits, self.source)]
+        found = [*self._into(self.function.element.bits, self.source), *self._swizzle("src")]
         if self.conversion is None and self.move.before is not None and self.move.after is not None:
             steps = joined_steps(self.move.before, self.move.after)
-            found += self._steps(steps) if steps else [ArrayLine("", lambda x: f"{x}.reshape(-1)")]
+            found += self._steps(steps)
             self._write(lines, [*found, *self._out()], "return ")
             return lines.lines
         if self.move.before is None:
-            if self.function.element.bits >= 8:
+            if not found or (found[-1].comment == "" and self.function.element.bits >= 8):
                 found.append(ArrayLine("", lambda x: f"{x}.reshape(-1)"))
             self._write(lines, found, "x = ")
             self._gather(lines)
             found = []
         else:
-            found += self._steps(self.move.before)
+            found += self._steps(self.move.before, fill="0")
         found += self._convert()
         if self.move.after is None:
             self._write(lines, found, "x = ", first=not lines.lines)
@@ -205,11 +229,24 @@ class ArrayWriter:
 
     def _out(self) -> list[ArrayLine]:
         """From elements as they are moved to what is given back."""
+        found = self._swizzle("dst")
         if self.function.target_element.bits < 8:
-            return [ArrayLine("", lambda x: f"{self.name}_pack({x})")]
-        if self.target.moved != self.target.given:
-            return [ArrayLine("", lambda x: self.library.view(x, self.target.given))]
-        return []
+            found.append(ArrayLine("", lambda x: f"{self.name}_pack({x})"))
+        elif self.target.moved != self.target.given:
+            found.append(ArrayLine("", lambda x: self.library.view(x, self.target.given)))
+        return found
+
+    def _swizzle(self, side: str) -> list[ArrayLine]:
+        """Flat memory with the places of a swizzle exchanged, which is its own inverse."""
+        if side not in self.swizzles:
+            return []
+        swizzle, count = self.swizzles[side]
+        found = []
+        if side == "src" and self.function.element.bits >= 8:
+            found.append(ArrayLine("", lambda x: f"{x}.reshape(-1)"))
+        places = call(f"{self.name}_swizzle_{side}", self.library.arange(str(count), "src"))
+        words = f"Exchange places within runs of {swizzle.period} elements"
+        return [*found, ArrayLine(words, lambda x: Bracketed(f"{x}[", (places,), "]"))]
 
     def _convert(self) -> list[ArrayLine]:
         if self.conversion is None:
@@ -224,15 +261,21 @@ class ArrayWriter:
             found.append(ArrayLine("", lambda x: self.library.view(x, self.target.moved)))
         return found
 
-    def _steps(self, steps: Sequence[ArrayStep], flat: bool = False) -> list[ArrayLine]:
+    def _steps(self, steps: Sequence[ArrayStep], flat: bool = False, fill: str | None = None) -> list[ArrayLine]:
         """The lines of steps; those of flat memory begin by making it flat."""
         found = []
-        flat |= self.function.element.bits < 8
+        flat |= self.function.element.bits < 8 or "src" in self.swizzles
         if not flat and (not steps or steps[0].kind != "reshape"):
             found.append(ArrayLine("", lambda x: f"{x}.reshape(-1)"))
-        return found + [ArrayLine(", ".join(step.titles), self._step_text(step)) for step in steps]
+        filled = self.fill if fill is None else fill
+        found += [ArrayLine(", ".join(step.titles), self._step_text(step, filled)) for step in steps]
+        if fill is None and _leaves_gaps(steps) and self.library.contiguous("x"):
+            # In front of the last reshape, which would be a copy as well.
+            at = len(found) - (steps[-1].kind == "reshape")
+            found.insert(at, ArrayLine("", lambda x: self.library.contiguous(x)))
+        return found
 
-    def _step_text(self, step: ArrayStep) -> Callable[[str], Expression]:
+    def _step_text(self, step: ArrayStep, fill: str) -> Callable[[str], Expression]:
         if step.kind == "reshape":
             shape = ["-1"] if len(step.new) == 1 else [value_text(n) for n in step.new] or ["()"]
             return lambda x: self.library.reshape(x, shape)
@@ -242,7 +285,7 @@ class ArrayWriter:
             return lambda x: self.library.flip(x, step.detail)
         if step.kind == "slice":
             return lambda x: self._slice(x, step)
-        return lambda x: self.library.pad(x, self._pad_pairs(step), self.fill)
+        return lambda x: self.library.pad(x, self._pad_pairs(step), fill)
 
     def _slice(self, x: str, step: ArrayStep) -> Expression:
         items = []
@@ -305,6 +348,16 @@ class ArrayWriter:
         lines.statement(1, "at = ", sum_of(place_terms(operand, [f"i{d}" for d in range(len(operand.dims))])))
         if operand.swizzle is not None:
             lines.add(1, f"at = {swizzled_text('at', operand.swizzle)}")
+
+
+def _leaves_gaps(steps: Sequence[ArrayStep]) -> bool:
+    """Whether the last array may be a view with steps of its own: behind a slice or a flip, without a copy since."""
+    found = False
+    for step in steps:
+        found = (found and step.kind != "pad") or (
+            step.kind in ("slice", "flip") and (len(step.old) > 1 or step.kind == "flip")
+        )
+    return found
 
 
 def _moved_dims(operand: DigitOperand) -> set[int]:

@@ -96,7 +96,7 @@ def _handful(source: Resolved, target: Resolved) -> list[tuple[int, ...]]:
         tuple([n + 2 for n in largest]),
     ]
     found.append(tuple([max(2 * n - 1, 2 + d) for d, n in enumerate(largest)]))
-    found.append(tuple([n * (1 + d % 2) for d, n in enumerate(largest)]))
+    found.append(tuple([n * (2 + d % 2) for d, n in enumerate(largest)]))
     return [sizes for sizes in dict.fromkeys(found) if prod(sizes) <= MAX_ELEMENTS >> 4] or found[:1]
 
 

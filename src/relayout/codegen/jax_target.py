@@ -35,6 +35,9 @@ class JaxLibrary(ArrayLibrary):
     index_type: ClassVar[str] = "int32"
     rint = "jnp.rint"
 
+    def contiguous(self, x: str) -> str:
+        return ""
+
     def put(self, lines: PythonLines, storage: str, fill: str) -> None:
         lines.statement(1, "dst = ", self.full(storage, fill, "x"))
         lines.add(1, "dst = dst.at[at].set(x)")

@@ -50,6 +50,9 @@ class TorchLibrary(ArrayLibrary):
         more = () if fill == "0" else (f"value={fill}",)
         return call("torch.nn.functional.pad", x, Bracketed("(", tuple(widths), ")"), *more)
 
+    def contiguous(self, x: str) -> str:
+        return f"{x}.contiguous()"
+
     def cast(self, x: str, name: str) -> str:
         return f"{x}.to({self.dtype(name)})"
 

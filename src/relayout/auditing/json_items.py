@@ -15,6 +15,9 @@ from .artefact import Artefact
 LONGEST = 1 << 22
 """No object has more characters."""
 
+_MOST_LINES = 1 << 14
+"""An object of more lines is looked at on each."""
+
 _BETWEEN = " \t\r\n,"
 
 
@@ -24,21 +27,26 @@ def read_items(artefact: Artefact, after: str = "[") -> Iterator[tuple[int, Any]
     An item is what JSON makes of it; what is no JSON is a ``ValueError`` in its place.
     """
     decode = json.JSONDecoder().raw_decode
-    pending, start, inside = "", 0, False
+    lines: list[str] = []
+    start, inside = 0, False
     for number, line in artefact.lines():
         if not inside:
-            pending += line + "\n"
-            at = pending.find(after)
+            lines.append(line)
+            head = "\n".join(lines)
+            at = head.find(after)
             if at < 0:
-                pending = pending[-len(after) - 256 :]
+                lines = [head[-len(after) - 256 :]]
                 continue
-            inside, line, pending = True, pending[at + len(after) :], ""
-        if pending and _begins(line):
+            inside, line, lines = True, head[at + len(after) :], []
+        if lines and _begins(line):
             yield start, ValueError("this is no JSON")
-            pending = ""
-        if not pending:
-            start = number
-        pending = (pending + "\n" + line if pending else line).lstrip(_BETWEEN)
+            lines = []
+        start = start if lines else number
+        lines.append(line)
+        # An object ends where a brace closes; looking at every line would read its beginning again and again.
+        if lines[0].lstrip(_BETWEEN).startswith("{") and "}" not in line and len(lines) < _MOST_LINES:
+            continue
+        pending = "\n".join(lines).lstrip(_BETWEEN)
         while pending:
             if pending.startswith("]"):
                 return
@@ -46,14 +54,14 @@ def read_items(artefact: Artefact, after: str = "[") -> Iterator[tuple[int, Any]
                 item, end = decode(pending)
             except (ValueError, RecursionError):
                 break
-            if end == len(pending) and not isinstance(item, (dict, list, str)):
-                break
             yield start, item
             start, pending = number, pending[end:].lstrip(_BETWEEN)
         if len(pending) > LONGEST or (pending and pending[0] not in '{["'):
             yield start, ValueError("this is no JSON")
             pending = ""
-    if pending.strip(_BETWEEN + "]}"):
+        lines = [pending] if pending else []
+    rest = "\n".join(lines) if inside else ""
+    if rest.strip(_BETWEEN + "]}"):
         yield start, ValueError("the file ends inside an object")
     elif not inside:
         yield start, ValueError(f"there is no {after}")

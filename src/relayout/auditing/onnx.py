@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import lru_cache
 from math import prod
 
+from ..elements.types import Element
 from ..errors import BadFile
 from ..files.onnx_graph import OnnxGraph, is_model, read_graph
 from ..files.onnx_nchwc import NCHWC, Nchwc, blocked_parts
@@ -22,7 +24,7 @@ from .making import make_move, make_side
 from .move import Buffer, Found, Move, Place, Side, Step
 from .onnx_operators import ACTIVATIONS, BROADCASTING, MOVES, QUANTISING, VIEWS, channels_last, data_inputs
 from .onnx_shapes import OnnxValues, permutation
-from .permuting import Size, for_all_sizes, known_sizes, make_transpose, make_view
+from .permuting import NOWHERE, Size, for_all_sizes, known_sizes, make_transpose, make_view, placed_move
 
 
 class OnnxReader:
@@ -175,25 +177,28 @@ class _GraphReading:
             return self.open(node, place, _CONTRADICTION)
         if len(logical) != 4 or not isinstance(channels, int) or channels < 1:
             return self.open(node, place, f"the shape of {node.inputs[0]} is {known_sizes(shape)}")
-        moves = [self.reorder_with(node, place, logical, block) for block in self.nchwc.blocks]
+        element, reads, writes = self.values.of(node.inputs[0]).element, node.inputs[0], node.outputs[0]
+        moves = [_reorder(node.operator, logical, last, block, element) for block in self.nchwc.blocks]
         move, blocked = moves[-1], " or ".join([f"NCHW{block}c" for block in reversed(self.nchwc.blocks)])
-        kind = move.kind if len({m.kind for m in moves}) == 1 else UNDECIDED
-        if out:
-            return replace(move, kind=kind, source=move.source._replace(text=blocked))
-        return replace(move, kind=kind, target=move.target._replace(text=blocked))
+        if len(moves) > 1:
+            kind = move.kind if len({m.kind for m in moves}) == 1 else UNDECIDED
+            source = move.source._replace(text=blocked) if out else move.source
+            target = move.target if out else move.target._replace(text=blocked)
+            move = replace(move, kind=kind, source=source, target=target)
+        return placed_move(move, place, reads=reads, writes=writes)
 
-    def reorder_with(self, node: OnnxNode, place: Place, logical: tuple[Size, ...], block: int) -> Move:
-        """The move with blocks of that size."""
-        element, last = self.values.of(node.inputs[0]).element, channels_last(node)
 
-        def at(sizes: tuple[int, ...]) -> Move:
-            order, shown = ("nhwc", "NHWC") if last else ("nchw", "NCHW")
-            plain = make_side(order, shape=sizes, element=element, dialect="onednn", shown=shown)
-            blocked = make_side(f"NCHW{block}c", shape=sizes, element=element, dialect="tvm")
-            sides = (blocked, plain) if node.operator == "ReorderOutput" else (plain, blocked)
-            return make_move(place, node.operator, *sides, reads=node.inputs[0], writes=node.outputs[0])
+@lru_cache(maxsize=4096)
+def _reorder(op: str, logical: tuple[Size, ...], last: bool, block: int, element: Element | None) -> Move:
+    """From or to blocks of that size."""
 
-        return for_all_sizes(at, logical, logical, element)
+    def at(sizes: tuple[int, ...]) -> Move:
+        order, shown = ("nhwc", "NHWC") if last else ("nchw", "NCHW")
+        plain = make_side(order, shape=sizes, element=element, dialect="onednn", shown=shown)
+        blocked = make_side(f"NCHW{block}c", shape=sizes, element=element, dialect="tvm")
+        return make_move(NOWHERE, op, *((blocked, plain) if op == "ReorderOutput" else (plain, blocked)))
+
+    return for_all_sizes(at, logical, logical, element)
 
 
 _CONTRADICTION = "no size of blocks agrees with all of its convolutions"

@@ -7,6 +7,7 @@ is said; the model beside it decides the rest.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from math import prod
 from typing import Any
 
@@ -16,9 +17,9 @@ from .artefact import Artefact
 from .candidates import agreed_move, orders_between
 from .json_items import read_items
 from .making import make_move, make_side
-from .move import Found, Move, Place, Step, Timing
+from .move import Found, Move, Step, Timing
 from .onnx_operators import MOVES, VIEWS
-from .permuting import make_transpose, make_view
+from .permuting import NOWHERE, make_transpose, make_view, placed_move
 
 _TYPES = {"float": "float32", "double": "float64"}
 _END = "_kernel_time"
@@ -64,7 +65,7 @@ def _node(artefact: Artefact, line: int, event: dict[str, Any]) -> Iterator[Foun
     if time is not None:
         yield Timing(place, op, time)
     if op in MOVES and inputs and outputs:
-        yield _move(place, op, inputs[0], outputs[0], time)
+        yield placed_move(_move(op, inputs[0], outputs[0]), place, time=time)
     else:
         sizes = [None if e is None else -(-prod(shape) * e.bits // 8) for e, shape in (*inputs, *outputs)]
         known = [n for n in sizes if n is not None]
@@ -85,29 +86,24 @@ def _shapes(x: Any) -> list[tuple[Element | None, tuple[int, ...]]]:
     return found
 
 
+@lru_cache(maxsize=4096)
 def _move(
-    place: Place,
-    op: str,
-    before: tuple[Element | None, tuple[int, ...]],
-    after: tuple[Element | None, tuple[int, ...]],
-    time: float | None,
+    op: str, before: tuple[Element | None, tuple[int, ...]], after: tuple[Element | None, tuple[int, ...]]
 ) -> Move:
     element, (source, target) = before[0] or after[0], (before[1], after[1])
     if op in VIEWS:
-        return make_view(place, op, source, target, element, time=time)
+        return make_view(NOWHERE, op, source, target, element)
     candidates: list[Move] = []
     if op == "Transpose":
         orders = orders_between(source, target)
-        candidates = [make_transpose(place, op, source, order, element, time=time) for order in orders]
+        candidates = [make_transpose(NOWHERE, op, source, order, element) for order in orders]
     elif op.startswith("Reorder") and len(source) == len(target) == 4:
-        candidates = _reorders(place, op, source, target, element, time)
+        candidates = _reorders(op, source, target, element)
     stored = None if element is None else -(-prod(target) * element.bits // 8)
-    return agreed_move(candidates, place, op, target, element, bytes=stored, time=time)
+    return agreed_move(candidates, NOWHERE, op, target, element, bytes=stored)
 
 
-def _reorders(
-    place: Place, op: str, source: tuple[int, ...], target: tuple[int, ...], element: Element | None, time: float | None
-) -> list[Move]:
+def _reorders(op: str, source: tuple[int, ...], target: tuple[int, ...], element: Element | None) -> list[Move]:
     """Every block and order of channels that fits both shapes."""
     out = op == "ReorderOutput"
     plain, blocked = (target, source) if out else (source, target)
@@ -119,5 +115,5 @@ def _reorders(
                 tag = "nhwc" if last else "nchw"
                 side = make_side(tag, shape=(n, c, h, w), element=element, dialect="onednn", shown=tag.upper())
                 inner = make_side(f"NCHW{block}c", shape=(n, c, h, w), element=element, dialect="tvm")
-                found.append(make_move(place, op, *((inner, side) if out else (side, inner)), time=time))
+                found.append(make_move(NOWHERE, op, *((inner, side) if out else (side, inner))))
     return found

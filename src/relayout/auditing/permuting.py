@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from math import prod
 from typing import Any
 
@@ -19,6 +20,9 @@ from .move import Move, Place, Side
 
 Size = int | str
 """A number, or the name of one that is not told."""
+
+NOWHERE = Place("")
+"""The place of a move that is made once and then placed."""
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)
@@ -47,14 +51,32 @@ def make_transpose(
     >>> print(make_transpose(Place("graph"), "Transpose", ("N", 8), (1, 0), None).kind)
     undecided
     """
+    made = _transpose(op, tuple(shape), tuple(order), element, texts, None if result is None else tuple(result))
+    return placed_move(made, place, **more)
+
+
+@lru_cache(maxsize=4096)
+def _transpose(
+    op: str,
+    shape: tuple[Size, ...],
+    order: tuple[int, ...],
+    element: Element | None,
+    texts: tuple[str, str] | None,
+    result: tuple[Size, ...] | None,
+) -> Move:
     source_text, target_text = texts or _order_texts(order)
 
     def at(sizes: tuple[int, ...]) -> Move:
         before = Layout.row_major(sizes).permute(*order)
         after = Layout.row_major(tuple([sizes[d] for d in order]))
-        return make_move(place, op, Side(source_text, before, element), Side(target_text, after, element), **more)
+        return make_move(NOWHERE, op, Side(source_text, before, element), Side(target_text, after, element))
 
     return for_all_sizes(at, shape, [shape[d] for d in order] if result is None else result, element)
+
+
+def placed_move(made: Move, place: Place, *, remarks: tuple[str, ...] = (), **more: Any) -> Move:
+    """A move that was made ``NOWHERE`` at its place; the rest is as for ``make_move``."""
+    return replace(made, place=place, remarks=(*remarks, *made.remarks), **more)
 
 
 def for_all_sizes(
@@ -89,15 +111,20 @@ def make_view(
     **more: Any,
 ) -> Move:
     """A row-major tensor under another shape: nothing moves, whatever the open sizes are."""
-    before, after = known_sizes(shape or (-1,)), known_sizes(result or (-1,))
+    before, after = (known_sizes((None,) if sizes is None else sizes) for sizes in (shape, result))
+    return placed_move(_view(op, before, after, element), place, **more)
+
+
+@lru_cache(maxsize=4096)
+def _view(op: str, before: tuple[int, ...], after: tuple[int, ...], element: Element | None) -> Move:
     sides = [Side("row-major", None if -1 in sizes else Layout.row_major(sizes), element) for sizes in (before, after)]
     if -1 not in before + after:
         if prod(before) != prod(after):
             sides = [side._replace(layout=None, why=f"{before} and {after} differ in size") for side in sides]
-        return make_move(place, op, sides[0], sides[1], shape=after, copies=False, **more)
+        return make_move(NOWHERE, op, sides[0], sides[1], shape=after, copies=False)
     one = Side("row-major", Layout.row_major((1,)), element)
-    move = make_move(place, op, one, one, copies=False, **more)
-    return replace(move, source=sides[0], target=sides[1], shape=known_sizes(result or ()))
+    move = make_move(NOWHERE, op, one, one, copies=False)
+    return replace(move, source=sides[0], target=sides[1], shape=after)
 
 
 def known_sizes(shape: Sequence[Size | None]) -> tuple[int, ...]:

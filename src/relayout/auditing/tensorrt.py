@@ -7,6 +7,7 @@ one to another. ``trtexec --exportProfile`` has the times of layers by name.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
 from ..dialects.tensorrt_phrases import tensorrt_phrase
@@ -172,9 +173,13 @@ def _sizes(tensor: dict[str, Any]) -> tuple[int, ...] | None:
 
 def _side(tensor: dict[str, Any]) -> Side:
     """What a tensor is in memory: its sentence, for its sizes."""
-    text, sizes = str(tensor.get("Format/Datatype", "?")).strip(), _sizes(tensor)
     memory = str(tensor.get("Location", ""))
-    memory = "" if memory in ("Device", "") else memory
+    text = str(tensor.get("Format/Datatype", "?")).strip()
+    return _side_of(text, _sizes(tensor), "" if memory in ("Device", "") else memory)
+
+
+@lru_cache(maxsize=4096)
+def _side_of(text: str, sizes: tuple[int, ...] | None, memory: str) -> Side:
     meant = tensorrt_phrase(text)
     if meant is None:
         bare: Element | None = ELEMENTS.get(_BARE.get(text.lower(), ""))

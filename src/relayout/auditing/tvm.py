@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from math import prod
 from typing import Any
 
 from ..dialects.tvm import parse_letters
 from ..dialects.tvm_maps import read_index_map
+from ..elements.types import Element
 from ..errors import LayoutError, NotExpressible
 from ..format.format import Format
 from ..layout.layout import Layout
 from .artefact import Artefact
 from .making import make_move
 from .move import Buffer, Found, Move, Place, Side, Step
-from .permuting import Size, for_all_sizes, known_sizes, make_transpose, make_view
+from .permuting import NOWHERE, Size, for_all_sizes, known_sizes, make_transpose, make_view, placed_move
 from .tvm_calls import (
     UNKNOWN,
     TvmAttributes,
@@ -165,23 +167,34 @@ class _ModuleReading:
         strings = [call.keywords.get(key, "").strip("\"'") for key in ("src_layout", "dst_layout")]
         index_map = call.keywords.get("index_map", call.arguments[1] if len(call.arguments) > 1 else "")
 
-        def at(sizes: tuple[int, ...]) -> Move:
-            if all(strings):
-                before, after = _between_strings(strings[0], strings[1], sizes)
-                sides = Side(strings[0], before, source.element), Side(strings[1], after, source.element)
-            else:
-                meant = read_index_map(index_map)
-                plain, mapped = Layout.row_major(sizes), meant.layout(sizes)
-                sides = Side("row-major", plain, source.element), Side(meant.text, mapped, source.element)
-            return make_move(place, call.op, *sides, **flow)
-
         try:
-            return for_all_sizes(at, source.shape, call.type.shape or (), source.element)
+            made = _transform(call.op, source.shape, call.type.shape or (), source.element, tuple(strings), index_map)
         except LayoutError as error:
             return self.open(place, call, source, error.message, flow)
+        return placed_move(made, place, **flow)
 
 
 # ---- layouts ---------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=4096)
+def _transform(
+    op: str,
+    shape: tuple[Size, ...],
+    result: tuple[Size, ...],
+    element: Element | None,
+    strings: tuple[str, ...],
+    index_map: str,
+) -> Move:
+    def at(sizes: tuple[int, ...]) -> Move:
+        if all(strings):
+            before, after = _between_strings(strings[0], strings[1], sizes)
+            return make_move(NOWHERE, op, Side(strings[0], before, element), Side(strings[1], after, element))
+        meant = read_index_map(index_map)
+        plain, mapped = Layout.row_major(sizes), meant.layout(sizes)
+        return make_move(NOWHERE, op, Side("row-major", plain, element), Side(meant.text, mapped, element))
+
+    return for_all_sizes(at, shape, result, element)
 
 
 def _between_strings(source: str, target: str, stored: tuple[int, ...]) -> tuple[Layout, Layout]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 
 def split_arguments(text: str) -> list[str]:
     """The arguments of a call, whose text begins behind the opening bracket; up to the bracket that closes it."""
     parts, level, start, quoted = [], 0, 0, ""
-    for at, c in enumerate(text):
+    for mark in re.finditer(r"[\"'()\[\]{},]", text):
+        at, c = mark.start(), mark[0]
         if quoted:
             quoted = "" if c == quoted else quoted
         elif c in "\"'":

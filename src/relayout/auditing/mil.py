@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from math import prod
 from typing import Any, NamedTuple
 
@@ -177,6 +177,7 @@ def _name(text: str) -> str:
     return text.strip().lstrip("%")
 
 
+@lru_cache(maxsize=4096)
 def _type(text: str) -> MilType:
     """``tensor<fp16, [1, 8]>`` or ``(1, 8, fp16)``; a size that is a name is open."""
     if found := _pattern(_TENSOR).search(text):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from ..elements.types import ELEMENTS, Element
@@ -98,6 +98,7 @@ def _call(line: int, result: str, op: str, rest: str, annotation: str) -> TvmCal
     return TvmCall(line, result, op, positional, keywords, kind)
 
 
+@lru_cache(maxsize=4096)
 def tensor_type(text: str) -> TvmTensor:
     """``R.Tensor((1, 8), dtype="float32")`` or ``Tensor[(1, 8), float32]``."""
     found = _pattern(_TENSOR).search(text)

@@ -10,7 +10,7 @@ from .c_expressions import c_type
 from .c_lines import CLines
 from .checksums import WEIGHT
 from .element_types import tree_type
-from .gather_kernel import EACH, NARROW_LIMIT, THREADS, GatherKernel, KernelFunction, KernelWords
+from .gather_kernel import EACH, NARROW_LIMIT, THREADS, GatherKernel, KernelFunction, KernelWords, add_call
 from .kernel_index import index_texts
 from .lower import sample_routine
 from .lower_index import used_definitions
@@ -75,7 +75,12 @@ def element_type(element: Element) -> str:
 def write_kernels(functions: list[PackFunction], vendor: Vendor) -> str:
     """The header, and for each function its kernels and its launch."""
     texts = [_function_text(function, vendor) for function in functions]
-    return "\n\n".join([f"#include <stdint.h>\n\n#include <{vendor.header}>", *texts]) + "\n"
+    return "\n\n".join([_headers(vendor, "stdint"), *texts]) + "\n"
+
+
+def _headers(vendor: Vendor, *standard: str) -> str:
+    own = "\n".join([f"#include <{name}.h>" for name in standard])
+    return f"{own}\n\n#include <{vendor.header}>"
 
 
 def _function_text(function: PackFunction, vendor: Vendor) -> str:
@@ -101,7 +106,7 @@ def _opening(function: PackFunction, vendor: Vendor, refuses: bool = False) -> l
         f"{vendor.stream} stream",
     ]
     lines = CLines()
-    lines.add_list(f'extern "C" {vendor.error} {function.name}(', arguments, ") {")
+    add_call(lines, 0, f'extern "C" {vendor.error} {function.name}(', arguments, ") {")
     return lines.lines
 
 
@@ -128,7 +133,7 @@ def _tiled_text(function: PackFunction, tiled: TiledKernels, vendor: Vendor) -> 
     for k, kernel in enumerate(tiled.found):
         grid = f"{kernel.blocks}, {kernel.threads}, {kernel.shared}, stream"
         own = tiled.kernel_name(k, name)
-        body.add_list(f"  {own}<<<{grid}>>>(", ["(const uint8_t *)src", "(uint8_t *)dst"], ");")
+        add_call(body, 1, f"{own}<<<{grid}>>>(", ["(const uint8_t *)src", "(uint8_t *)dst"], ");")
     body.add(1, f"return {vendor.word}GetLastError();")
     launch = "\n".join([*_comment(*about), *_opening(function, vendor), *body.lines, "}"])
     return "\n\n".join(["\n".join(_comment(TILES)) + "\n" + tiled.text(name, vendor.word), launch])
@@ -145,7 +150,10 @@ def _gather_text(function: PackFunction, vendor: Vendor) -> str:
     arguments = kernel.parameters
     for k in range(2):
         arguments[k] = arguments[k].replace("*", "*__restrict__ ")
-    head.add_list(f"static __global__ void {name}_kernel(", arguments, ") {")
+    add_call(head, 0, f"static __global__ void {name}_kernel(", arguments, ") {")
+    if head.lines[1].endswith("("):
+        head.lines[1:] = ["static __global__ void"]
+        head.add_list(f"{name}_kernel(", arguments, ") {")
     text = "\n".join(["// One thread for each place of dst", *head.lines, *kernel.body(), "}"])
     helpers = [_template_text(text) for text in kernel.helper_texts()]
     if kernel.converter:
@@ -200,7 +208,8 @@ def _launch(function: PackFunction, kernel: GatherKernel, vendor: Vendor) -> lis
             body.add(1, "else")
         arguments = [f"(const {source} *)src", f"({target} *)dst", *[f"({index}){n}" for n in function.sizes]]
         arguments += ["refused"] * kernel.refuses
-        body.add_list(f"    {function.name}_kernel<{index}><<<blocks, {THREADS}, 0, stream>>>(", arguments, ");")
+        opening = f"{function.name}_kernel<{index}><<<blocks, {THREADS}, 0, stream>>>("
+        add_call(body, 2, opening, arguments, ");")
     body.add(1, f"return {vendor.word}GetLastError();")
     return body.lines
 
@@ -211,8 +220,7 @@ def _launch(function: PackFunction, kernel: GatherKernel, vendor: Vendor) -> lis
 def write_index(functions: IndexFunctions, vendor: Vendor) -> str:
     """The functions of one layout, for kernels and for the host."""
     words = WORDS._replace(helper=WORDS.public)
-    headers = f"#include <stdint.h>\n\n#include <{vendor.header}>"
-    return "\n\n".join([headers, *index_texts(functions, words, "")]) + "\n"
+    return "\n\n".join([_headers(vendor, "stdint"), *index_texts(functions, words, "")]) + "\n"
 
 
 # ---- the test --------------------------------------------------------------------------------------------
@@ -220,7 +228,6 @@ def write_index(functions: IndexFunctions, vendor: Vendor) -> str:
 
 def write_test(functions: list[PackFunction], runs: list[list[CheckedSize]], vendor: Vendor) -> str:
     """The functions, and a program that runs them on the device."""
-    headers = "#include <stdio.h>\n#include <stdlib.h>\n"
     checks = [text for f in functions for text in (c_function(sample_routine(f)), _check(f, vendor))]
     body = CLines()
     body.add(0, "int main(void) {")
@@ -232,7 +239,9 @@ def write_test(functions: list[PackFunction], runs: list[list[CheckedSize]], ven
     body.add(1, 'puts(failed ? "wrong" : "ok");')
     body.add(1, "return failed;")
     body.add(0, "}")
-    return headers + "\n\n".join([write_kernels(functions, vendor).rstrip(), *checks, "\n".join(body.lines)]) + "\n"
+    texts = [_function_text(function, vendor) for function in functions]
+    headers = _headers(vendor, "stdint", "stdio", "stdlib")
+    return "\n\n".join([headers, *texts, *checks, "\n".join(body.lines)]) + "\n"
 
 
 def _check(function: PackFunction, vendor: Vendor) -> str:
@@ -261,9 +270,9 @@ def _check(function: PackFunction, vendor: Vendor) -> str:
         lines.add(1, f"if ({word}Malloc(&refused, sizeof(*refused)))")
         lines.add(2, "abort();")
     call = ", ".join(["src", "dst", *function.sizes, *["refused"] * refuses, "0"])
-    lines.add(1, f"const int failed = {name}({call}) != {vendor.success} ||")
-    lines.lines.append(f"                     {word}Memcpy(bytes, dst, (size_t)dst_bytes,")
-    lines.lines.append(f"                         {' ' * len(word)}   {word}MemcpyDeviceToHost) != {vendor.success};")
+    lines.add(1, f"{vendor.error} error = {name}({call});")
+    lines.add(1, "if (!error)")
+    lines.add(2, f"error = {word}Memcpy(bytes, dst, (size_t)dst_bytes, {word}MemcpyDeviceToHost);")
     lines.add(1, "uint64_t sum = 0;")
     lines.add(1, "for (int64_t i = 0; i < dst_bytes; ++i)")
     lines.add(2, f"sum += bytes[i] * ((uint64_t)i * 0x{WEIGHT:x}ull >> 32 | 1);")
@@ -273,5 +282,5 @@ def _check(function: PackFunction, vendor: Vendor) -> str:
     lines.add(1, f"{word}Free(src);")
     lines.add(1, f"{word}Free(dst);")
     lines.add(1, "free(bytes);")
-    lines.add(1, f"return failed {'|| flag ' * refuses}|| sum != expected;")
+    lines.add(1, f"return error {'|| flag ' * refuses}|| sum != expected;")
     return "\n".join([*lines.lines, "}"])

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from ..elements.types import Element
 from .c import CFunction
 from .c_expressions import CExpressions
+from .c_lines import WIDTH, CLines
 from .element_types import tree_type
 from .lower_convert import convert_routines
 from .lower_gather import PLACE, gather
@@ -133,6 +134,20 @@ class KernelFunction(CFunction):
         self._add_all(2, self.function.body)
         self.lines.add(1, "}")
         return self.lines.lines
+
+
+def add_call(lines: CLines, depth: int, opening: str, arguments: list[str], closing: str) -> None:
+    """Arguments below the bracket, or where that is too far to the right on lines of their own."""
+    indent = "  " * depth
+    aligned = CLines()
+    aligned.add_list(indent + opening, arguments, closing)
+    if all(len(line) <= WIDTH for line in aligned.lines):
+        lines.lines += aligned.lines
+        return
+    lines.lines.append(indent + opening)
+    below = CLines()
+    below.add_list(f"{indent}    ", arguments, closing)
+    lines.lines += below.lines
 
 
 class GatherKernel:

@@ -8,7 +8,7 @@ from .c_lines import CLines
 from .c_target import C_WORDS
 from .checksums import WEIGHT
 from .cpp import KEYWORDS as CPP_WORDS
-from .gather_kernel import EACH, THREADS, GatherKernel, KernelWords, places_are_narrow
+from .gather_kernel import EACH, THREADS, GatherKernel, KernelWords, add_call, places_are_narrow
 from .kernel_index import index_texts
 from .lower import sample_routine
 from .program import CheckedSize, IndexFunctions, PackFunction
@@ -114,7 +114,7 @@ def _kernel_text(function: PackFunction) -> str:
         own = argument if "*" in argument else "constant " + " &".join(argument.rsplit(" ", 1))
         arguments.append(f"{own} [[buffer({k})]]")
     arguments += ["uint thread_index [[thread_position_in_grid]]", "uint threads [[threads_per_grid]]"]
-    lines.add_list(f"kernel void {function.name}(", arguments, ") {")
+    add_call(lines, 0, f"kernel void {function.name}(", arguments, ") {")
     return "\n\n".join([*kernel.helper_texts(), "\n".join([*lines.lines, *kernel.body(), "}"])])
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .c_lines import CLines
 from .c_target import C_WORDS
-from .gather_kernel import EACH, THREADS, GatherKernel, KernelWords, places_are_narrow
+from .gather_kernel import EACH, THREADS, GatherKernel, KernelWords, add_call, places_are_narrow
 from .kernel_index import index_texts
 from .opencl_test import write_program
 from .program import CheckedSize, IndexFunctions, PackFunction
@@ -77,7 +77,7 @@ def _kernel_text(function: PackFunction) -> str:
     arguments = kernel.parameters
     for k in range(2):
         arguments[k] = arguments[k].replace("*", "*restrict ")
-    lines.add_list(f"__kernel void {function.name}(", arguments, ") {")
+    add_call(lines, 0, f"__kernel void {function.name}(", arguments, ") {")
     text = "\n".join([*lines.lines, *kernel.body(), "}"])
     doubles = ["#pragma OPENCL EXTENSION cl_khr_fp64 : enable"] * ("f64" in kernel.types)
     return "\n\n".join([*doubles, *kernel.helper_texts(), text])

@@ -69,11 +69,11 @@ static int run(const char *name, uint8_t (*sample)(int64_t), size_t src_bytes,
     abort();
   for (size_t i = 0; i < src_bytes; ++i)
     bytes[i] = sample((int64_t)i);
-  cl_mem src = clCreateBuffer(context, CL_MEM_READ_ONLY, src_bytes + 1, NULL,
-                              &error);
+  cl_mem src =
+      clCreateBuffer(context, CL_MEM_READ_ONLY, src_bytes + 1, NULL, &error);
   check(error, "src");
-  cl_mem dst = clCreateBuffer(context, CL_MEM_READ_WRITE, dst_bytes + 1, NULL,
-                              &error);
+  cl_mem dst =
+      clCreateBuffer(context, CL_MEM_READ_WRITE, dst_bytes + 1, NULL, &error);
   check(error, "dst");
   check(clEnqueueWriteBuffer(queue, src, CL_TRUE, 0, src_bytes + 1, bytes, 0,
                              NULL, NULL),
@@ -85,9 +85,9 @@ static int run(const char *name, uint8_t (*sample)(int64_t), size_t src_bytes,
   for (int k = 0; k < count; ++k)
     check(clSetKernelArg(kernel, 2 + k, sizeof(*sizes), sizes + k), "size");
   cl_int flag = 0;
-  cl_mem refused = clCreateBuffer(context,
-                                  CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
-                                  sizeof(flag), &flag, &error);
+  cl_mem refused =
+      clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
+                     sizeof(flag), &flag, &error);
   check(error, "refused");
   if (refuses)
     check(clSetKernelArg(kernel, 2 + count, sizeof(refused), &refused),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from .c_lines import CLines
+from .c_lines import WIDTH, CLines
 
 WORDS = {
     r"\bDEVICE\b": "__device__ __forceinline__",
@@ -30,10 +30,13 @@ def format_text(text: str) -> str:
     for word, meaning in WORDS.items():
         text = re.sub(word, meaning, text)
     one = re.fullmatch(r"(.*\)) \{ (.*) \}", text)
+    if one and len(text) <= WIDTH:
+        return text
     if one:
         text = f"{one[1]} {{\n{one[2]}\n}}"
     lines, depth = CLines(), 0
-    for line in _used_lines([line.strip() for line in text.splitlines() if line.strip()]):
+    given = [part for line in text.splitlines() if line.strip() for part in _open_blocks(line.strip())]
+    for line in _used_lines(given):
         start = depth - line.startswith("}")
         if line.startswith("#") or "asm" in line:
             lines.lines.append(line if line.startswith("#") else "  " * start + line)
@@ -68,6 +71,14 @@ def _statements(line: str) -> Iterator[str]:
         return
     yield line[:end].strip()
     yield from _statements(rest)
+
+
+def _open_blocks(line: str) -> list[str]:
+    """A block of statements on one line as lines of its own."""
+    block = re.fullmatch(r"(.*\)) \{ ([^{}]*;) \}", line)
+    if block is None or '"' in line:
+        return [line]
+    return [f"{block[1]} {{", *[f"{statement.strip()};" for statement in block[2].split(";")[:-1]], "}"]
 
 
 def _used_lines(lines: list[str]) -> list[str]:

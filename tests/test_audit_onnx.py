@@ -257,3 +257,27 @@ def test_a_profile_is_read_in_any_shape_of_json(tmp_path: Path) -> None:
 def test_only_models_are_taken_for_models() -> None:
     assert all(is_model(path.read_bytes()[:4096]) for path in DATA.glob("*.onnx"))
     assert not any(is_model(head) for head in (b"", b"\x08", b"\x08\x08\x12", b"{}", bytes(64), b"\x93NUMPY"))
+
+
+def test_weights_in_blocks_are_repacked_from_where_they_are(tmp_path: Path) -> None:
+    names = {"reorder": "first", "reorder_token_1": "second", "reorder_token_3": "third"}
+    for to, file in (("row-major", "rows.onnx"), ("tvm:OIHW8i8o", "eights.onnx"), ("row-major", "rows.safetensors")):
+        rl.repack_file(DATA / "cnn.ort.onnx", tmp_path / file, to=to)
+        made = rl.open(tmp_path / file)
+        for name, original in names.items():
+            values = rl.open(DATA / "cnn.onnx")[original].numpy()
+            padded = rl.repack(made[name], "row-major").numpy()
+            assert (padded[tuple(slice(n) for n in values.shape)] == values).all()
+            assert padded.sum() == values.sum()
+    rl.repack_file(DATA / "cnn.ort.onnx", tmp_path / "one.onnx", to="row-major", only="reorder")
+    assert rl.open(tmp_path / "one.onnx").source["reorder_token_1"].record.layout == "tvm:OIHW16i16o"
+
+
+def test_blocks_of_an_unknown_size_are_repacked_from_what_is_said(tmp_path: Path) -> None:
+    source = DATA / "open_blocks.ort.onnx"
+    with pytest.raises(rl.BadFile, match="the file does not tell"):
+        rl.repack_file(source, tmp_path / "rows.safetensors", to="row-major", only="reorder_token_1")
+    told = {"to": "row-major", "src": "tvm:OIHW16i16o", "only": "reorder_token_1"}
+    rl.repack_file(source, tmp_path / "rows.safetensors", **told)
+    expected = (np.arange(32 * 32) * 7 % 97 - 48).reshape(32, 32, 1, 1)
+    assert (rl.open(tmp_path / "rows.safetensors")["reorder_token_1"].numpy() == expected).all()

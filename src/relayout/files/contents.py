@@ -73,8 +73,8 @@ class StoredTensor(NamedTuple):
 
         if self.undecided:
             file = self.segments[0].file if self.segments else None
-            several = " or ".join(self.undecided)
-            raise bad_file(file, f"it is stored as {several}: the file does not tell.", "say which", self.name)
+            what = f"it is stored as {' or '.join(self.undecided)}: the file does not tell."
+            raise bad_file(file, what, "say which as its source layout", self.name)
         return Layout.row_major(self.shape) if self.record is None else self._consult(self.record.stored_layout)
 
     @property

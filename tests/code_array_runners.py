@@ -101,15 +101,19 @@ def mlir_is_missing() -> str:
     return "" if all(map(find_spec, ("iree", "iree.compiler", "iree.runtime"))) else "IREE is not installed"
 
 
-def run_mlir(pairs: list[Pair], texts: list[str], folder: Path) -> list[bytes | None]:
-    """By IREE's compiler, which verifies every function, and its runtime on this CPU."""
+def mlir_module(text: str) -> Any:
+    """The functions of a text, by IREE's compiler, which verifies each, and its runtime on this CPU."""
     import iree.compiler as compiler
     import iree.runtime as runtime
 
-    (folder / "pairs.mlir").write_text("\n".join(texts))
-    built = compiler.compile_str("\n".join(texts), target_backends=["llvm-cpu"], extra_args=IREE_FLAGS)
+    built = compiler.compile_str(text, target_backends=["llvm-cpu"], extra_args=IREE_FLAGS)
     context = runtime.SystemContext(config=runtime.Config("local-task"))
     context.add_vm_module(runtime.VmModule.copy_buffer(context.instance, built))
+    return context.modules.module
+
+
+def run_mlir(pairs: list[Pair], texts: list[str], folder: Path) -> list[bytes | None]:
+    module = mlir_module("\n".join(texts))
     found: list[bytes | None] = []
     for pair in pairs:
         kind = kind_of(pair.element)
@@ -118,6 +122,6 @@ def run_mlir(pairs: list[Pair], texts: list[str], folder: Path) -> list[bytes | 
             import ml_dtypes
 
             stored = ml_dtypes.bfloat16
-        out = getattr(context.modules.module, pair.name)(np.frombuffer(pair.given, stored), *pair.sizes)
+        out = getattr(module, pair.name)(np.frombuffer(pair.given, stored), *pair.sizes)
         found.append(out.to_host().tobytes())
     return found

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import relayout as rl
-from code_array_runners import needs_module, run_jax, run_numpy, run_torch
+from code_array_runners import mlir_is_missing, mlir_module, needs_module, run_jax, run_numpy, run_torch
 from code_pairs import Pair, draw_pairs, kind_of, places, random_layout
 from relayout.codegen.array_proof import proves_source, proves_target
 from relayout.codegen.array_steps import build_move
@@ -315,3 +315,16 @@ def test_a_conversion_carries_its_test(target: str, capsys: pytest.CaptureFixtur
     means = rl.ScaleOffset(0.125, 31, "quint8")
     words = {"dst_element": means, "axes": "nhwc", "inverse": True, "test": True}
     assert printed(rl.code("nhwc", "htp:R4Crouton", "float32", target, **words), capsys) == "ok"
+
+
+@pytest.mark.skipif(bool(mlir_is_missing()), reason="no IREE")
+def test_mlir_checks_itself() -> None:
+    right = rl.code("nhwc", "nChw8c", "float32", "mlir", axes="nhwc", inverse=True, test=True)
+    wrong = right.replace("constant 0x00000000 : f32", "constant 0x3F800000 : f32")
+    assert [mlir_module(text).check() for text in (right, wrong)] == [0, 3]
+
+
+def test_a_repeated_source_is_gathered() -> None:
+    text = rl.code(rl.Layout((3, 4), (0, 1)), "1 0", "int8", "mlir")
+    assert "affine.apply affine_map<(d0, d1) -> (d1)>(%2, %3)" in text
+    assert "tensor.extract %src[%4] : tensor<4xi8>" in text

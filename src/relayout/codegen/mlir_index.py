@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..layout.swizzle import Swizzle
 from .index import digits_by_stride
 from .mlir_lines import MlirBody
@@ -29,7 +31,11 @@ def _function(name: str, arguments: list[str], results: list[str], body: MlirBod
 def _offset(functions: IndexFunctions) -> str:
     body = MlirBody(functions.definitions)
     operand = functions.operand
-    total = _sum(body, functions) if functions.sizes else _affine_place(body, operand)
+    total = (
+        _sum(body, functions)
+        if functions.sizes
+        else affine_place(body, operand, [f"%i{d}" for d in range(len(operand.dims))])
+    )
     if operand.swizzle is not None:
         total = _swizzle(body, total, operand.swizzle)
     body.line(f"return {total} : index")
@@ -42,7 +48,7 @@ def _offset(functions: IndexFunctions) -> str:
     return _function(f"{functions.name}_offset", arguments, ["index"], body, about)
 
 
-def _affine_place(body: MlirBody, operand: DigitOperand) -> str:
+def affine_place(body: MlirBody, operand: DigitOperand, coordinates: Sequence[str]) -> str:
     """The place by one map, where all sizes are known."""
     terms = []
     for d, digits in enumerate(operand.dims):
@@ -52,11 +58,11 @@ def _affine_place(body: MlirBody, operand: DigitOperand) -> str:
             text = position if digit.place == ONE else f"{position} floordiv {digit.place.number}"
             text += f" mod {digit.size.number}" if k < len(digits) - 1 else ""
             step = digit.stride.number
-            terms.append(text if step == 1 else f"({text}) * {step}" if " " in text else f"{text} * {step}")
+            if step:
+                terms.append(text if step == 1 else f"({text}) * {step}" if " " in text else f"{text} * {step}")
     terms += [str(value.number) for value in operand.offset]
     dims = ", ".join([f"d{d}" for d in range(len(operand.dims))])
-    coordinates = ", ".join([f"%i{d}" for d in range(len(operand.dims))])
-    return body.add(f"affine.apply affine_map<({dims}) -> ({' + '.join(terms) or '0'})>({coordinates})")
+    return body.add(f"affine.apply affine_map<({dims}) -> ({' + '.join(terms) or '0'})>({', '.join(coordinates)})")
 
 
 def _sum(body: MlirBody, functions: IndexFunctions) -> str:

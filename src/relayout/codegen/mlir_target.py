@@ -6,8 +6,9 @@ from ..errors import NotExpressible
 from ..layout.layout import Layout
 from .array_proof import proves_source, proves_target
 from .array_steps import ArrayMove, build_move, joined_steps, packed_side
-from .mlir_index import write_index
-from .mlir_lines import MlirBody, mlir_type, tensor_type
+from .mlir_check import CHECK, check_text
+from .mlir_index import affine_place, write_index
+from .mlir_lines import FLOATS, MlirBody, mlir_type, tensor_type
 from .mlir_steps import StepWriter
 from .operands import DigitOperand, box_operand
 from .program import CheckedSize, IndexFunctions, PackFunction
@@ -57,14 +58,29 @@ class MlirWriter:
         function = self.function
         layouts = function.layouts or (None, None)
         sides = [_plain_side(x, layout) for x, layout in zip((function.source, function.target), layouts)]
-        move = _proven_steps(function, sides)
         x = "%src"
         if function.source.swizzle is not None:
             x = steps.swizzle(x, function.source.swizzle, function.source.storage, sides[0][0].storage)
+        move = _proven_steps(function, sides)
+        if move.before is None:
+            x = self._gather(x, steps, sides[0][0], move)
         x = steps.write(x, joined_steps(move.before or (), move.after or ()))
         if function.target.swizzle is not None:
             x = steps.swizzle(x, function.target.swizzle, sides[1][0].storage, function.target.storage)
         return x
+
+    def _gather(self, x: str, steps: StepWriter, source: DigitOperand, move: ArrayMove) -> str:
+        """The elements by their places in the source."""
+        zero = steps.body.constant("0")
+        shape = tuple([axis.size for axis in move.waist])
+        steps.body.comment(", ".join([self.function.names[axis.dim] for axis in move.waist]))
+        found = steps.generate(shape)
+        coordinates = [zero] * len(source.dims)
+        for k, axis in enumerate(move.waist):
+            coordinates[axis.dim] = steps.body.add(f"linalg.index {k} : index")
+        place = affine_place(steps.body, source, coordinates)
+        value = steps.body.add(f"tensor.extract {x}[{place}] : {tensor_type((source.storage,), self.kind)}")
+        return steps.close(found, value, shape)
 
 
 Side = tuple[DigitOperand, Layout | None]
@@ -82,27 +98,35 @@ def _plain_side(given: DigitOperand, layout: Layout | None) -> Side:
 
 
 def _proven_steps(function: PackFunction, sides: list[Side]) -> ArrayMove:
-    """The steps between both, all of them proven."""
+    """The steps between both, all of them proven; None in front of the waist where elements must be gathered."""
     (first, a), (second, b) = sides
     move = build_move(function.names, function.extents, first, second)
-    if move.before is not None and move.after is not None:
-        reads = proves_source(move, first, function.extents, a)
-        if reads and proves_target(move, second, function.extents, b):
+    reads = move.before is not None and proves_source(move, first, function.extents, a)
+    if move.after is not None and proves_target(move, second, function.extents, b):
+        if reads:
             return move
+        if a is not None:
+            every = frozenset(range(len(function.names)))
+            split = build_move(function.names, function.extents, first, second, every)
+            if proves_target(split, second, function.extents, b):
+                return split._replace(before=None)
     raise NotExpressible(
-        f"a side of {function.name} is no array of axes: digits share places, or are repeated.",
-        hint="take a target with gathers, as numpy or c",
+        f"the target of {function.name} is no array of axes: steps of some digits lie within others.",
+        hint="take a target with scatters, as numpy or c",
         target="mlir",
     )
 
 
 class MlirTarget:
-    """Functions from one flat tensor to another, which every compiler that takes ``linalg`` on tensors takes."""
+    """Functions from one flat tensor to another, which every compiler that takes ``linalg`` on tensors takes.
+
+    A text with its test has a function ``check``, which returns 0.
+    """
 
     name = "mlir"
     suffix = ".mlir"
     about = "linalg.pack, linalg.unpack and reshapes of flat tensors"
-    reserved: frozenset[str] = frozenset()
+    reserved = frozenset([CHECK, *[f"{CHECK}_{kind}" for kind in (*FLOATS.values(), "i8", "i16", "i32", "i64")]])
 
     def write_pack(self, functions: list[PackFunction]) -> str:
         return "\n\n".join([MlirWriter(function).text() for function in functions]) + "\n"
@@ -111,10 +135,8 @@ class MlirTarget:
         return write_index(functions)
 
     def write_test(self, functions: list[PackFunction], runs: list[list[CheckedSize]]) -> str:
-        raise NotExpressible(
-            "MLIR has no program that prints what came out.",
-            hint="leave test away, and compare with the text of another target",
-            target=self.name,
+        return (
+            "\n\n".join([*[MlirWriter(function).text() for function in functions], check_text(functions, runs)]) + "\n"
         )
 
 

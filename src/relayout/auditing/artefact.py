@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import cached_property
 from os import PathLike
@@ -28,6 +29,7 @@ class Artefact:
 
     def __init__(self, path: Path | None, text: str | None = None, name: str = "") -> None:
         self.path, self._text = path, text
+        self.counts_braces, self.open_braces = False, 0
         self.name = name or (str(path) if path is not None else "text")
 
     @cached_property
@@ -46,25 +48,26 @@ class Artefact:
         return "" if b"\0" in self.head else self.head.decode(errors="replace")
 
     def lines(self) -> Iterator[tuple[int, str]]:
-        """The lines without their ends, numbered from 1, as they are read; bytes that are no text are replaced."""
+        """The lines without their ends, numbered from 1, as they are read; bytes that are no text are replaced.
+
+        Where ``counts_braces`` is set, ``open_braces`` has those that are open: none after all lines of a whole text.
+        """
+        self.open_braces = 0
+        for number, line in self._numbered():
+            if self.counts_braces and ("{" in line or "}" in line):
+                self.open_braces += count_open(line)
+            yield number, line
+
+    def _numbered(self) -> Iterator[tuple[int, str]]:
         if self.path is None:
             yield from enumerate((self._text or "").splitlines(), 1)
             return
         with self.path.open(encoding="utf-8", errors="replace", newline=None) as file:
-            number, rest = 1, ""
-            while chunk := file.read(CHUNK):
-                *whole, rest = (rest + chunk).split("\n")
-                for line in whole:
-                    if len(line) <= LONGEST_LINE:
-                        yield number, line
-                    else:
-                        yield from [(number, line[k : k + LONGEST_LINE]) for k in range(0, len(line), LONGEST_LINE)]
-                    number += 1
-                while len(rest) > LONGEST_LINE:
-                    yield number, rest[:LONGEST_LINE]
-                    rest = rest[LONGEST_LINE:]
-            if rest:
-                yield number, rest
+            number, whole = 0, True
+            while line := file.readline(LONGEST_LINE):
+                number += whole
+                whole = line.endswith("\n")
+                yield number, line.rstrip("\n")
 
     def read_bytes(self) -> bytes:
         """All of it, for what is not made of lines; refused over a limit."""
@@ -90,6 +93,16 @@ class Artefact:
     def trouble(self, message: str, line: int = 0, name: str = "") -> Trouble:
         """Something at a place that could not be read."""
         return Trouble(self.place(line, name), message)
+
+
+def count_open(line: str) -> int:
+    """How many more braces a line opens than it closes, outside of quotes.
+
+    >>> count_open('func @main(%0: f32 {name = "}"}) {')
+    1
+    """
+    outside = re.sub(r'"(?:[^"\\]|\\.)*"', "", line) if '"' in line else line
+    return outside.count("{") - outside.count("}")
 
 
 def open_artefact(x: str | PathLike[str]) -> Artefact:

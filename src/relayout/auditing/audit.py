@@ -159,8 +159,11 @@ def gather(reader: AuditReader, artefact: Artefact, timings: Mapping[str, Timing
 
 
 def _with_troubles(reader: AuditReader, artefact: Artefact) -> Iterator[Found]:
+    artefact.counts_braces = getattr(reader, "BRACES", False)
     try:
         yield from reader.read(artefact)
+        if artefact.counts_braces and artefact.open_braces > 0:
+            yield artefact.trouble("it ends inside braces: the rest is missing")
     except LayoutError as error:
         yield artefact.trouble(error.message)
 

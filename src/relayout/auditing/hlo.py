@@ -112,7 +112,7 @@ class _HloReading:
         return self.modules[self.number]
 
     def items(self) -> Iterator[Found]:
-        ended = False
+        ended, entered = False, True
         for item in read_hlo(self.artefact.lines()):
             if isinstance(item, Instruction):
                 self.scope[item.name] = item.shape
@@ -121,6 +121,7 @@ class _HloReading:
                 elif item.root or item.opcode in _TOLD or not self.passes(item):
                     yield from self.outside(item)
             elif isinstance(item, Begin):
+                entered = entered or item.entry
                 self.begin(item)
             elif isinstance(item, End):
                 ended = True
@@ -130,9 +131,12 @@ class _HloReading:
                 if not item.whole:
                     yield self.artefact.trouble("the text ends inside this computation", self.start, self.computation)
             else:
+                entered = "entry_computation_layout" not in item.text
                 self.module(item)
         if not ended:
             yield self.artefact.trouble("there is no computation in it")
+        elif not entered:
+            yield self.artefact.trouble("the text ends before the ENTRY of its module")
 
     def module(self, item: ModuleLine) -> None:
         self.number = min(self.number + 1, len(self.modules) - 1)

@@ -58,6 +58,7 @@ class MilReader:
     """Reads statement by statement; a name is that of one value of a function."""
 
     kind = "mil"
+    BRACES = True
     title = "Core ML MIL program"
     EXAMPLES = (
         "program(1.0)\n{\n    func main<ios16>(tensor<fp32, [4, 6]> x) {\n"

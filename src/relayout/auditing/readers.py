@@ -43,7 +43,8 @@ class AuditReader(Protocol):
     not text). ``recognises`` looks at ``artefact.head``, ``opening`` or ``path`` and nothing else, and claims only what
     no other reader does. ``read`` yields what it finds in one pass, in the order of the file, and keeps no more than a
     line's worth: a file of 100 MB is read in seconds and bounded memory. What it cannot read it yields as ``Trouble``
-    and goes on; an error of ours that it raises ends the artefact with a trouble.
+    and goes on; an error of ours that it raises ends the artefact with a trouble. With ``BRACES`` true, a text of lines
+    that ends inside braces is told to be cut.
     """
 
     kind: str

@@ -50,6 +50,7 @@ class StablehloReader:
     """Reads StableHLO, MHLO and Shardy as MLIR prints them."""
 
     kind = "stablehlo"
+    BRACES = True
     title = "StableHLO"
     EXAMPLES = (
         "module {\n  func.func @main(%arg0: tensor<4x8xf32>) -> tensor<8x4xf32> {\n"

@@ -46,6 +46,7 @@ class TvmReader:
     """Reads statement by statement; a function's names are its own."""
 
     kind = "tvm"
+    BRACES = True
     title = "TVM module"
     EXAMPLES = (
         '@I.ir_module\nclass Module:\n    @R.function\n    def main(x: R.Tensor((4, 6), dtype="float32")):\n'

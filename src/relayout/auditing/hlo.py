@@ -15,7 +15,7 @@ from typing import NamedTuple
 from ..errors import LayoutError
 from ..layout.layout import Layout
 from .artefact import Artefact
-from .hlo_calls import Calls, read_calls
+from .hlo_calls import read_calls
 from .hlo_shapes import Shaped, bytes_of, in_smaller_elements, leaves, read_shape
 from .hlo_sharding import per_device, resharding
 from .hlo_text import Begin, End, Instruction, ModuleLine, read_hlo
@@ -102,14 +102,11 @@ class _HloReading:
     def __init__(self, artefact: Artefact) -> None:
         self.artefact = artefact
         self.modules = read_calls(artefact.lines())
+        self.calls = next(self.modules)
         self.number = 0
         self.begin(Begin(0, "", True))
         self.bodies: dict[str, _FusionBody] = {}
         self.partitioned = False
-
-    @property
-    def calls(self) -> Calls:
-        return self.modules[self.number]
 
     def items(self) -> Iterator[Found]:
         ended, entered = False, True
@@ -139,7 +136,8 @@ class _HloReading:
             yield self.artefact.trouble("the text ends before the ENTRY of its module")
 
     def module(self, item: ModuleLine) -> None:
-        self.number = min(self.number + 1, len(self.modules) - 1)
+        self.number += 1
+        self.calls = next(self.modules, self.calls)
         self.bodies = {}
         self.partitioned = "is_scheduled=true" in item.text
 

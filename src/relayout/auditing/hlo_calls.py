@@ -6,7 +6,7 @@ Computations come before those that call them, so only the whole text tells.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 _CALLED = r"\b(calls|body|to_apply|branch_computations|true_computation|false_computation)=(\{[^}]*\}|%?[\w.\-]+)"
@@ -62,26 +62,27 @@ class Calls:
         return ""
 
 
-def read_calls(lines: Iterable[tuple[int, str]]) -> list[Calls]:
-    """The calls of each module in a text; the first is for what stands before any module's line."""
-    modules = [Calls()]
+def read_calls(lines: Iterable[tuple[int, str]]) -> Iterator[Calls]:
+    """The calls of each module in a text, one after another; the first is for what stands before any module's line."""
+    calls = Calls()
     computation = name = opcode = ""
     for _, line in lines:
         if line.endswith("{") and ("->" in line or "=" not in line):
             head = re.match(_HEAD, line)
             computation = computation if head is None else head[1]
         elif line.startswith("HloModule"):
-            modules.append(Calls())
+            yield calls
+            calls = Calls()
         elif "calls=" in line or "body=" in line or "to_apply=" in line or "_computation" in line:
             if " = " in line:
                 name = _name(line)
                 found = re.search(r"(?<=[\s)}])(fusion|while|conditional|call|async-start|custom-call)\(", line)
                 opcode = "" if found is None else found[1]
-            _note(modules[-1], computation, name, opcode, line)
+            _note(calls, computation, name, opcode, line)
         elif " fusion(" in line or " while(" in line:
             name = _name(line)
             opcode = "fusion" if " fusion(" in line else "while"
-    return modules
+    yield calls
 
 
 def _name(line: str) -> str:

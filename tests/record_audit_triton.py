@@ -60,6 +60,9 @@ def compiled(kernel: Any, arguments: dict[str, Any], target: GPUTarget, options:
     for stage in ("ttir", "ttgir", "llir"):
         module = stages[stage](module, metadata)
         found[stage] = module.str_nodebug() if stage != "llir" else str(module)
+        if stage == "ttgir":
+            # With the places in the source, whose folder is nobody's business.
+            found["located"] = re.sub(r'"[^"]*/(\w+\.py)"', r'"\1"', str(module))
     return found | {"shared": metadata["shared"]}
 
 
@@ -205,6 +208,8 @@ def main() -> None:
                 written.add(name)
                 (DATA / f"triton_{name}.ttgir").write_text(texts["ttgir"])
                 shared.append(f"shared\ttriton_{name}.ttgir\t{texts['shared']}")
+                if name == "interleave_sm90":
+                    (DATA / "triton_located_sm90.ttgir").write_text(texts["located"])
                 if name == "matmul_sm80":
                     (DATA / f"triton_{name}.ttir").write_text(texts["ttir"])
     told: dict[str, None] = {}

@@ -20,7 +20,7 @@ from relayout.hardware.counting import wavefronts
 from relayout.hardware.shared_access import TRANSPOSING, shared_access
 
 DATA = Path(__file__).parent / "data" / "audit"
-SAMPLES = sorted(DATA.glob("triton_*.ttgir"))
+SAMPLES = [path for path in sorted(DATA.glob("triton_*.ttgir")) if "located" not in path.name]
 HEAD = 'module attributes {{"ttg.num-warps" = 4 : i32, ttg.target = "{}", "ttg.threads-per-warp" = {} : i32}} {{\n'
 
 
@@ -251,6 +251,19 @@ def test_pairs_cancel_through_elementwise_operations() -> None:
     assert found.moves[0].remarks[-1] == "undone by 8"
     other = kernel(f"%1 = {there.format('%0')}", "%2 = tt.load %1 : tensor<64x64xf16, #b>", f"%3 = {back.format('%2')}")
     assert not other.pairs
+
+
+def test_moves_tell_the_line_of_the_kernel() -> None:
+    lines = (Path(__file__).parent / "ttg_vectors" / "kernels.py").read_text().splitlines()
+    found = of("located_sm90.ttgir")
+    for move in found.moves:
+        name, _, line = move.remarks[-1].partition(":")
+        assert (name, move.details["source"]) == ("kernels.py", move.remarks[-1])
+        assert "tl.reshape(both" in lines[int(line) - 1]
+    assert [move.kind for move in found.moves] == [move.kind for move in of("interleave_sm90.ttgir").moves]
+    # Two modules have the same names for different places.
+    text = (DATA / "triton_located_sm90.ttgir").read_text()
+    assert not any("source" in move.details for move in audit(text + text).moves)
 
 
 def test_loops_with_known_bounds_count() -> None:

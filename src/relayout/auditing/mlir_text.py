@@ -18,6 +18,9 @@ _ALIAS = re.compile(r"\s*(#[A-Za-z_][\w$.]*)\s*=\s*(\S.*)")
 _ALIAS_USE = re.compile(r"#[A-Za-z_]\w*\b(?![\w.$])")
 _VALUE = re.compile(r"%[\w$.-]+(?:#\d+)?")
 _LOCATION = re.compile(r"\s+loc\((?:#loc\d*|unknown|\"[^\"]*\".*)\)\s*$")
+_LOCATION_NAME = re.compile(r"(#loc\w*)\s*=\s*(loc\(.*)")
+_LOCATION_USE = re.compile(r"#loc\w*")
+_SOURCE = re.compile(r'"([^"]+)":(\d+):\d+')
 _SHAPED = re.compile(r"\s*(tensor|memref|vector|!ttg\.memdesc)<(.*)>\s*", re.DOTALL)
 _SIZE = re.compile(r"\s*(\d+|\?)\s*x\s*")
 _MARK = re.compile(r'"(?:[^"\\]|\\.)*"|->|::|[<>(){}\[\],:]')
@@ -25,6 +28,9 @@ _OPENING, _CLOSING = frozenset("<([{"), frozenset(">)]}")
 
 MOST_JOINED = 64
 """How many lines may belong to one operation."""
+
+MOST_LOCATIONS = 1 << 18
+"""How many names of places in a source are remembered; of a file with more none is."""
 
 MOST_TYPES = 1 << 12
 """How many different types are remembered, split and with their aliases written out."""
@@ -214,6 +220,34 @@ def last_dump(artefact: Artefact) -> int:
     if "IR Dump" not in artefact.opening:
         return 0
     return max([line for line, text in artefact.lines() if text.startswith("// -----// IR Dump")], default=0)
+
+
+class Locations:
+    """Where in the source the operations of a module come from, as ``loc(#loc7)`` behind each and the table at the end
+    tell. Of a file with several modules nothing is told: their names are the same.
+    """
+
+    def __init__(self, artefact: Artefact) -> None:
+        self._texts: dict[str, str] = {}
+        modules = 0
+        for _, text in artefact.lines() if "loc(" in artefact.opening else ():
+            modules += text.startswith("module")
+            if text.startswith("#loc") and (found := _LOCATION_NAME.match(text)):
+                self._texts[found[1]] = found[2]
+            if modules > 1 or len(self._texts) > MOST_LOCATIONS:
+                self._texts = {}
+                break
+
+    def source_of(self, text: str) -> str:
+        """The file and the line behind an operation; empty where nothing tells."""
+        at = text.rfind(" loc(") if self._texts else -1
+        place = text[at:] if at >= 0 else ""
+        for _ in range(8):
+            if found := _SOURCE.search(place):
+                return f"{found[1].replace(chr(92), '/').rpartition('/')[2]}:{found[2]}"
+            name = _LOCATION_USE.search(place)
+            place = self._texts.get(name.group(), "") if name else ""
+        return ""
 
 
 def _is_open(text: str) -> bool:

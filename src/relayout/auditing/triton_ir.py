@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from .artefact import Artefact
 from .mlir_text import (
     Aliases,
+    Locations,
     Operation,
     attribute,
     integers,
@@ -64,6 +65,7 @@ class _TritonModule:
     def __init__(self, artefact: Artefact) -> None:
         self.artefact = artefact
         self.aliases = Aliases()
+        self.locations = Locations(artefact)
         self.arch = ""
         self.lanes = 0
         self.function = ""
@@ -136,15 +138,16 @@ class _TritonModule:
         if question.word.endswith("_alloc"):
             yield self._buffer(place, question)
         if operands or not question.word.endswith("_alloc"):
-            yield self._move(place, operation, question, operands[0] if operands else "", regions)
+            source = self.locations.source_of(text)
+            yield self._move(place, operation, question, operands[0] if operands else "", regions, source)
         self.live.update([f"{self.function} {name}" for name in operation.results])
 
     def _move(
-        self, place: Place, operation: Operation, question: Question, read: str, regions: tuple[str, ...]
+        self, place: Place, operation: Operation, question: Question, read: str, regions: tuple[str, ...], source: str
     ) -> Move:
         found = decide(question)
         count, open_ = self.rounds(regions)
-        remarks = [found.remark] * bool(found.remark) + ["in a loop"] * open_
+        remarks = [found.remark] * bool(found.remark) + ["in a loop"] * open_ + [source] * bool(source)
         return Move(
             place,
             operation.name,
@@ -158,7 +161,7 @@ class _TritonModule:
             f"{self.function} {read}" if read else "",
             f"{self.function} {operation.results[0]}" if operation.results else "",
             tuple(remarks),
-            found.details,
+            {**found.details, "source": source} if source else found.details,
         )
 
     def _buffer(self, place: Place, question: Question) -> Buffer:

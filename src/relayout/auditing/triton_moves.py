@@ -105,9 +105,12 @@ def _registers(question: Question, source: TritonType, target: TritonType) -> De
     arch, known = count_for(question.arch, brought.in_dims["lane"])
     cost = conversion(brought, target.threads, element=f"uint{source.bits}", arch=arch)
     free = cost.way in ("nothing", "registers")
-    said = {"nothing": "free", "registers": "free: registers are renamed"}.get(cost.way, cost.way)
-    if cost.way == "shuffles":
-        said = f"{cost.shuffles} shuffles a warp"
+    said = {
+        "nothing": "free",
+        "registers": "free: registers are renamed",
+        "shuffles": f"{cost.shuffles} shuffles a warp",
+        "shared memory": "through shared memory",
+    }[cost.way]
     facts = cost.facts() if known else {"way": cost.way, "reach": cost.reach}
     kind = SAME_BYTES if free else REARRANGES
     return _answer(question, kind, 0 if free else target.bytes, said, facts, brought)

@@ -5,9 +5,10 @@
 
 Workloads are those of repack.py, at 32 MiB and more, or drawn by a seed. Every text is compiled once, by
 ``gcc -O3 -march=native``, with a plain nest of loops beside it: one loop for each digit of the target, the slowest
-first, each element moved by sums of products. Both are called in this process, between runs of the engine and of numpy,
-on the same memory; a ratio compares the turns of one repetition, and the median is shown. Before the clock every result
-is compared with numpy's, bit for bit. With ``--any-size`` the sizes are arguments where both sides are formats.
+first, each element moved by sums of products. Both are called in this process, on the same memory, in turns with the
+engine and numpy; a ratio compares the turns of one repetition, by the processor's time, so that the work of others
+counts less, and the median is shown. Before the clock every result is compared with numpy's, bit for bit. With
+``--any-size`` the sizes are arguments where both sides are formats.
 
 The goal: a geometric mean of at least 0.6 of the engine's speed, and no row slower than the plain nest.
 """
@@ -24,11 +25,11 @@ from fnmatch import fnmatch
 from math import exp, log
 from pathlib import Path
 from statistics import mean, median
+from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
 from random_workloads import draw_workloads
-from repack import timed
 from repack_cases import MIB, TABLE, Call, Case, Side, Workload, workloads
 from repack_peers import by_numpy
 
@@ -36,6 +37,7 @@ import relayout as rl
 
 TYPES = {1: "uint8_t", 2: "uint16_t", 4: "uint32_t", 8: "uint64_t", 16: "double _Complex"}
 GOALS = {"engine": 0.6, "plain": 1.0}
+MIN_ROUNDS = 7
 NOISE = 0.05
 """What two medians of the same code differ by on a machine that others use."""
 
@@ -108,6 +110,21 @@ def contenders(case: Case, work: Workload, shape: tuple[int, ...], cc: str, any_
     }
 
 
+def timed(calls: dict[str, Call], seconds: float) -> dict[str, list[float]]:
+    """The processor's seconds of one call in every repetition; a contender that takes long has fewer."""
+    times: dict[str, list[float]] = {name: [] for name in calls}
+    end, turn = perf_counter() + seconds, 0
+    while turn < MIN_ROUNDS or perf_counter() < end:
+        for name in [*calls][turn % len(calls) :] + [*calls][: turn % len(calls)]:
+            slow = turn > 2 and median(times[name]) > 5 * median(times["code"])
+            if not slow:
+                start = process_time()
+                calls[name]()
+                times[name].append(process_time() - start)
+        turn += 1
+    return times
+
+
 def ratio(times: dict[str, list[float]], peer: str) -> float:
     """How many times as fast as a peer the generated code is."""
     return median([b / a for a, b in zip(times["code"], times[peer])])
@@ -120,7 +137,7 @@ def measure(work: Workload, shape: tuple[int, ...], words: argparse.Namespace) -
     for name in ("code", "engine", "plain"):
         if not np.array_equal(case.result(calls[name]), expected):
             raise SystemExit(f"{work.name}: {name} writes other bytes than numpy")
-    times = timed(calls, words.seconds, 1)
+    times = timed(calls, words.seconds)
     moved = (case.source.layout.size + case.target.layout.storage_size) * work.dtype.itemsize
     row: dict[str, Any] = {"workload": f"{work.name} {work.dtype.name}", "shape": "x".join(map(str, shape))}
     row["GB/s"] = moved / median(times["code"]) / 1e9

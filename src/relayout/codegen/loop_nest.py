@@ -56,6 +56,8 @@ class NestTile(NamedTuple):
     rows: int
     columns: int
     overlapping: frozenset[int]
+    whole: tuple[bool, bool]
+    """Whether a tile is one run of the source, and of the target."""
 
 
 class LoopNest(NamedTuple):

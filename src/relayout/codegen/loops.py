@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from .loop_nest import LoopAxis, LoopNest, NestAxis, NestLevel
 from .operands import DigitOperand, OperandDigit
-from .tiles import cut_tiles
+from .tiles import cut_tiles, finish_lines
 from .values import ONE, Definitions, Monomial
 
 ZERO = Monomial(0)
@@ -43,6 +43,7 @@ def build_nest(
         starts += moved
         ends += shifted
     tiled, tile = cut_tiles(levels, found, definitions, size)
+    tiled = finish_lines(tiled, found, definitions, size, tile)
     ordered = sorted(tiled, key=lambda level: level.slowness)
     empty = any(extent == ZERO for extent in extents)
     nest = LoopNest(tuple(found), tuple(ordered), tuple(starts), tuple(ends), empty, tile)

@@ -39,6 +39,7 @@ from .statements import (
     product,
     total,
 )
+from .values import ONE, Monomial
 
 SHORT_RUN = 16
 """Neighbours of fewer bytes are copied one by one: a call takes longer."""
@@ -240,8 +241,11 @@ class PackLowering(LoopLowering):
                 if bases[side] != side:
                     found.append(Base(label, side, Name(bases[side])))
                     bases = bases | {side: label}
-        arguments = Name(bases["src"]), steps["src"], Name(bases["dst"]), steps["dst"]
-        return [*found, Do(Call(self.owner, "tile", arguments))]
+        whole = self.nest.tile.whole if self.nest.tile is not None else (False, False)
+        arguments: list[Expression] = []
+        for side, run in zip(("src", "dst"), whole):
+            arguments += [Name(bases[side]), *([] if run else [steps[side]])]
+        return [*found, Do(Call(self.owner, "tile", tuple(arguments)))]
 
     def _axis_title(self, level: NestLevel) -> str:
         return self.nest.axes[level.axis].axis.title
@@ -263,11 +267,24 @@ class PackLowering(LoopLowering):
             target, source = At("dst", self._bytes(Name("to"))), At("src", self._bytes(Name("from")))
             return [*found, note, Copy(target, source, self._bytes(count))]
         target, source = At(bases["dst"], Number(0)), At(bases["src"], Number(0))
-        copy: Statement = Copy(target, source, count)
-        if level.clamped and level.steps.known and level.steps.number * self.bits <= 8 * LONG_RUN:
+        copy: Copy | If = Copy(target, source, count)
+        if (
+            isinstance(copy, Copy)
+            and level.clamped
+            and level.steps.known
+            and level.steps.number * self.bits <= 8 * LONG_RUN
+        ):
             whole = self.places.count(level)
-            copy = If(Binary("==", count, whole), (Copy(target, source, whole),), (copy,))
+            copy = If(Binary("==", count, whole), (Copy(target, source, whole),), (self._rest_copy(level, copy),))
         return [*found, note, copy]
+
+    def _rest_copy(self, level: NestLevel, copy: Copy) -> Statement:
+        """The copy of a last part, of a size that is known where all sizes are."""
+        own, around = self.nest.axes[level.axis], self.nest.around(len(self.nest.levels) - 1)
+        if not own.high.known or own.low or level.place != ONE or [x.place for x in around] != [level.steps]:
+            return copy
+        rest = Monomial(own.high.number % level.steps.number)
+        return copy._replace(length=self.constants.name(f"{own.axis.name}_rest", rest))
 
     def _bytes(self, count: Expression) -> Expression:
         """Elements as entries of the memory: bytes where they share these."""

@@ -94,7 +94,8 @@ def test_memory_grows_far_less_than_the_file(kind: str, tmp_path: Path, monkeypa
         tracemalloc.stop()
         return most
 
-    assert peak(240_000) - peak(80_000) < 80_000
+    peak(20_000)  # compiles patterns, and fills caches
+    assert peak(200_000) - peak(80_000) < 60_000
 
 
 @pytest.mark.parametrize("kind", [kind for kind in LINED if kind != "onednn"])

@@ -676,6 +676,7 @@ WRONG = {
     "draw": ("4:", 3),
     "translate": ("4: --to cute", 3),
     "compare": ("4:1 4:", 3),
+    "check": ("nothing.toml", 3),
     "infer": ("nothing.npy", 3),
     "explain": ("4:", 3),
     "compose": ("(6,2):(1,7) (3,2):(2,3)", 4),
@@ -698,7 +699,7 @@ WRONG = {
 def test_every_command_fails_alike(name: str) -> None:
     """With an exit code, one message, a hint, and nothing where an answer would be."""
     assert "No such option" in refused(name, "--nonsense", code=2)
-    if name not in ("atoms", "catalog", "demo", "explore"):
+    if name not in ("atoms", "catalog", "check", "demo", "explore"):
         assert "Missing argument" in refused(name, code=2)
     if name in WRONG:
         arguments, code = WRONG[name]

@@ -1,4 +1,6 @@
-"""A pytest plugin: the guards are on while tests run, and ``assert_layout`` is a fixture.
+"""A pytest plugin: the guards are on while tests run, ``assert_layout`` is a fixture, and claims are tests.
+
+Each claim of a file ``layouts.toml`` (``relayout check`` proves the same ones) is a test of its own.
 
 It is a package of its own, so that a test run imports relayout only where a test does.
 """
@@ -6,7 +8,8 @@ It is a package of its own, so that a test run imports relayout only where a tes
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,6 +28,44 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         os.environ.pop("RELAYOUT_GUARDS", None)
     else:
         os.environ["RELAYOUT_GUARDS"] = before
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addini("relayout_claims", "the names of files with claims about layouts", "args", ["layouts.toml"])
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ClaimFile | None:
+    names = parent.config.getini("relayout_claims")
+    return ClaimFile.from_parent(parent, path=file_path) if file_path.name in names else None
+
+
+class ClaimFile(pytest.File):
+    """A file of claims."""
+
+    def collect(self) -> Iterator[ClaimItem]:
+        from relayout.files.claims import read_claims
+
+        layouts, claims = read_claims(self.path)
+        for claim in claims:
+            yield ClaimItem.from_parent(self, name=claim.name, claim=claim, layouts=layouts)
+
+
+class ClaimItem(pytest.Item):
+    """One claim, which holds or fails."""
+
+    def __init__(self, *, claim: Any, layouts: dict[str, Any], **words: Any) -> None:
+        super().__init__(**words)
+        self.claim, self.layouts = claim, layouts
+
+    def runtest(self) -> None:
+        from relayout.files.claims import check_claim
+
+        verdict = check_claim(self.claim, self.layouts)
+        if not verdict.holds:
+            pytest.fail(verdict.found, pytrace=False)
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        return self.path, max(self.claim.line - 1, 0), f"claim: {self.name}"
 
 
 @pytest.fixture

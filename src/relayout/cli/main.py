@@ -26,6 +26,7 @@ COMMANDS = {
     "Reason": {
         "translate": ("reason", "A layout in another notation, or in all of them."),
         "compare": ("reason", "Are two layouts the same function? If not, where?"),
+        "check": ("check", "Does all hold that layouts.toml claims?"),
         "infer": ("reason", "Which layout has this file?"),
         "explain": ("reason", "A layout, or an error's code, in plain words."),
         "audit": ("audit", "What a compiler's or runtime's file moves, and what is undone."),

@@ -1,0 +1,143 @@
+"""Claims about layouts: proven, refuted with the coordinate, or refused with a reason; by command, and by pytest."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from relayout.errors import BadFile
+from relayout.files.claims import check_claims, read_claims
+
+ROOT = Path(__file__).parent.parent
+EXAMPLE = ROOT / "examples" / "kernel_repository" / "layouts.toml"
+PAGE = (ROOT / "docs" / "check.md").read_text("utf-8")
+
+pytest_plugins = ["pytester"]
+
+
+def check(*arguments: str, folder: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "relayout", "check", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, cwd=folder, check=False)
+
+
+def verdicts(path: Path, text: str) -> list[tuple[bool, str]]:
+    path.write_text(text, "utf-8")
+    return [(verdict.holds, verdict.found) for verdict in check_claims(path)]
+
+
+def console(title: str) -> str:
+    """What the page shows behind a command."""
+    return PAGE.partition(f"$ {title}\n")[2].partition("```")[0]
+
+
+def test_the_example_of_the_page(tmp_path: Path) -> None:
+    text = EXAMPLE.read_text("utf-8")
+    assert f"```toml\n{text}```" in PAGE
+    done = check("examples/kernel_repository/layouts.toml")
+    assert (done.returncode, done.stdout) == (0, console("relayout check examples/kernel_repository/layouts.toml"))
+    broken = text.replace("Sw<3,3,3> o 0 o ", "").replace("1,16 0,16 axes", "0,16 1,16 axes")
+    (tmp_path / "broken.toml").write_text(broken, "utf-8")
+    done = check("broken.toml", folder=tmp_path)
+    assert (done.returncode, done.stdout) == (1, console("relayout check broken.toml"))
+
+
+def test_the_default_is_layouts_toml(tmp_path: Path) -> None:
+    (tmp_path / "layouts.toml").write_text('[[claims]]\nequal = ["(4,8):(8,1)", "cute:(4,8):(8,1)"]\n')
+    done = check("--json", folder=tmp_path)
+    assert done.returncode == 0
+    (found,) = json.loads(done.stdout)["result"]["claims"]
+    assert (found["file"], found["line"], found["kind"], found["holds"]) == ("layouts.toml", 1, "equal", True)
+    missing = check("other.toml", folder=tmp_path)
+    assert missing.returncode == 3
+    assert "other.toml" in missing.stderr
+
+
+@pytest.mark.parametrize(
+    ("claim", "holds", "found"),
+    [
+        ('equal = ["(4,8):(8,1)", "(4,8):(1,4)"]', False, "different at (1, 0): 8 and 1"),
+        (
+            'equal = ["nhwc", "0 1 2 3 axes nhwc", "numpy:shape=(1,2,3,4), itemsize=1"]\n'
+            'shape = [1, 2, 3, 4]\naxes = "nhwc"',
+            True,
+            "",
+        ),
+        ('equal = ["nhwc", "nchw"]\naxes = "nhwc"', False, "different at"),
+        ('equal = ["mine", "(3,5):(5,1)"]', True, ""),
+        ('fits = "mine"\nbytes = 60', True, "60 bytes of 60 bytes"),
+        ('fits = "mine"\nbytes = 59', False, "60 bytes of 59 bytes"),
+        ('fits = ["mine", "mine"]\nbytes = "119 B"', False, "120 bytes"),
+        ('padding_below = "50%"\nof = "image"', False, "87.5% of the storage is padding: 3 of 8 x 4 of 8"),
+        ('padding_below = 0.9\nof = "image"', True, "87.5%"),
+        ('padding_below = "0%"\nof = "mine"', True, "0.0%"),
+        ('no_conflicts = "tile"\naccess = "ld.shared.b32"\nthreads = "columns"', False, "1024 wavefronts, ideal 32"),
+        ('no_conflicts = "tile"\naccess = "ld.shared.b32"\nthreads = "rows"\narch = "sm80"', True, "no conflicts"),
+    ],
+)
+def test_claims(claim: str, holds: bool, found: str, tmp_path: Path) -> None:
+    layouts = """
+[layouts]
+mine = { layout = "(3,5):(5,1)", element = "float32" }
+image = { layout = "0 1 / 0,8 1,8", shape = [3, 4], element = "uint8" }
+tile = { layout = "(32,32):(32,1)", element = "float32" }
+"""
+    if "image" in claim:
+        layouts = layouts.replace("0 1 / 0,8 1,8", "0 1 / 0,8 1,12")  # 8 x 12 places for 12 elements
+    ((told, text),) = verdicts(tmp_path / "a.toml", f"{layouts}\n[[claims]]\n{claim}\n")
+    assert told is holds
+    assert found.replace("4 of 8", "4 of 12") in text
+
+
+@pytest.mark.parametrize(
+    ("claim", "why"),
+    [
+        ('equal = ["(4,8):(8,1)"]', "two layouts or more"),
+        ('equal = ["nobody reads this", "(4,8):(8,1)"]', "no dialect reads"),
+        ('fits = "(4,8):(8,1)"\nbytes = 3', "the type of the elements"),
+        ('fits = "(4,8):(8,1)"', "needs bytes"),
+        ('padding_below = "many"\nof = "(4,8):(8,1)"', "no share"),
+        ('padding_below = "101%"\nof = "(4,8):(8,1)"', "not between"),
+        ('no_conflicts = "f32[4,8]{1,0}"\naccess = "ld.shared.b32"', "needs threads"),
+        ('fits = "odd"\nbytes = 3', "has no 'colour'"),
+    ],
+)
+def test_claims_that_make_no_sense_are_told_of_beside_the_others(claim: str, why: str, tmp_path: Path) -> None:
+    good = '[[claims]]\nequal = ["(4,8):(8,1)", "(4,8):(8,1)"]\n'
+    text = f'[layouts]\nodd = {{ layout = "(4,8):(8,1)", colour = "red" }}\n{good}[[claims]]\n{claim}\n{good}'
+    found = verdicts(tmp_path / "a.toml", text)
+    assert [holds for holds, _ in found] == [True, False, True]
+    assert why in found[1][1]
+    assert check(str(tmp_path / "a.toml")).returncode == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("equal = [", "no TOML"),
+        ("[layouts]\n", "no claims"),
+        ('[[claim]]\nequal = ["a", "b"]\n', "it has 'claim'"),
+        ("[[claims]]\nfaster = 3\n", "a claim is one of"),
+        ('[[claims]]\nequal = ["a", "b"]\nfits = "a"\n', "a claim is one of"),
+        ('[[claims]]\nequal = ["a", "b"]\nbytes = 3\n', "equal has no 'bytes'"),
+    ],
+)
+def test_files_that_are_none(text: str, why: str, tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text(text)
+    with pytest.raises(BadFile, match=why.replace("[", r"\[")):
+        read_claims(tmp_path / "a.toml")
+    assert check(str(tmp_path / "a.toml")).returncode == 3
+
+
+def test_claims_are_tests_of_pytest(pytester: pytest.Pytester) -> None:
+    pytester.makefile(
+        ".toml",
+        layouts='[[claims]]\nname = "good"\nequal = ["(4,8):(8,1)", "(4,8):(8,1)"]\n'
+        '[[claims]]\nname = "bad"\nequal = ["(4,8):(8,1)", "(4,8):(1,4)"]\n',
+    )
+    done = pytester.runpytest_subprocess("-v", "-p", "no:cacheprovider")
+    done.assert_outcomes(passed=1, failed=1)
+    done.stdout.fnmatch_lines(["*different at (1, 0): 8 and 1*"])

@@ -20,6 +20,7 @@ BUILT_IN = {
     "checkpoint": "checkpoints",
     "hlo": "hlo",
     "stablehlo": "stablehlo",
+    "torch": "torch_graph",
     "onnx": "onnx",
     "onnxruntime": "onnxruntime",
     "openvino": "openvino",

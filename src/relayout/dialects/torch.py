@@ -27,7 +27,7 @@ _TAKE_A_TENSOR = ("as_strided", "assert_size_stride", "reinterpret_tensor")
 _SYMBOL = re.compile(r"\b[su]\d+\b", re.ASCII)
 _CALLED = re.compile(r"\s*(?!size|shape)\w+\s*=\s*(?=[\w.]+\s*\()", re.ASCII)
 _NAMED = re.compile(r"\btorch\.((?:b?float|u?int|complex|bool|half|double)\w*)", re.ASCII)
-_TRACED = re.compile(r"""\s*(?:\w+\s*:\s*)?"?(b?f\d+|[iu]\d+)\[""", re.ASCII)
+_TRACED = re.compile(r"""\s*(?:\w+\s*:\s*)?"?(b?f\d\w*|[iu]\d+|b8|c\d+)\[""", re.ASCII)
 _PRINTED = [
     re.compile(pattern, re.ASCII)
     for pattern in (
@@ -99,7 +99,10 @@ def element(text: str) -> Element | None:
     if found is not None:
         return ELEMENTS.get({"half": "float16", "float": "float32", "double": "float64"}.get(found[1], found[1]))
     traced = _TRACED.match(text)
-    return next((e for e in ELEMENTS.values() if traced and e.xla == traced[1]), None)
+    if traced is None:
+        return None
+    word = {"b8": "pred", "c32": "complex32"}.get(traced[1], re.sub(r"^i(?=\d)", "s", traced[1]))
+    return ELEMENTS.get(word) or next((e for e in ELEMENTS.values() if e.xla == word), None)
 
 
 def _last(callee: str) -> str:

@@ -145,7 +145,7 @@ def test_more_than_one_block_of_padding_is_no_pack() -> None:
     [
         ("1 0", "uint4", None, "how tensors of elements of 4 bits lie"),
         ("1 0", "complex128", None, "no elements of 128 bits"),
-        ("1 0", "int8", "int16", "as they are"),
+        ("1 0", "int16", "int8", "cannot refuse a value"),
     ],
 )
 def test_what_mlir_lacks_is_refused(dst: Any, element: str, to: Any, why: str) -> None:

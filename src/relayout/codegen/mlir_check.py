@@ -13,7 +13,7 @@ CHECK = "check"
 
 def check_text(functions: list[PackFunction], runs: list[list[CheckedSize]]) -> str:
     """The function ``check``, and one that calls each function at the sizes that it is given."""
-    kinds = dict.fromkeys([mlir_type(function.element) for function in functions])
+    kinds = dict.fromkeys([mlir_type(function.target_element) for function in functions])
     body = MlirBody()
     total = body.constant("0", "i32")
     for function, own in zip(functions, runs):
@@ -34,8 +34,9 @@ def _add_run(body: MlirBody, function: PackFunction, run: CheckedSize, total: st
     kind = mlir_type(function.element)
     width = _width(kind) // 8
     given = (Monomial(run.source // width),)
-    whole = tensor_type((Monomial(1, ("n",)),), kind)
-    source, target = tensor_type((function.source.storage,), kind), tensor_type((function.target.storage,), kind)
+    to = mlir_type(function.target_element)
+    whole = tensor_type((Monomial(1, ("n",)),), to)
+    source, target = tensor_type((function.source.storage,), kind), tensor_type((function.target.storage,), to)
     x = _sample(body, given, kind)
     if source != tensor_type(given, kind):
         x = body.add(f"tensor.cast {x} : {tensor_type(given, kind)} to {source}")
@@ -44,7 +45,7 @@ def _add_run(body: MlirBody, function: PackFunction, run: CheckedSize, total: st
     y = body.add(f"call @{function.name}({', '.join([x, *sizes])}) : ({types}) -> {target}")
     if target != whole:
         y = body.add(f"tensor.cast {y} : {target} to {whole}")
-    found = body.add(f"call @{CHECK}_{kind}({y}) : ({whole}) -> i64")
+    found = body.add(f"call @{CHECK}_{to}({y}) : ({whole}) -> i64")
     checksum = run.checksum - (1 << 64) if run.checksum >> 63 else run.checksum
     wrong = body.add(f"arith.cmpi ne, {found}, {body.constant(str(checksum), 'i64')} : i64")
     return body.add(f"arith.addi {total}, {body.add(f'arith.extui {wrong} : i1 to i32')} : i32")

@@ -7,6 +7,7 @@ from ..layout.layout import Layout
 from .array_proof import proves_source, proves_target
 from .array_steps import ArrayMove, build_move, joined_steps, packed_side
 from .mlir_check import CHECK, check_text
+from .mlir_conversion import check_conversion, constants, converted_value
 from .mlir_index import affine_place, write_index
 from .mlir_lines import FLOATS, MlirBody, mlir_type, tensor_type
 from .mlir_steps import StepWriter
@@ -20,54 +21,68 @@ class MlirWriter:
 
     def __init__(self, function: PackFunction) -> None:
         if function.conversion is not None:
-            raise NotExpressible(
-                "functions in MLIR move elements as they are: there is no way to refuse a value.",
-                hint="convert before or after, or take another target",
-                target="mlir",
-            )
+            check_conversion(*function.conversion)
         self.function = function
         self.kind = mlir_type(function.element)
+        self.target_kind = mlir_type(function.target_element)
 
     def text(self) -> str:
         function = self.function
         source, target = function.source.storage, function.target.storage
         body = MlirBody(function.definitions)
-        steps = StepWriter(body, self.kind, self._fill())
+        steps = StepWriter(body, self.target_kind, self._fill())
         result = self._empty(steps) if function.nest.empty else self._write_move(steps)
         lines = [f"// {line}" for line in function.about]
         arguments = ", ".join([f"%src: {tensor_type((source,), self.kind)}", *[f"%{n}: index" for n in function.sizes]])
-        lines.append(f"func.func @{function.name}({arguments}) -> {tensor_type((target,), self.kind)} {{")
-        lines += [*body.lines, f"  return {result} : {tensor_type((target,), self.kind)}", "}"]
+        lines.append(f"func.func @{function.name}({arguments}) -> {tensor_type((target,), self.target_kind)} {{")
+        lines += [*body.lines, f"  return {result} : {tensor_type((target,), self.target_kind)}", "}"]
         return "\n".join(lines)
 
     def _fill(self) -> str:
         """One stored value; floats by their bits."""
         fill = self.function.fill
-        if self.kind.startswith("f") or self.kind == "bf16":
+        if self.target_kind in FLOATS.values():
             return f"0x{int.from_bytes(fill, 'little'):0{2 * len(fill)}X}"
         return str(int.from_bytes(fill, "little", signed=True))
 
     def _empty(self, steps: StepWriter) -> str:
         """New memory that holds the fill."""
         target = self.function.target.storage
-        fill, into = steps.body.constant(self._fill(), self.kind), steps.body.empty((target,), self.kind)
-        kind = tensor_type((target,), self.kind)
-        return steps.body.add(f"linalg.fill ins({fill} : {self.kind}) outs({into} : {kind}) -> {kind}")
+        fill, into = steps.body.constant(self._fill(), steps.kind), steps.body.empty((target,), steps.kind)
+        kind = tensor_type((target,), steps.kind)
+        return steps.body.add(f"linalg.fill ins({fill} : {steps.kind}) outs({into} : {kind}) -> {kind}")
 
     def _write_move(self, steps: StepWriter) -> str:
         function = self.function
         layouts = function.layouts or (None, None)
         sides = [_plain_side(x, layout) for x, layout in zip((function.source, function.target), layouts)]
         x = "%src"
+        zero = "0x0" if self.kind in FLOATS.values() else "0"
+        first = steps if function.conversion is None else StepWriter(steps.body, self.kind, zero)
         if function.source.swizzle is not None:
-            x = steps.swizzle(x, function.source.swizzle, function.source.storage, sides[0][0].storage)
+            x = first.swizzle(x, function.source.swizzle, function.source.storage, sides[0][0].storage)
         move = _proven_steps(function, sides)
         if move.before is None:
-            x = self._gather(x, steps, sides[0][0], move)
-        x = steps.write(x, joined_steps(move.before or (), move.after or ()))
+            x = self._gather(x, first, sides[0][0], move)
+        if function.conversion is None:
+            x = steps.write(x, joined_steps(move.before or (), move.after or ()))
+        else:
+            x = self._convert(first.write(x, move.before or ()), steps, move)
+            x = steps.write(x, move.after or ())
         if function.target.swizzle is not None:
             x = steps.swizzle(x, function.target.swizzle, sides[1][0].storage, function.target.storage)
         return x
+
+    def _convert(self, x: str, steps: StepWriter, move: ArrayMove) -> str:
+        """All values, one by one."""
+        if self.function.conversion is None:
+            return x
+        numbers = constants(steps.body, self.function.conversion[0])
+        shape = tuple([axis.size for axis in move.waist])
+        found = steps.generate(shape)
+        places = [steps.body.add(f"linalg.index {k} : index") for k in range(len(shape))]
+        value = steps.body.add(f"tensor.extract {x}[{', '.join(places)}] : {tensor_type(shape, self.kind)}")
+        return steps.close(found, converted_value(steps.body, value, *self.function.conversion, numbers), shape)
 
     def _gather(self, x: str, steps: StepWriter, source: DigitOperand, move: ArrayMove) -> str:
         """The elements by their places in the source."""

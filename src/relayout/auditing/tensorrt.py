@@ -6,6 +6,7 @@ one to another. ``trtexec --exportProfile`` has the times of layers by name.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any
@@ -41,7 +42,9 @@ class TensorRTReader:
     )
 
     def recognises(self, artefact: Artefact) -> bool:
-        return '"Layers"' in artefact.opening or _is_profile(artefact.opening)
+        head = artefact.opening
+        layers = head.lstrip().startswith("{") and re.search(r'"Layers"\s*:\s*\[', head) is not None
+        return layers or _is_profile(head)
 
     def read(self, artefact: Artefact) -> Iterator[Found]:
         if _is_profile(artefact.opening):

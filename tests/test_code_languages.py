@@ -152,7 +152,8 @@ def test_places_are_told_and_visited_in_the_order_of_memory(language: str, tmp_p
 
 # ---- style -----------------------------------------------------------------------------------------------
 
-FORMATTERS = {"rust": ("rustfmt", "--check")}
+CLANG = ("clang-format", "--style=LLVM", "--dry-run", "-Werror")
+FORMATTERS = {"c": CLANG, "cpp": CLANG, "rust": ("rustfmt", "--check")}
 
 
 @pytest.mark.parametrize("language", FORMATTERS)

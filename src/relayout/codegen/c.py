@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from .c_expressions import CExpressions
-from .c_lines import CLines, function_text
+from .c_lines import WIDTH, CLines, function_text
 from .statements import (
     INDEX,
     Assign,
@@ -79,13 +79,16 @@ class CFunction:
         head.add_list(f"{linkage}{kind} {name}(", arguments or self.no_arguments, ") {")
         self.add_unused()
         self._add_all(1, function.body)
-        return "\n".join([*about.lines, *self.before_head(), function_text(head.lines, self.lines.lines)])
+        text = function_text(head.lines, self.lines.lines)
+        before = self.before_head()
+        joint = " " if before and len(head.lines) == 1 and len(before) + len(head.lines[0]) < WIDTH else "\n"
+        return "\n".join([*about.lines, f"{before}{joint * bool(before)}{text}"])
 
     no_arguments: tuple[str, ...] = ("void",)
 
-    def before_head(self) -> list[str]:
-        """Lines between the comment and the head."""
-        return []
+    def before_head(self) -> str:
+        """What stands before the head, on its line where it fits."""
+        return ""
 
     def add_unused(self) -> None:
         """Say that arguments are not used on purpose."""

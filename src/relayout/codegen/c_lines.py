@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
+
+from .c_breaks import break_statement
 
 WIDTH = 80
 
@@ -21,25 +22,11 @@ class CLines:
         if text.startswith("//"):
             self.lines += _broken_comment(line, indent)
             return
-        while len(line) > WIDTH:
-            cut, column = _break(line, len(indent))
-            if cut is None:
-                break
-            self.lines.append(line[:cut].rstrip())
-            line = " " * column + line[cut:].lstrip()
-        self.lines.append(line)
+        self.lines += [line] if len(line) <= WIDTH else break_statement(text, len(indent), WIDTH)
 
     def add_list(self, opening: str, entries: Sequence[str], closing: str) -> None:
-        """Arguments, as many on a line as fit."""
-        line, column = opening, len(opening)
-        for k, entry in enumerate(entries):
-            text = entry + (closing if k == len(entries) - 1 else ",")
-            if len(line) > column and len(line) + 1 + len(text) > WIDTH:
-                self.lines.append(line)
-                line = " " * column + text
-            else:
-                line += text if len(line) == column else f" {text}"
-        self.lines.append(line)
+        """The head of a function, or another list at the margin."""
+        self.add(0, f"{opening}{', '.join(entries)}{closing}")
 
     def add_table(self, depth: int, opening: str, texts: Sequence[str]) -> None:
         """A table's entries, as many on a line as fit."""
@@ -65,29 +52,6 @@ def _broken_comment(line: str, indent: str) -> list[str]:
         found.append(line[:cut])
         line = f"{indent}// {line[cut + 1 :]}"
     return [*found, line]
-
-
-def _break(line: str, indent: int) -> tuple[int | None, int]:
-    """Where a long line is broken, and the column that the rest starts at: below the bracket, else behind ``=``."""
-    equals = line.find(" = ") + 2
-    if equals == 1:
-        equals = line.find(" |= ") + 3
-    if equals > 2 and re.fullmatch(r" [\w:]+\(.*\);", line[equals:]) and indent + 4 + len(line) - equals - 1 <= WIDTH:
-        return equals, indent + 4
-    base = equals + 1 if equals > 2 else indent + (7 if line[indent:].startswith("return ") else 4)
-    best: tuple[int, int, int] | None = None
-    stack: list[int] = []
-    for k, character in enumerate(line[: WIDTH + 1]):
-        if character in "([{":
-            stack.append(k + 1)
-        elif character in ")]}" and stack:
-            stack.pop()
-        elif character == " " and k > base and line[k - 1] in ",;+-|&*/%":
-            column = stack[-1] if stack else base
-            weight = -4 * len(stack) - 2 * (line[k - 1] in "*/%") - (line[k - 1] not in ",;")
-            if best is None or weight >= best[0]:
-                best = (weight, k + 1, column)
-    return (None, 0) if best is None else best[1:]
 
 
 def function_text(head: list[str], body: list[str]) -> str:

@@ -87,8 +87,8 @@ class CppFunction(CFunction):
         used = p.name in names_in(self.function.body)
         return [f"{'' if used else '[[maybe_unused]] '}{found}" for found in super().parameter(p)]
 
-    def before_head(self) -> list[str]:
-        return ["template <class Visitor>"] * any(p.kind == "visitor" for p in self.function.parameters)
+    def before_head(self) -> str:
+        return "template <class Visitor>" * any(p.kind == "visitor" for p in self.function.parameters)
 
     def add_unused(self) -> None:
         """Arguments that are not used say so themselves."""

@@ -15,9 +15,8 @@ class _IndexFunction(KernelFunction):
     context = ()
     no_arguments = ()
 
-    def before_head(self) -> list[str]:
-        visits = any(p.kind == "visitor" for p in self.function.parameters)
-        return ["template <typename Visit>"] if visits else []
+    def before_head(self) -> str:
+        return "template <typename Visit>" * any(p.kind == "visitor" for p in self.function.parameters)
 
     def parameter(self, p: Parameter) -> list[str]:
         return [f"Visit {p.name}"] if p.kind == "visitor" else super().parameter(p)

@@ -180,11 +180,10 @@ WORDS = {"cpp": "namespace", "rust": "impl", "mojo": "comptime"}
 
 @pytest.mark.parametrize("language", target_names())
 def test_every_language_refuses_what_no_function_can_be(language: str) -> None:
-    own = target_named(language).reserved
-    for name in [WORDS.get(language, "for"), "src", "dst"]:
+    own = WORDS.get(language, "for")
+    for name in ["src", "dst", *[own] * (language != "mlir")]:  # names of MLIR have a sign of their own
         with pytest.raises(rl.ShapeError, match=f"{name} has a meaning in"):
             rl.code("0 1", "1 0", "int8", language, name=name, shape=(2, 3))
-    assert own, language
     for wrong in ("a b", "", "1st", "läufer", "a-b", "_x", 7):
         with pytest.raises(rl.ShapeError, match="is no name of a function"):
             rl.code("0 1", "1 0", "int8", language, name=wrong, shape=(2, 3))  # type: ignore[arg-type]

@@ -102,7 +102,7 @@ def break_statement(text: str, indent: int, width: int) -> list[str]:
 def _pieces(text: str) -> list[tuple[str, str]]:
     """Parts that are never broken, with the spaces behind them, each with the sign that it may be broken behind."""
     found: list[tuple[str, str]] = []
-    for word in re.findall(r"\S+ *", text):
+    for word in re.findall(r"(?:<<<.*?>>>|\S)+ *", text):
         parts = re.split(r"(?<=[\w>]\()(?=[^)])", word) if not word.startswith("sizeof(") else [word]
         found += [(part, "(") for part in parts[:-1]]
         last = parts[-1].rstrip()

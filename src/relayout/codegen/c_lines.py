@@ -25,8 +25,10 @@ class CLines:
         self.lines += [line] if len(line) <= WIDTH else break_statement(text, len(indent), WIDTH)
 
     def add_list(self, opening: str, entries: Sequence[str], closing: str) -> None:
-        """The head of a function, or another list at the margin."""
-        self.add(0, f"{opening}{', '.join(entries)}{closing}")
+        """The head of a function, or another list, as far from the margin as it opens."""
+        text = f"{opening}{', '.join(entries)}{closing}"
+        indent = len(text) - len(text.lstrip())
+        self.lines += [text] if len(text) <= WIDTH else break_statement(text.lstrip(), indent, WIDTH)
 
     def add_table(self, depth: int, opening: str, texts: Sequence[str]) -> None:
         """A table's entries, as many on a line as fit."""

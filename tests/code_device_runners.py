@@ -70,6 +70,11 @@ def run_parts(
     return found
 
 
+def has_device() -> bool:
+    """Whether there is a CUDA device: its driver brings this program, and a question to torch takes seconds."""
+    return shutil.which("nvidia-smi") is not None
+
+
 # ---- OpenCL ----------------------------------------------------------------------------------------------
 
 
@@ -179,7 +184,6 @@ def triton_is_missing() -> str:
 
 def run_triton(pairs: list[Pair], texts: list[str], folder: Path) -> list[bytes | None]:
     """The kernels of one file, by the interpreter where there is no device."""
-    import torch
 
     def commands(k: int, own: list[Pair], its: list[str]) -> list[list[str]]:
         listed = "".join([f"    ({p.name}, {len(p.given)}, {p.length}, {p.sizes}),\n" for p in own])
@@ -187,7 +191,7 @@ def run_triton(pairs: list[Pair], texts: list[str], folder: Path) -> list[bytes 
         source.write_text("\n".join([*its, f"PAIRS = [\n{listed}]", TRITON_RUN]))
         return [[sys.executable, str(source)]]
 
-    if torch.cuda.is_available():
+    if has_device():
         return run_parts(pairs, texts, folder, os.cpu_count() or 1, commands)
     return run_parts(pairs, texts, folder, 1, commands, TRITON_INTERPRET="1")
 
@@ -240,11 +244,7 @@ HIP_WORDS = """#pragma once
 def cuda_is_missing() -> str:
     if not shutil.which("nvcc"):
         return "nvcc is not installed"
-    if find_spec("torch") is None:
-        return "torch, which tells whether there is a device, is not installed"
-    import torch
-
-    return "" if torch.cuda.is_available() else "there is no CUDA device: kernels are compiled only"
+    return "" if has_device() else "there is no CUDA device: kernels are compiled only"
 
 
 def cuda_source(pairs: list[Pair], texts: list[str]) -> str:

@@ -84,10 +84,10 @@ class Aliases:
         self._known: dict[str, str] = {}
 
     def see(self, line: str) -> bool:
-        """Whether a line gives an attribute a name, which is then known."""
+        """Whether a line gives an attribute a name, which is then known; places in a source are no attributes."""
         found = _ALIAS.match(line) if line.lstrip().startswith("#") else None
-        if found is None:
-            return False
+        if found is None or found[1].startswith("#loc"):
+            return found is not None
         self._texts[found[1]] = found[2].partition(" //")[0].strip()
         self._known.clear()
         return True

@@ -22,7 +22,7 @@ from .making import make_move, make_side
 from .move import Buffer, Found, Side, Step
 from .onednn_sizes import memory_sizes
 
-MOST_LINES = 1 << 16
+MOST_LINES = 1 << 14
 """How many different lines are remembered; a log repeats the same ones in every run."""
 
 COMPENSATION = 1 | 4 | 8
@@ -159,9 +159,7 @@ def read_line(body: str) -> Ran:
         return Ran("", trouble=f"the line is cut: {body[:80]!r}")
     kind = fields[1]
     problem = fields[7] if len(fields) > 7 else ""
-    described = [_split_memory(text) for text in fields[4].split()]
-    sizes = memory_sizes(kind, problem, [name for name, _, _ in described])
-    memories = [_memory(name, word, text, sizes.get(name)) for name, word, text in described]
+    memories = [_memory(*described) for described in _split_memories(fields)]
     reads = tuple([memory for memory in memories if memory.name.startswith(("src", "wei", "bia"))])
     writes = tuple([memory for memory in memories if memory.name.startswith("dst")])
     stored = [memory.side.stored_bytes for memory in (writes if kind == "reorder" else memories)]
@@ -169,6 +167,13 @@ def read_line(body: str) -> Ran:
     alike = kind in _ELEMENTWISE and len({memory.key.partition(" ")[2] for memory in memories} | {""}) == 2
     trouble = f"the line is cut after {fields[-1][:80]!r}" if len(fields) < 8 else ""
     return Ran(kind, problem, reads, writes, total, alike, trouble)
+
+
+def _split_memories(fields: list[str]) -> list[tuple[str, str, str, tuple[int, ...] | None]]:
+    """The name, the element type, the rest and the sizes of each memory of a line."""
+    described = [_split_memory(text) for text in fields[4].split()]
+    sizes = memory_sizes(fields[1], fields[7] if len(fields) > 7 else "", [name for name, _, _ in described])
+    return [(name, word, text, sizes.get(name)) for name, word, text in described]
 
 
 def _split_memory(text: str) -> tuple[str, str, str]:
@@ -182,12 +187,9 @@ def _split_memory(text: str) -> tuple[str, str, str]:
 
 def _memory(name: str, word: str, text: str, shape: tuple[int, ...] | None) -> PrimitiveMemory:
     """A memory: ``text`` is what comes behind the element type, as in ``p:blocked:aBcd16b::f0``."""
-    properties, _, rest = text.partition(":")
-    kind, _, rest = rest.partition(":")
-    tag, _, rest = rest.partition(":")
-    strides = rest.partition(":")[0] if re.match(r"\d", rest) else ""
+    properties, kind, tag, strides, rest = _split_format(text)
     element = next((e.name for e in ELEMENTS.values() if e.xla == word), None)
-    key = f"{word} {tag or kind} {strides} {'x'.join(map(str, shape))}" if shape else ""
+    key = _key(word, text, shape)
     shown = f"{tag} strides {strides}" if strides else tag or kind
     if kind != "blocked":
         why = f"oneDNN does not tell the layout of {kind or 'this memory'}"
@@ -200,6 +202,19 @@ def _memory(name: str, word: str, text: str, shape: tuple[int, ...] | None) -> P
     if more and isinstance(side.layout, Layout) and side.stored_bytes is not None:
         side = side._replace(reserved=side.stored_bytes + sum([_compensation(side.layout, mask) for mask in more]))
     return PrimitiveMemory(name, side, key, remark)
+
+
+def _split_format(text: str) -> tuple[str, str, str, str, str]:
+    """The properties, the kind, the tag, the strides and the rest of ``p:blocked:aBcd16b::f0``."""
+    properties, kind, tag, rest = [*text.split(":", 3), "", "", "", ""][:4]
+    strides = rest.partition(":")[0] if rest[:1].isdigit() else ""
+    return properties, kind, tag, strides, rest
+
+
+def _key(word: str, text: str, shape: tuple[int, ...] | None) -> str:
+    """What a memory is known by; empty where its sizes are not told."""
+    _, kind, tag, strides, _ = _split_format(text)
+    return f"{word} {tag or kind} {strides} {'x'.join(map(str, shape))}" if shape else ""
 
 
 def _compensation(layout: Layout, mask: int) -> int:
@@ -243,13 +258,13 @@ def _count_packings(artefact: Artefact) -> _Packings:
 
 def _add_packings(lines: Counter[str], found: _Packings) -> None:
     for body, count in lines.items():
-        ran = read_line(body)
-        if ran.kind == "reorder":
-            for memory in ran.writes:
-                found.reorders[memory.key] += count
-        elif ran.kind in _WEIGHTED:
-            for memory in ran.reads:
-                found.executions[memory.key] += count * memory.name.startswith("wei")
+        fields = body.split(",")
+        if len(fields) < 5 or fields[1] not in ("reorder", *_WEIGHTED):
+            continue
+        wanted, counts = ("dst", found.reorders) if fields[1] == "reorder" else ("wei", found.executions)
+        for name, word, text, shape in _split_memories(fields):
+            if name.startswith(wanted):
+                counts[_key(word, text, shape)] += count
 
 
 class _Values:

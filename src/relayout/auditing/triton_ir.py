@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 
 from .artefact import Artefact
+from .flow import WINDOW
 from .mlir_text import (
     Aliases,
     Locations,
@@ -141,6 +142,9 @@ class _TritonModule:
             source = self.locations.source_of(text)
             yield self._move(place, operation, question, operands[0] if operands else "", regions, source)
         self.live.update([f"{self.function} {name}" for name in operation.results])
+        for known in (self.constants, self.live, self.anywhere):
+            if len(known) > WINDOW:
+                known.clear()
 
     def _move(
         self, place: Place, operation: Operation, question: Question, read: str, regions: tuple[str, ...], source: str

@@ -88,7 +88,7 @@ def test_memory_grows_far_less_than_the_file(kind: str, tmp_path: Path, monkeypa
 
     def peak(size: int) -> int:
         file = tmp_path / f"{kind}{size}"
-        file.write_text(text * (size // len(text)))
+        file.write_text(text * -(-size // len(text)))
         tracemalloc.start()
         rl.audit(file, kind=kind)
         most = tracemalloc.get_traced_memory()[1]
@@ -99,7 +99,7 @@ def test_memory_grows_far_less_than_the_file(kind: str, tmp_path: Path, monkeypa
     gc.set_threshold(100, 2, 2)  # garbage in circles is no memory that is needed
     try:
         peak(10_000)  # compiles patterns, and fills caches
-        assert peak(220_000) - peak(60_000) < 90_000
+        assert peak(400_000) - peak(50_000) < 200_000
     finally:
         gc.set_threshold(*usual)
 

@@ -53,20 +53,12 @@ class Artefact:
         Where ``counts_braces`` is set, ``open_braces`` has those that are open: none after all lines of a whole text.
         """
         self.open_braces = 0
-<<<<<<< Updated upstream
         for number, line in self._with_numbers():
-=======
-        for number, line in self._number_lines():
->>>>>>> Stashed changes
             if self.counts_braces and ("{" in line or "}" in line):
                 self.open_braces += count_open(line)
             yield number, line
 
-<<<<<<< Updated upstream
     def _with_numbers(self) -> Iterator[tuple[int, str]]:
-=======
-    def _number_lines(self) -> Iterator[tuple[int, str]]:
->>>>>>> Stashed changes
         if self.path is None:
             yield from enumerate((self._text or "").splitlines(), 1)
             return

@@ -406,6 +406,18 @@ def test_a_conversion_carries_its_test(tmp_path: Path) -> None:
     assert done.stdout == "ok\n"
 
 
+@pytest.mark.skipif(shutil.which("clang-format") is None, reason="no clang-format")
+def test_the_text_is_as_clang_format_writes_it() -> None:
+    texts = [rl.code("0 1 2 3 axes nhwc", "htp:R4Crouton", "float32", test=True, inverse=True)]
+    texts += [case.text for group in ("random layouts", "transposes", "inverses") for case in GROUPS[group]()]
+    texts += [rl.code("0 1 / 0,2 1,4", shape=(3, 8)), rl.code("htp:R4Crouton2", element=None)]
+    for text in texts:
+        done = subprocess.run(
+            ["clang-format", "--style=LLVM", "--assume-filename=pack.c"], input=text, capture_output=True, text=True
+        )
+        assert done.stdout == text
+
+
 # ---- the text --------------------------------------------------------------------------------------------
 
 

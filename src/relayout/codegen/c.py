@@ -227,8 +227,8 @@ class CFunction:
             size = self._size(x.length, x.memory)
             add(depth, f"{self.std}memset({self.memory_to_set(x)}, {x.pattern[0]}, {size});")
             return
-        digits = ", ".join([f"0x{byte:02x}" for byte in x.pattern])
-        add(depth, f"{self.table} {self.expressions.type('u8')} fill[{len(x.pattern)}] = {{{digits}}};")
+        opening = f"{self.table} {self.expressions.type('u8')} fill[{len(x.pattern)}] = {{"
+        self.lines.add_table(depth, opening, [f"0x{byte:02x}" for byte in x.pattern])
         add(depth, f"for ({self.expressions.type(INDEX)} i = 0; i < {count}; ++i)")
         if x.type == "u8":
             add(depth + 1, f"{x.memory}[i] = fill[i % {len(x.pattern)}];")

@@ -37,15 +37,31 @@ class CLines:
         if len(joined) <= WIDTH:
             self.lines.append(joined)
             return
-        self.lines.append(indent + opening)
-        line = indent + "   "
-        for k, entry in enumerate(texts):
-            text = entry + ("};" if k == len(texts) - 1 else ",")
-            if len(line) + 1 + len(text) > WIDTH:
-                self.lines.append(line)
-                line = indent + "   "
-            line += f" {text}"
-        self.lines.append(line)
+        aligned = _columns(texts, len(indent + opening))
+        below = _columns(texts, len(indent) + 4)
+        if aligned and len(aligned) <= len(below) + 1:
+            self.lines += [indent + opening + aligned[0].lstrip(), *aligned[1:]]
+        else:
+            self.lines += [indent + opening, *below]
+
+
+def _columns(texts: Sequence[str], start: int) -> list[str]:
+    """Entries of a table in columns from a place on, as many as fit and no more than the number of lines needs."""
+    ends = [f"{text}," for text in texts[:-1]] + [f"{texts[-1]}}};"]
+
+    def widths(count: int) -> list[int]:
+        return [max(len(text) + 1 for text in texts[k::count]) for k in range(count)]
+
+    fitting = [k for k in range(1, len(ends) + 1) if start + sum(widths(k)) + k - 1 <= WIDTH]
+    if not fitting:
+        return []
+    rows = -(-len(ends) // fitting[-1])
+    count = next(k for k in fitting if -(-len(ends) // k) == rows)
+    found = []
+    for k in range(0, len(ends), count):
+        row = [text.ljust(width) for text, width in zip(ends[k : k + count], widths(count))]
+        found.append((" " * start + " ".join(row)).rstrip())
+    return found
 
 
 def _broken_comment(line: str, indent: str) -> list[str]:

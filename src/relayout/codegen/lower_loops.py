@@ -103,12 +103,13 @@ class LoopLowering:
         end = count
         if level.clamped:
             high = self.constants.name(f"{own.axis.name}_size", own.high)
-            end = self._bound(f"{level.name}_end", "min", count, self._rest(high, base, level), found)
+            rest = self._rest(self._left(f"{level.name}_left", high, base, found), level)
+            end = self._bound(f"{level.name}_end", "min", count, rest, found)
         if level.raised:
             inside = sum([(x.steps.number - 1) * x.place.number for x in self.nest.inside(k)])
             low = own.low - inside
             if base:
-                start = self._rest(Number(low), base, level)
+                start = self._rest(total([Number(low), *[Unary("-", x) for x in base]]), level)
                 start = self._bound(f"{level.name}_start", "max", Number(0), start, found)
             else:
                 start = Number(-(-low // level.place.number))
@@ -119,13 +120,20 @@ class LoopLowering:
         found.append(Let(name, INDEX, Call(self.owner, helper, (a, b))))
         return Name(name)
 
-    def _rest(self, end: Expression, base: list[Expression], level: NestLevel) -> Expression:
-        """So many steps of the loop up to ``end``, rounded up."""
-        left = [end, *[Unary("-", x) for x in base]]
+    def _left(self, name: str, end: Expression, base: list[Expression], found: list[Statement]) -> Expression:
+        """What is left up to ``end`` behind the loops around, by a name where these are several."""
+        left = total([end, *[Unary("-", x) for x in base]])
+        if len(base) < 2:
+            return left
+        found.append(Let(name, INDEX, left))
+        return Name(name)
+
+    def _rest(self, left: Expression, level: NestLevel) -> Expression:
+        """So many steps of the loop, rounded up."""
         if level.place == ONE:
-            return total(left)
+            return left
         place = self.places.place(level)
-        return Binary("/", total([*left, place, Number(-1)]), place)
+        return Binary("/", total([left, place, Number(-1)]), place)
 
 
 def no_elements(sizes: tuple[str, ...]) -> Expression:

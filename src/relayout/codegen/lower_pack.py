@@ -131,18 +131,22 @@ class PackLowering(LoopLowering):
         """One element from an index to another."""
         first, second = self._place("src", source), self._place("dst", target)
         value: Expression = At("src", first)
+        found: list[Statement] = []
         if self.bits < 8:
             self.helpers.add("get")
+            if isinstance(first, Call):
+                found.append(Let("place", INDEX, first))
+                first = Name("place")
             value = Call(self.owner, "get", (Name("src"), first))
         if self.target_bits >= 8:
-            return self._store(At("dst", second), value)
+            return [*found, *self._store(At("dst", second), value)]
         self.helpers.add("put")
         if self.refuses:
-            held = [Var("code", "u32", Number(0, "u32")), *self._store(Name("code"), value)]
-            return [*held, Do(Call(self.owner, "put", (Name("dst"), second, Name("code"))))]
-        if self.converts:
+            found += [Var("code", "u32", Number(0, "u32")), *self._store(Name("code"), value)]
+            value = Name("code")
+        elif self.converts:
             value = Call(self.owner, "convert", (value, *self._channels()))
-        return [Do(Call(self.owner, "put", (Name("dst"), second, value)))]
+        return [*found, Do(Call(self.owner, "put", (Name("dst"), second, value)))]
 
     def _store(self, target: At | Name, source: Expression) -> list[Statement]:
         """One value, converted where it must be; a refused one ends the function."""

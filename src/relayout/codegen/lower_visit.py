@@ -40,7 +40,11 @@ class VisitLowering(LoopLowering):
             else:
                 found.append(Let(name, INDEX, value))
                 coordinate.append(Name(name))
-        return [*found, Visit(self.visitor, (self._place(), *coordinate))]
+        place = self._place()
+        if not isinstance(place, (Name, Number)):
+            found.append(Let("offset", INDEX, place))
+            place = Name("offset")
+        return [*found, Visit(self.visitor, (place, *coordinate))]
 
     def _place(self) -> Expression:
         terms: list[Expression] = []

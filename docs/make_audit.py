@@ -25,7 +25,10 @@ def page(text: str) -> str:
 
 
 def _printed(line: str) -> str:
-    return CliRunner().invoke(relayout, shlex.split(line)).output
+    done = CliRunner().invoke(relayout, shlex.split(line))
+    if not isinstance(done.exception, SystemExit | type(None)):
+        raise done.exception
+    return done.output
 
 
 if __name__ == "__main__":

@@ -93,7 +93,7 @@ run_jax = run_with(jax_array, lambda x: np.asarray(x).tobytes())
 run_einops = run_numpy
 
 
-MLIR_FLOATS = ("float16", "float32", "float64")
+MLIR_FLOATS = ("float32", "float64")
 IREE_FLAGS = ["--iree-llvmcpu-target-cpu=generic", "--iree-input-demote-f64-to-f32=false"]
 
 
@@ -128,11 +128,7 @@ def run_mlir(pairs: list[Pair], texts: list[str], folder: Path) -> list[bytes | 
     found: list[bytes | None] = []
     for pair in pairs:
         kind = kind_of(pair.element)
-        stored: Any = kind.name if kind.name in MLIR_FLOATS else f"int{kind.bits}"
-        if kind.name == "bfloat16":
-            import ml_dtypes
-
-            stored = ml_dtypes.bfloat16
+        stored = kind.name if kind.name in MLIR_FLOATS else f"int{kind.bits}"
         out = getattr(module, pair.name)(np.frombuffer(pair.given, stored), *pair.sizes)
         found.append(out.to_host().tobytes())
     return found

@@ -321,7 +321,7 @@ def test_a_conversion_carries_its_test(target: str, capsys: pytest.CaptureFixtur
 def test_mlir_checks_itself() -> None:
     right = rl.code("nhwc", "nChw8c", "float32", "mlir", axes="nhwc", inverse=True, test=True)
     wrong = right.replace("constant 0x00000000 : f32", "constant 0x3F800000 : f32")
-    assert [mlir_module(text).check() for text in (right, wrong)] == [0, 3]
+    assert [mlir_module(text).check(1) for text in (right, wrong)] == [0, 3]
 
 
 def test_a_repeated_source_is_gathered() -> None:

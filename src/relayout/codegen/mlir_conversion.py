@@ -7,6 +7,11 @@ from ..elements.types import Element
 from ..errors import NotExpressible
 from .mlir_lines import FLOATS, MlirBody, mlir_type
 
+HALVES = {"float16": "f16", "bfloat16": "bf16"}
+"""Floats that tensors hold as integers."""
+
+REALS = {**FLOATS, **HALVES}
+
 EXACT_BITS = {"float16": 8, "bfloat16": 8, "float32": 64, "float64": 64}
 """Integers of so many bits at most become such a float by one rounding, as ``repack`` rounds."""
 
@@ -35,7 +40,7 @@ def check_conversion(source: Interface, target: Interface) -> None:
             return
         if a.integral and a.bits <= EXACT_BITS.get(b.name, 0):
             return
-        if a.name in FLOATS and b.name in FLOATS and (_widens(a, b) or (a.name, b.name) in ROUNDED):
+        if a.name in REALS and b.name in REALS and (_widens(a, b) or (a.name, b.name) in ROUNDED):
             return
     raise NotExpressible(
         f"functions in MLIR do not convert {source} to {target}: they cannot refuse a value, and round once.",
@@ -61,7 +66,18 @@ def constants(body: MlirBody, source: Interface) -> tuple[str, str]:
 def converted_value(body: MlirBody, x: str, source: Interface, target: Interface, numbers: tuple[str, str]) -> str:
     """One value, within a loop over all of them."""
     a, b = source.element.underlying, target.element.underlying
-    first, second = mlir_type(a), mlir_type(b)
+    first, second = [REALS.get(kind.name) or mlir_type(kind) for kind in (a, b)]
+    if a.name in HALVES:
+        x = body.add(f"arith.bitcast {x} : i16 to {first}")
+    value = _value(body, x, source, b, first, second, numbers)
+    return body.add(f"arith.bitcast {value} : {second} to i16") if b.name in HALVES else value
+
+
+def _value(
+    body: MlirBody, x: str, source: Interface, b: Element, first: str, second: str, numbers: tuple[str, str]
+) -> str:
+    """One number of a type as that of another."""
+    a = source.element.underlying
     signed = a.integral and bool(a.limits[0])
     if isinstance(source, ScaleOffset):
         value = body.add(f"arith.{'sitofp' if signed else 'uitofp'} {x} : {first} to f32")

@@ -8,8 +8,11 @@ from ..elements.types import Element
 from ..errors import NotExpressible
 from .values import Definition, Monomial
 
-FLOATS = {"float16": "f16", "bfloat16": "bf16", "float32": "f32", "float64": "f64"}
-"""The floats that tensors hold; all other elements are integers of their width, which have no sign in MLIR."""
+FLOATS = {"float32": "f32", "float64": "f64"}
+"""The floats that tensors hold; all other elements are integers of their width, which have no sign in MLIR.
+
+Halves are integers too: compilers that compute them by way of float32 would make signalling NaNs quiet.
+"""
 
 Shape = Sequence[Monomial]
 

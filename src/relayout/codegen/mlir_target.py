@@ -135,7 +135,7 @@ def _proven_steps(function: PackFunction, sides: list[Side]) -> ArrayMove:
 class MlirTarget:
     """Functions from one flat tensor to another, which every compiler that takes ``linalg`` on tensors takes.
 
-    A text with its test has a function ``check``, which returns 0.
+    A text with its test has a function ``check``, which returns 0 for 1.
     """
 
     name = "mlir"

@@ -103,6 +103,24 @@ def test_tiles_are_decided_as_enumeration_does(opcode: str, shape: tuple[int, in
         assert move.kind == expected, (one, other)
 
 
+@pytest.mark.parametrize(
+    ("source", "target", "stays"),
+    [
+        ("f32[1000,3001]{1,0:T(8,128)}", "f32[125,8,3001]{2,1,0:T(8,128)}", True),
+        ("bf16[4096,3,513]{2,1,0:T(8,128)(2,1)}", "bf16[64,64,3,513]{3,2,1,0:T(8,128)(2,1)}", True),
+        ("f32[1000,3000]{1,0:T(8,128)}", "f32[10,100,3000]{2,1,0:T(8,128)}", False),
+        ("f32[1000,3000]{1,0:T(8,128)}", "f32[1000,30,100]{2,1,0:T(8,128)}", False),
+    ],
+)
+def test_reshapes_of_large_padded_arrays_are_decided(source: str, target: str, stays: bool) -> None:
+    move = moves_of(entry(f"p = {source} parameter(0)", f"ROOT r = {target} reshape(p)"))["r"]
+    (one, *first), (other, *second) = described(source), described(target)
+    places = np.random.default_rng(0).integers(0, int(np.prod(one)), 4000)
+    coordinates = zip(zip(*np.unravel_index(places, one)), zip(*np.unravel_index(places, other)))
+    assert all(address(a, one, *first) == address(b, other, *second) for a, b in coordinates) == stays
+    assert move.kind == (SAME_BYTES if stays else REARRANGES)
+
+
 def test_padding_of_tiled_parameters_is_what_whole_tiles_reserve() -> None:
     found = audit(FOLDER / "tpu.after.hlo")
     stored = {buffer.place.name: (buffer.side.stored_bytes, buffer.side.logical_bytes) for buffer in found.buffers}

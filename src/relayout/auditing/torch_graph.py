@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import lru_cache
 from itertools import permutations
 from typing import NamedTuple
 
@@ -294,13 +295,15 @@ def _element(text: str) -> object:
         return None
 
 
+@lru_cache(maxsize=1 << 14)
 def _side_in(text: str) -> Side:
     """The side that a graph's annotation is: ``f32[2, 3][3, 1]cpu``."""
     if not re.match(r"[a-z]\w*\[[^\]]*\]\[", text):
         why = "the text has no strides: print it with include_stride=True" if "[" in text else "it is no tensor"
         return Side(text, why=why)
     device = re.search(r"\]([a-z]\w*(?::\d+)?)$", text)
-    return make_side(text, dialect="torch", memory=device[1] if device else "")
+    side = make_side(text, dialect="torch", memory=device[1] if device else "")
+    return side._replace(reserved=side.stored_bytes)
 
 
 def _call(text: str) -> _TorchCall | None:
@@ -342,9 +345,9 @@ def _channels_last(shape: tuple[int, ...]) -> Layout | None:
     return turned.permute(*[order.index(d) for d in range(len(shape))])
 
 
-def _format_of(side: Side) -> str:
+@lru_cache(maxsize=1 << 14)
+def _format_of(layout: object) -> str:
     """``contiguous``, ``channels_last``, or empty for another order, and where both are the same."""
-    layout = side.layout
     if not isinstance(layout, Layout) or layout.rank not in (4, 5):
         return ""
     last, usual = _channels_last(layout.extents), Layout.row_major(layout.extents)
@@ -354,7 +357,7 @@ def _format_of(side: Side) -> str:
 
 def _format_words(move: Move) -> tuple[str, ...]:
     """That a move leaves channels_last, or comes to it."""
-    formats = _format_of(move.source), _format_of(move.target)
+    formats = _format_of(move.source.layout), _format_of(move.target.layout)
     if move.kind != REARRANGES:
         return ()
     if formats[0] == "channels_last":
@@ -364,7 +367,7 @@ def _format_words(move: Move) -> tuple[str, ...]:
 
 def _breaks(source: Side, target: Side) -> str:
     """That an operation reads channels_last and answers contiguous."""
-    broken = _format_of(source) == "channels_last" and _format_of(target) == "contiguous"
+    broken = _format_of(source.layout) == "channels_last" and _format_of(target.layout) == "contiguous"
     return "reads channels_last, and answers contiguous" if broken else ""
 
 

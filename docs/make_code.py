@@ -56,7 +56,7 @@ def page() -> str:
     parts = [HEAD, " · ".join([f"[{LANGUAGES[name].title}](#{name})" for name in BUILT_IN]) + "\n"]
     for name in BUILT_IN:
         shown = LANGUAGES[name]
-        heading = f"## {name}\n\n{shown.title}, `pack{target_named(name).suffix}`"
+        heading = f"## {name}\n\n{shown.title}, pack{target_named(name).suffix}"
         how = f": `{shown.run}` prints `ok`." if shown.run else "."
         parts.append(f"{heading}{how}\n\n```{shown.block}\n{text_of(name)}```\n")
     return "\n".join(parts)

@@ -16,7 +16,7 @@ from ..algebra.inverses import right_inverse
 from ..errors import LayoutError
 from ..layout.comparison import compare
 from ..layout.layout import Layout
-from .kinds import CONVERTS, REARRANGES, SAME_BYTES
+from .kinds import CONVERTS, REARRANGES, SAME_BYTES, row_major
 from .move import Buffer, Move, Step
 
 WINDOW = 1 << 17
@@ -184,11 +184,18 @@ def _same_memory_map(start: Layout, there: Layout, here: Layout, end: Layout) ->
     if not all(full) or start.size != here.size:
         return False
     try:
-        undone = composition(start, right_inverse(there))
-        done = composition(end, right_inverse(here))
+        undone = _memory_map(there, start)
+        done = _memory_map(here, end)
         return bool(compare(undone, done, flat=True))
     except LayoutError:  # no such layout, or undecided
         return False
+
+
+def _memory_map(target: Layout, source: Layout) -> Layout:
+    """Where what is at each place of the target comes from; elements of other shapes are matched in row-major order."""
+    if target.extents != source.extents:
+        target, source = row_major(target), row_major(source)
+    return composition(source, right_inverse(target))
 
 
 def _same_in_some_order(start: Layout, there: Layout, here: Layout, end: Layout) -> bool:

@@ -93,7 +93,7 @@ def _same_in_row_major_order(a: Layout, b: Layout) -> bool:
                 return bool(compare(one.reshape(other.extents), other))
             except NotExpressible:
                 continue
-    a, b = _row_major(a), _row_major(b)
+    a, b = row_major(a), row_major(b)
     turns = {k for layout in (a, b) for k in _weights(layout)}
     if a.size == b.size and any(a(k) != b(k) for turn in turns for k in (turn - 1, turn, 2 * turn) if 0 <= k < a.size):
         return False
@@ -113,6 +113,6 @@ def _weights(layout: Layout) -> Iterator[int]:
         yield before
 
 
-def _row_major(layout: Layout) -> Layout:
+def row_major(layout: Layout) -> Layout:
     """The layout whose elements, counted from the first dimension on, are those of ``layout`` in row-major order."""
     return layout.permute(*reversed(range(layout.rank)))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from .flow import Cancelling, Flow
@@ -19,13 +20,14 @@ LEAST_PADDING = 0.1
 class Saving(NamedTuple):
     """One change, and what it would save: bytes that are not written (or reserved), and seconds where they are known.
 
-    ``moves`` are the numbers of those that it would leave out.
+    ``moves`` are the numbers of those that it would leave out, ``needs`` of those that have to stay for it.
     """
 
     change: str
     bytes: int
     time: float | None
     moves: tuple[int, ...]
+    needs: tuple[int, ...] = ()
 
 
 def find_savings(
@@ -42,18 +44,29 @@ def find_savings(
     candidates += _padding(buffers)
     found: list[Saving] = []
     taken: set[int] = set()
+    needed: set[int] = set()
     for saving in sorted(candidates, key=lambda s: (s.time or 0, s.bytes), reverse=True):
-        if not taken.intersection(saving.moves) and (saving.bytes or saving.time):
+        clashes = not taken.isdisjoint((*saving.moves, *saving.needs)) or not needed.isdisjoint(saving.moves)
+        if not clashes and (saving.bytes or saving.time):
             taken.update(saving.moves)
+            needed.update(saving.needs)
             found.append(saving)
     return tuple(found[:MOST_TOLD])
 
 
-def _saving(change: str, moves: Sequence[Move], numbers: list[int], bytes: int | None = None) -> Saving:
+def _saving(
+    change: str,
+    moves: Sequence[Move],
+    numbers: Sequence[int],
+    runs: Mapping[int, int] | None = None,
+    needs: Sequence[int] = (),
+) -> Saving:
+    """What it saves to leave these moves out, in so many of their runs: all, or those told, for the usual time each."""
+    parts = {k: min(1.0, runs[k] / moves[k].count) if runs else 1.0 for k in numbers}
     times = [moves[k].time for k in numbers]
-    time = None if None in times else sum([t for t in times if t is not None])
-    total = sum([moves[k].total_bytes for k in numbers]) if bytes is None else bytes
-    return Saving(change, total, time, tuple(numbers))
+    time = None if None in times else sum([t * parts[k] for k, t in zip(numbers, times) if t is not None])
+    total = sum([round(moves[k].total_bytes * parts[k]) for k in numbers])
+    return Saving(change, total, time, tuple(numbers), tuple(needs))
 
 
 def _pairs(moves: Sequence[Move], pairs: Sequence[Cancelling]) -> Iterator[Saving]:
@@ -65,14 +78,17 @@ def _pairs(moves: Sequence[Move], pairs: Sequence[Cancelling]) -> Iterator[Savin
     for (start, end, alone), found in alike.items():
         lines = ", ".join([f"{_line(moves[p.first])} and {_line(moves[p.second])}" for p in found[:3]])
         more = f", and {len(found) - 3} more pairs" if len(found) > 3 else ""
-        numbers = [k for p in found for k in ((p.first, p.second) if alone else (p.second,))]
+        runs: Counter[int] = Counter()
+        for p in found:
+            runs.update({k: p.runs for k in ((p.first, p.second) if alone else (p.second,))})
+        needs = [] if alone else [p.first for p in found]
         where = f": stay in {start}" if start == end else ""
         change = (
             f"leave out {lines}{more}, which cancel{where}"
             if alone
             else f"{lines}{more} cancel: keep what the first reads"
         )
-        yield _saving(change, moves, list(dict.fromkeys(numbers)))
+        yield _saving(change, moves, list(runs), runs, needs)
 
 
 def _constants(moves: Sequence[Move], flow: Flow) -> Iterator[Saving]:

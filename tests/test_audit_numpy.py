@@ -101,7 +101,10 @@ def test_of_three_moves_there_and_back_two_are_saved() -> None:
         "  c = f32[6,8]{1,0} copy(b)\n"
         "  ROOT t = (f32[6,8]{0,1}, f32[6,8]{1,0}) tuple(d, c)\n}\n"
     )
-    assert [(audit.moves[p.first].place.line, audit.moves[p.second].place.line) for p in audit.pairs] == [(5, 6), (6, 8)]
+    assert [(audit.moves[p.first].place.line, audit.moves[p.second].place.line) for p in audit.pairs] == [
+        (5, 6),
+        (6, 8),
+    ]
     assert [(saving.moves, saving.bytes) for saving in audit.savings] == [((0, 1), 2 * 192)]
 
 

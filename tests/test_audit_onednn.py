@@ -171,3 +171,33 @@ def test_what_is_cut_or_mixed_is_read_as_far_as_it_goes() -> None:
     mixed = "loading...\n" + text.replace("onednn_verbose", "[rank 0] onednn_verbose") + "done, reorder,exec\n"
     assert audit(mixed, kind="onednn").totals == whole.totals
     assert "no primitive ran" in audit("onednn_verbose,info,oneDNN v3.2.0\n\n").troubles[0].message
+
+
+REORDER = "dnnl_verbose,exec,cpu,reorder,jit:uni,undef,src_f32::blocked:{}:f0 dst_f32::blocked:{}:f0,,,1x16x8x8,0.5\n"
+THERE, BACK = REORDER.format("aBcd16b", "abcd"), REORDER.format("abcd", "aBcd16b")
+
+
+@pytest.mark.parametrize(
+    ("between", "pairs"),
+    [
+        (
+            "eltwise,jit:uni,forward_training,data_f32::blocked:abcd:f0 diff_undef::undef::f0,,alg:relu,1x16x8x8",
+            1,
+        ),
+        ("softmax,jit:uni,forward_training,data_f32::blocked:abcd:f0 diff_undef::undef::f0,,axis:1,1x16x8x8", 0),
+        ("batch_normalization,ref:any,forward_training,data_f32::blocked:abcd:f0,,flags:,mb1ic16ih8iw8", 0),
+        ("rnn,ref:any,forward_training,src_layer_f32::blocked:abc:f0 dst_layer_f32::blocked:abcd:f0,,,l1t1mb1", 0),
+        ("lrn,ref,backward_data,diff_dst_f32::blocked:abcd:f0 diff_src_f32::blocked:abcd:f0,,alg:lrn,1x16x8x8", 0),
+        ("softmax,jit:uni,forward_training,data_f32::blocked:abcd:f0,,axis:1,1x16x4x4", 1),
+    ],
+)
+def test_a_pair_cancels_only_if_nothing_else_writes_between(between: str, pairs: int) -> None:
+    found = audit(f"{THERE}dnnl_verbose,exec,cpu,{between},0.1\n{BACK}")
+    assert len(found.pairs) == pairs
+
+
+@pytest.mark.parametrize("time", ["nan", "inf", "-1", "soon"])
+def test_a_time_is_a_number(time: str) -> None:
+    found = audit(THERE.replace("0.5\n", f"{time}\n"))
+    assert [move.time for move in found.moves] == [None]
+    assert len(found.troubles) == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import random
 import tracemalloc
 from pathlib import Path
@@ -111,3 +112,14 @@ def test_a_cut_text_says_so(kind: str) -> None:
     assert not whole.troubles
     assert cut.troubles
     assert whole.totals.moves >= cut.totals.moves
+
+
+@pytest.mark.parametrize("name", ["cnn.ort.profile.json", "tensorrt.layers.json"])
+def test_json_on_one_long_line_is_read_in_pieces(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / name
+    file.write_text(json.dumps(json.loads((DATA / name).read_text())))
+    want = rl.audit(DATA / name)
+    monkeypatch.setattr("relayout.auditing.artefact.LONGEST_LINE", 1000)
+    found = rl.audit(file)
+    assert not found.troubles
+    assert found.totals == want.totals

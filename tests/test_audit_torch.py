@@ -119,3 +119,22 @@ def test_every_prefix_is_read_without_an_error() -> None:
         text = (FOLDER / file).read_text()
         for end in range(0, len(text), 61):
             assert len(audit(f"def forward(self):\n{text[:end]}", "torch").moves) <= 8
+
+
+@pytest.mark.parametrize(("kernel", "pairs"), [("", 1), ("        cpp_fused__softmax_2(buf0, arg0_1)\n", 0)])
+def test_what_a_kernel_may_write_in_place_is_not_followed(kernel: str, pairs: int) -> None:
+    strided = "empty_strided_cpu((2, 3, 4, 5), ({}), torch.float32)\n"
+    found = audit(
+        "def call(args):\n"
+        "        arg0_1, = args\n"
+        "        assert_size_stride(arg0_1, (2, 3, 4, 5), (60, 20, 5, 1))\n"
+        f"        buf0 = {strided.format('60, 1, 15, 3')}"
+        "        cpp_fused_clone_0(arg0_1, buf0)\n"
+        f"{kernel}"
+        f"        buf1 = {strided.format('60, 20, 5, 1')}"
+        "        cpp_fused_clone_1(buf0, buf1)\n"
+        "        return (buf1, )\n"
+        "arg0_1 = rand_strided((2, 3, 4, 5), (60, 20, 5, 1), device='cpu', dtype=torch.float32)\n"
+    )
+    assert [move.kind for move in found.moves] == ["rearranges", "rearranges"]
+    assert len(found.pairs) == pairs

@@ -27,7 +27,8 @@ class Totals(NamedTuple):
 
     ``bytes`` are those that moves write, ``rearranged`` those of them where some element changes its place. ``time`` is
     that of moves, ``step_time`` that of all other operations, both None where the file has none; ``step_bytes`` are
-    read and written by other operations. ``free`` counts the moves that write nothing.
+    read and written by other operations. ``free`` counts the moves that write nothing, ``unsized`` and
+    ``unsized_steps`` the moves and the other operations whose bytes nothing tells.
     """
 
     moves: int = 0
@@ -40,6 +41,7 @@ class Totals(NamedTuple):
     steps: int = 0
     step_time: float | None = None
     step_bytes: int = 0
+    unsized_steps: int = 0
     buffers: int = 0
     buffer_bytes: int = 0
     padding_bytes: int = 0
@@ -52,8 +54,14 @@ class Totals(NamedTuple):
 
     @property
     def byte_share(self) -> float | None:
-        """The share of all bytes that moves write; None where other operations tell none."""
-        return self.bytes / (self.bytes + self.step_bytes) if self.step_bytes else None
+        """The share that moves write of all bytes that are told; None where it could be more as well as less.
+
+        It is the most that the share can be where the bytes of some other operation are not told, and the least where
+        those of a move are not.
+        """
+        if not self.step_bytes or (self.unsized and self.unsized_steps):
+            return None
+        return self.bytes / (self.bytes + self.step_bytes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +213,10 @@ class _Gathering:
         if self.given and step.place.name in self.given:
             time = self.given[step.place.name].of_one_run
         sums["steps"] += step.count
-        sums["step_bytes"] += step.bytes or 0
+        if step.bytes is not None:
+            sums["step_bytes"] += step.bytes
+        elif step.outputs:
+            sums["unsized_steps"] += step.count
         if time is not None:
             sums["step_time"] = (sums["step_time"] or 0) + time
         self.flow.see_step(step)

@@ -58,6 +58,7 @@ class Flow:
 
     def see_buffer(self, buffer: Buffer) -> None:
         """A tensor that is there from the start."""
+        self._forget(buffer.value)
         if buffer.value and buffer.role in ("constant", "parameter"):
             _remember(self._roles, buffer.value, buffer.role)
 
@@ -65,22 +66,28 @@ class Flow:
         """What a step reads is used up, unless the step treats every element alone."""
         moved, inputs = self._moved, step.inputs
         origins = [moved[value] for value in inputs if value in moved]
+        numbers: tuple[int, ...] = ()
         if origins:
-            numbers = dict.fromkeys([k for origin in origins for k in origin])
-            if step.elementwise and len(origins) == len(inputs) and self._alike(list(numbers)):
-                for value in step.outputs:
-                    _remember(moved, value, tuple(numbers))
-            else:
+            numbers = tuple(dict.fromkeys([k for origin in origins for k in origin]))
+            if not step.elementwise or len(origins) != len(inputs) or not self._alike(numbers):
                 self._used_otherwise.update(numbers)
+                numbers = ()
         # A parameter that something was done to is rarely a weight.
-        if step.elementwise and inputs and all(self._roles.get(value) == "constant" for value in inputs):
-            for value in step.outputs:
-                _remember(self._roles, value, "constant")
+        roles = self._roles
+        constant = step.elementwise and inputs and all(roles.get(value) == "constant" for value in inputs)
+        for value in step.outputs:
+            self._forget(value)
+            if numbers:
+                _remember(moved, value, numbers)
+            if constant:
+                _remember(roles, value, "constant")
 
     def see_move(self, number: int, move: Move) -> None:
         """A move: perhaps the undoing of an earlier one."""
         role = self._roles.get(move.reads, "") if move.reads else ""
         origin = self._moved.get(move.reads, ()) if move.reads else ()
+        if move.writes:
+            self._forget(move.writes)
         if move.kind == SAME_BYTES:
             if move.writes and origin:
                 _remember(self._moved, move.writes, origin)
@@ -125,7 +132,14 @@ class Flow:
             if self._moves[first].kind == self._moves[second].kind == REARRANGES
         ]
 
-    def _alike(self, numbers: list[int]) -> bool:
+    def _forget(self, value: str) -> None:
+        """A value of this name is written: what an earlier one of the same name held is gone."""
+        if value in self._moved:
+            del self._moved[value]
+        if value in self._roles:
+            del self._roles[value]
+
+    def _alike(self, numbers: tuple[int, ...]) -> bool:
         """Whether these moves all go from the same layout to the same layout."""
         first = self._moves[numbers[0]]
         pairs = [(self._moves[k].source.layout, self._moves[k].target.layout) for k in numbers[1:]]

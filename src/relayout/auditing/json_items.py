@@ -7,6 +7,7 @@ line.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -27,8 +28,9 @@ def read_items(artefact: Artefact, after: str = "[") -> Iterator[tuple[int, Any]
     An item is what JSON makes of it; what is no JSON is a ``ValueError`` in its place.
     """
     decode = json.JSONDecoder().raw_decode
+    skip: Any = re.compile(f"[{_BETWEEN}]*").match
     lines: list[str] = []
-    start, inside = 0, False
+    start, last, inside = 0, 0, False
     for number, line in artefact.lines():
         if not inside:
             lines.append(line)
@@ -41,21 +43,27 @@ def read_items(artefact: Artefact, after: str = "[") -> Iterator[tuple[int, Any]
         if lines and _begins(line):
             yield start, ValueError("this is no JSON")
             lines = []
-        start = start if lines else number
-        lines.append(line)
+        if number == last and lines:  # the rest of a line that was too long for one piece
+            lines[-1] += line
+        else:
+            start = start if lines else number
+            lines.append(line)
+        last = number
         # An object ends where a brace closes; looking at every line would read its beginning again and again.
         if lines[0].lstrip(_BETWEEN).startswith("{") and "}" not in line and len(lines) < _MOST_LINES:
             continue
-        pending = "\n".join(lines).lstrip(_BETWEEN)
-        while pending:
-            if pending.startswith("]"):
+        pending = "\n".join(lines)
+        at = skip(pending).end()
+        while at < len(pending):
+            if pending[at] == "]":
                 return
             try:
-                item, end = decode(pending)
+                item, at = decode(pending, at)
             except (ValueError, RecursionError):
                 break
             yield start, item
-            start, pending = number, pending[end:].lstrip(_BETWEEN)
+            start, at = number, skip(pending, at).end()
+        pending = pending[at:]
         if len(pending) > LONGEST or (pending and pending[0] not in '{["'):
             yield start, ValueError("this is no JSON")
             pending = ""

@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
-from math import prod
+from math import inf, prod
 from typing import NamedTuple
 
 from ..elements.types import ELEMENTS
@@ -33,6 +33,8 @@ UNSIZED = "and compensation, whose size the log does not tell"
 _MARK = re.compile(r"\b(?:onednn|dnnl|mkldnn)_verbose,")
 _EXTRA = re.compile(r"(?:s8|zp)m(\d+)")
 _NAMED = re.compile(r"(?P<name>[a-z0-9_]+?)[_:](?P<type>undef|boolean|e8m0|f4_e\dm\d|f8_e\dm\d|[a-z]+\d+)$")
+_READ = ("src", "wei", "bia", "data", "diff_dst")
+_WRITTEN = ("dst", "data", "diff_src", "diff_wei", "diff_bia", "diff_data")
 _ELEMENTWISE = ("eltwise", "binary", "sum")
 _WEIGHTED = ("convolution", "deconvolution", "inner_product", "matmul")
 
@@ -40,12 +42,13 @@ _WEIGHTED = ("convolution", "deconvolution", "inner_product", "matmul")
 class PrimitiveMemory(NamedTuple):
     """A memory of a primitive: what it is for (``src``, ``wei``, ``dst``, ...), its side, and what it is known by.
 
-    Where the log does not tell the sizes, nothing follows it: the key is empty.
+    Where the log does not tell the sizes, nothing follows it: the key is empty. ``sort`` is its type and format.
     """
 
     name: str
     side: Side
     key: str
+    sort: str
     remark: str = ""
 
 
@@ -142,9 +145,10 @@ def _fields(text: str) -> tuple[str, str] | None:
 
 def _seconds(text: str) -> float | None:
     try:
-        return float(text) / 1e3
+        time = float(text) / 1e3
     except ValueError:
         return None
+    return time if 0 <= time < inf else None
 
 
 @lru_cache(maxsize=MOST_LINES)
@@ -159,9 +163,9 @@ def read_line(body: str) -> Ran:
         return Ran("", trouble=f"the line is cut: {body[:80]!r}")
     kind = fields[1]
     problem = fields[7] if len(fields) > 7 else ""
-    memories = [_memory(*described) for described in _split_memories(fields)]
-    reads = tuple([memory for memory in memories if memory.name.startswith(("src", "wei", "bia"))])
-    writes = tuple([memory for memory in memories if memory.name.startswith("dst")])
+    memories = [_memory(*described) for described in _split_memories(fields) if described[1] != "undef"]
+    reads = tuple([memory for memory in memories if memory.name.startswith(_READ)])
+    writes = tuple([memory for memory in memories if memory.name.startswith(_WRITTEN)])
     stored = [memory.side.stored_bytes for memory in (writes if kind == "reorder" else memories)]
     total = sum([n for n in stored if n is not None]) if stored and None not in stored else None
     alike = kind in _ELEMENTWISE and len({memory.key.partition(" ")[2] for memory in memories} | {""}) == 2
@@ -189,11 +193,11 @@ def _memory(name: str, word: str, text: str, shape: tuple[int, ...] | None) -> P
     """A memory: ``text`` is what comes behind the element type, as in ``p:blocked:aBcd16b::f0``."""
     properties, kind, tag, strides, rest = _split_format(text)
     element = next((e.name for e in ELEMENTS.values() if e.xla == word), None)
-    key = _key(word, text, shape)
+    key, sort = _key(word, text, shape), _sort(word, text)
     shown = f"{tag} strides {strides}" if strides else tag or kind
     if kind != "blocked":
         why = f"oneDNN does not tell the layout of {kind or 'this memory'}"
-        return PrimitiveMemory(name, Side(shown, None, None, "", why), key)
+        return PrimitiveMemory(name, Side(shown, None, None, "", why), key, sort)
     written = f"m:{properties}:blocked:{tag}:{strides}" if strides or set("o0") & set(properties) else tag
     side = make_side(written, dialect="onednn", shape=shape, element=element, shown=shown)
     more = [int(mask) for mask in _EXTRA.findall(rest)]
@@ -201,7 +205,7 @@ def _memory(name: str, word: str, text: str, shape: tuple[int, ...] | None) -> P
     remark = UNSIZED if flags and int(flags[1]) & COMPENSATION and not more else ""
     if more and isinstance(side.layout, Layout) and side.stored_bytes is not None:
         side = side._replace(reserved=side.stored_bytes + sum([_compensation(side.layout, mask) for mask in more]))
-    return PrimitiveMemory(name, side, key, remark)
+    return PrimitiveMemory(name, side, key, sort, remark)
 
 
 def _split_format(text: str) -> tuple[str, str, str, str, str]:
@@ -213,8 +217,13 @@ def _split_format(text: str) -> tuple[str, str, str, str, str]:
 
 def _key(word: str, text: str, shape: tuple[int, ...] | None) -> str:
     """What a memory is known by; empty where its sizes are not told."""
+    return f"{_sort(word, text)} {'x'.join(map(str, shape))}" if shape else ""
+
+
+def _sort(word: str, text: str) -> str:
+    """The type and the format of a memory."""
     _, kind, tag, strides, _ = _split_format(text)
-    return f"{word} {tag or kind} {strides} {'x'.join(map(str, shape))}" if shape else ""
+    return f"{word} {tag or kind} {strides}"
 
 
 def _compensation(layout: Layout, mask: int) -> int:
@@ -268,33 +277,40 @@ def _add_packings(lines: Counter[str], found: _Packings) -> None:
 
 
 class _Values:
-    """The values under way: the last one of each type, format and sizes."""
+    """The values under way: the last one of each type, format and sizes.
+
+    What is written with sizes that the log does not tell may be any of its type and format: none of these is followed.
+    """
 
     def __init__(self) -> None:
         self._versions: dict[str, int] = {}
+        self._unsized: Counter[str] = Counter()
         self._outside: dict[tuple[str, str], str] = {}
 
     def names_of(self, body: str, ran: Ran) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The names of the values that a primitive reads and writes."""
-        inputs = tuple([self._read(body, memory.key) for memory in ran.reads])
-        return inputs, tuple([self._write(memory.key) for memory in ran.writes])
+        inputs = tuple([self._read(body, memory.key, memory.sort) for memory in ran.reads])
+        for memory in ran.writes:
+            if not memory.key:
+                self._unsized[memory.sort] += 1
+        return inputs, tuple([self._write(memory.key, memory.sort) for memory in ran.writes])
 
-    def _read(self, body: str, key: str) -> str:
+    def _read(self, body: str, key: str, sort: str) -> str:
         if not key:
             return ""
         version = self._versions.get(key, 0)
         outside = self._outside.setdefault((body, key), "" if version else f"{key} of {body}")
         if len(self._outside) > MOST_LINES:
             del self._outside[next(iter(self._outside))]
-        return outside or f"{key} #{version}"
+        return outside or f"{key} #{version}.{self._unsized[sort]}"
 
-    def _write(self, key: str) -> str:
+    def _write(self, key: str, sort: str) -> str:
         if not key:
             return ""
         self._versions[key] = version = self._versions.pop(key, 0) + 1
         if len(self._versions) > MOST_LINES:
             del self._versions[next(iter(self._versions))]
-        return f"{key} #{version}"
+        return f"{key} #{version}.{self._unsized[sort]}"
 
 
 READER = OneDnnReader()

@@ -35,7 +35,11 @@ def memory_sizes(kind: str, problem: str, names: Sequence[str]) -> dict[str, Siz
     if kind == "pooling":
         return _only(names, {"src": _data(numbers, "ic", "i"), "dst": _data(numbers, "ic", "o")})
     if kind == "batch_normalization":
-        return {name: sizes for name in names if name in ("src", "dst") and (sizes := _data(numbers, "ic", "i"))}
+        return {
+            name: sizes
+            for name in names
+            if name.endswith(("src", "dst", "data")) and (sizes := _data(numbers, "ic", "i"))
+        }
     return {}
 
 

@@ -80,7 +80,7 @@ def _pairs(moves: Sequence[Move], pairs: Sequence[Cancelling]) -> Iterator[Savin
         more = f", and {len(found) - 3} more pairs" if len(found) > 3 else ""
         runs: Counter[int] = Counter()
         for p in found:
-            runs.update({k: p.runs for k in ((p.first, p.second) if alone else (p.second,))})
+            runs.update(dict.fromkeys((p.first, p.second) if alone else (p.second,), p.runs))
         needs = [] if alone else [p.first for p in found]
         where = f": stay in {start}" if start == end else ""
         change = (

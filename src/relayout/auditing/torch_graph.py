@@ -255,7 +255,8 @@ class _TorchReading:
             first = self.scope[arguments[0]]
             self.scope[name] = Side("?", None, first.element, why="no line says its sizes")
         if arguments:
-            outputs = (self.value(name),) if name else (self.value(arguments[-1]),)
+            # Any argument of a kernel may be written in place, and nothing says which.
+            outputs = (self.value(name),) if name else tuple(map(self.value, arguments))
             bytes = sum([self.scope[x].stored_bytes or 0 for x in arguments])
             yield Step(place, call.op, tuple(map(self.value, arguments)), outputs, False, bytes)
 
@@ -357,9 +358,9 @@ def _format_of(layout: object) -> str:
 
 def _format_words(move: Move) -> tuple[str, ...]:
     """That a move leaves channels_last, or comes to it."""
-    formats = _format_of(move.source.layout), _format_of(move.target.layout)
     if move.kind != REARRANGES:
         return ()
+    formats = _format_of(move.source.layout), _format_of(move.target.layout)
     if formats[0] == "channels_last":
         return ("leaves channels_last",)
     return ("comes to channels_last",) if formats == ("contiguous", "channels_last") else ()

@@ -65,8 +65,9 @@ def summary(audit: Audit) -> str:
     t = audit.totals
     said = []
     if t.moves:
-        shares = [(t.time_share, "of the time"), (t.byte_share, "of the bytes")]
-        told = " and ".join([f"{percent(share)} {what}" for share, what in shares if share is not None])
+        bound = "at most " if t.unsized_steps else "at least " if t.unsized else ""
+        shares = [("", t.time_share, "of the time"), (bound, t.byte_share, "of the bytes")]
+        told = " and ".join([f"{word}{percent(share)} {what}" for word, share, what in shares if share is not None])
         said += [f"moving takes {told}"] if told else []
         verb = "writes" if t.moves == 1 else "write"
         written = f"{format_size(t.bytes)}, {format_size(t.rearranged)} rearranged"

@@ -260,3 +260,18 @@ def test_lines_are_cut_alike_in_both_ways() -> None:
             x._replace(rest="") if isinstance(x, Instruction) else x for x in slow
         ]
         assert all(x.whole for x in quick if isinstance(x, End))
+
+
+def test_what_the_program_brings_along_is_packed_once() -> None:
+    found = moves_of(
+        entry(
+            "c = f32[2,3]{1,0} constant({ {1, 2, 3}, {4, 5, 6} })",
+            "p = f32[2,3]{1,0} parameter(0)",
+            "n = f32[2,3]{1,0} negate(p)",
+            "a = f32[2,3]{0,1} copy(c)",
+            "b = f32[2,3]{0,1} copy(n)",
+            "ROOT s = f32[2,3]{0,1} add(a, b)",
+        )
+    )
+    assert found["a"].remarks == ("weights: pack once",)
+    assert found["b"].remarks == ()

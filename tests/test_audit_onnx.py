@@ -281,3 +281,25 @@ def test_blocks_of_an_unknown_size_are_repacked_from_what_is_said(tmp_path: Path
     rl.repack_file(source, tmp_path / "rows.safetensors", **told)
     expected = (np.arange(32 * 32) * 7 % 97 - 48).reshape(32, 32, 1, 1)
     assert (rl.open(tmp_path / "rows.safetensors")["reorder_token_1"].numpy() == expected).all()
+
+
+def test_what_is_broadcast_is_read_too(tmp_path: Path) -> None:
+    """Of a pair whose middle something else reads only the second move can go; an open size tells no bytes."""
+    onnx = pytest.importorskip("onnx")
+    make = onnx.helper
+    nodes = [
+        make.make_node("Transpose", ["x"], ["t"], perm=[0, 2, 1], name="there"),
+        make.make_node("Transpose", ["t"], ["u"], perm=[0, 2, 1], name="back"),
+        make.make_node("Add", ["t", "large"], ["s"], name="sum"),
+    ]
+    for some, alone in ((nodes, False), (nodes[:2], True)):
+        for batch in (1, "N"):
+            shapes = {"x": [batch, 4, 6], "large": [3, 6, 4], "u": [batch, 4, 6], "s": [3, 6, 4]}
+            value = {name: make.make_tensor_value_info(name, 1, shape) for name, shape in shapes.items()}
+            outputs = [value["u"], *([] if alone else [value["s"]])]
+            onnx.save(
+                make.make_model(make.make_graph(some, "g", [value["x"], value["large"]], outputs)), tmp_path / "m"
+            )
+            found = rl.audit(tmp_path / "m")
+            assert [pair.alone for pair in found.pairs] == [alone]
+            assert [saving.bytes for saving in found.savings] == [(2 if alone else 1) * 96 if batch == 1 else 0]

@@ -72,6 +72,8 @@ class Flow:
             if not step.elementwise or len(origins) != len(inputs) or not self._alike(numbers):
                 self._used_otherwise.update(numbers)
                 numbers = ()
+        for value in step.broadcast:
+            self._used_otherwise.update(moved.get(value, ()))
         # A parameter that something was done to is rarely a weight.
         roles = self._roles
         constant = step.elementwise and inputs and all(roles.get(value) == "constant" for value in inputs)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from math import prod
 from typing import NamedTuple
 
 from ..errors import LayoutError
@@ -43,7 +44,7 @@ ELEMENTWISE = frozenset(
 UNIFORM = frozenset(["broadcast", "constant", "iota", "rng"])
 """The opcodes whose result could be made in any layout."""
 
-_TOLD = MOVES | {"parameter", "fusion", "custom-call", "copy-done"}
+_TOLD = MOVES | {"parameter", "constant", "fusion", "custom-call", "copy-done"}
 """The opcodes that are never only counted."""
 
 _NO_MEMORY = frozenset(
@@ -209,6 +210,8 @@ class _HloReading:
                 yield self.as_often(move)
         elif opcode == "parameter":
             yield from self.parameter(item)
+        elif opcode == "constant":
+            yield from self.constant(item)
         elif opcode == "custom-call" and (target := self.placement(item)):
             yield from self.custom_call(item, target)
         elif opcode == "fusion":
@@ -258,6 +261,15 @@ class _HloReading:
                 remarks = (*remarks, found.side.why)
             place = self.artefact.place(item.line, name)
             yield Buffer(place, found.side, found.shape, "parameter", self.value(item.name), remarks, details)
+
+    def constant(self, item: Instruction) -> Iterator[Found]:
+        """What the program brings along: with memory of its own where it has more than one element."""
+        self.uniform.add(item.name)
+        found = read_shape(item.shape)
+        yield Step(self.place(item), item.opcode, bytes=bytes_of(item.shape) * self.times)
+        if prod(found.shape) > 1:
+            self.followed.add(item.name)
+            yield Buffer(self.place(item), found.side, found.shape, "constant", self.value(item.name))
 
     # ---- moves -------------------------------------------------------------------------------------------
 

@@ -165,13 +165,13 @@ class _ProgramReading:
         names = [_name(found) for value in values for found in re.findall(r"%?[A-Za-z_]\w*", value)]
         names = [found for found in dict.fromkeys(names) if found in self.types]
         alone = op in self.elementwise
-        if alone:
-            names = [found for found in names if self.types[found].shape == kind.shape]
+        others = [found for found in names if alone and self.types[found].shape != kind.shape]
         sizes = [_bytes(self.types[found]) for found in names] + [_bytes(kind)]
         known = [n for n in sizes if n is not None]
         total = sum(known) if len(known) == len(sizes) else None
-        inputs = tuple([self.value(found) for found in names])
-        return Step(place, op, inputs, (self.value(name),), alone, total)
+        inputs = tuple([self.value(found) for found in names if found not in others])
+        broadcast = tuple([self.value(found) for found in others])
+        return Step(place, op, inputs, (self.value(name),), alone, total, broadcast=broadcast)
 
 
 def _name(text: str) -> str:

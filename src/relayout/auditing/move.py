@@ -117,7 +117,7 @@ class Step:
     """An operation that moves nothing: what share moving has is told against these, and data flows through them.
 
     ``elementwise`` says that the outputs have the layout of the inputs, whatever it is, so that a move before it could
-    as well come after it; ``inputs`` then are those of the outputs' shape, without scalars and what is broadcast.
+    as well come after it; ``inputs`` then are those of the outputs' shape, and ``broadcast`` the others.
     ``bytes`` are those read and written, ``time`` is in seconds; None where nothing tells. What leaves the program is
     the input of a step that is not elementwise. ``count`` operations that touch no moved value may be one step.
     """
@@ -130,6 +130,7 @@ class Step:
     bytes: int | None = None
     time: float | None = None
     count: int = 1
+    broadcast: tuple[str, ...] = ()
 
 
 class Timing(NamedTuple):

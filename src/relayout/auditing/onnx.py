@@ -96,10 +96,11 @@ class _GraphReading:
             shape = self.values.shape(node.outputs[0]) if node.outputs else None
             data = node.inputs[:1] if node.operator not in BROADCASTING else data_inputs(node)
             inputs = tuple([name for name in data if name and self.values.shape(name) == shape])
+        others = tuple([name for name in node.inputs if name and name not in inputs])
         counted = [self.bytes_of(name) for name in (*node.inputs, *node.outputs) if name]
         known = [n for n in counted if n is not None]
         total = sum(known) if known and len(known) == len(counted) else None
-        return Step(place, node.operator, inputs, node.outputs, alone, total)
+        return Step(place, node.operator, inputs, node.outputs, alone, total, broadcast=others)
 
     def bytes_of(self, name: str) -> int | None:
         """The bytes of a value as it is stored."""

@@ -81,8 +81,10 @@ class _NetworkReading:
     def step(self, layer: Layer, place: Place) -> Step:
         sources = [(k, source) for k, source in sorted(layer.sources.items())]
         alone = layer.kind in _ELEMENTWISE and len(layer.outputs) == 1
+        others: tuple[str, ...] = ()
         if alone:
             shape = layer.outputs[0].shape
+            others = tuple([_value(*source) for k, source in sources if layer.inputs[k].shape != shape])
             sources = [(k, source) for k, source in sources if layer.inputs[k].shape == shape]
         outputs = tuple([_value(layer.id, k) for k in range(len(layer.outputs))])
         inputs = tuple([_value(*source) for _, source in sources])
@@ -90,7 +92,7 @@ class _NetworkReading:
         sizes += [self.side(layer, k).stored_bytes for k in range(len(layer.outputs))]
         known = [n for n in sizes if n is not None]
         total = sum(known) if known and len(known) == len(sizes) else None
-        return Step(place, layer.kind, inputs, outputs, alone, total, layer.time)
+        return Step(place, layer.kind, inputs, outputs, alone, total, layer.time, broadcast=others)
 
     # ---- sides -------------------------------------------------------------------------------------------
 

@@ -20,6 +20,8 @@ LEAST_PADDING = 0.1
 class Saving(NamedTuple):
     """One change, and what it would save: bytes that are not written (or reserved), and seconds where they are known.
 
+    No bytes and no seconds mean that nothing tells them.
+
     ``moves`` are the numbers of those that it would leave out, ``needs`` of those that have to stay for it.
     """
 
@@ -47,7 +49,7 @@ def find_savings(
     needed: set[int] = set()
     for saving in sorted(candidates, key=lambda s: (s.time or 0, s.bytes), reverse=True):
         clashes = not taken.isdisjoint((*saving.moves, *saving.needs)) or not needed.isdisjoint(saving.moves)
-        if not clashes and (saving.bytes or saving.time):
+        if not clashes and (saving.bytes or saving.time or any(moves[k].bytes is None for k in saving.moves)):
             taken.update(saving.moves)
             needed.update(saving.needs)
             found.append(saving)

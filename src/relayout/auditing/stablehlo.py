@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
+from math import prod
 from typing import Any
 
 from ..elements.types import ELEMENTS
@@ -182,6 +183,8 @@ class _StablehloReading:
             read = len(operands) * result.bytes if len(kinds) == 1 else sum([_tensor(x, "").bytes for x in kinds[:-1]])
             values = tuple([self.value(x) for x in inputs])
             yield Step(place, op, values, (self.value(name),), alike, read + result.bytes)
+            if op == "constant" and prod(result.shape) > 1:
+                yield Buffer(place, result.side, result.shape, "constant", self.value(name))
         if dealt:
             self.shardings[name] = dealt
 

@@ -203,7 +203,8 @@ class _TorchReading:
         alike = op in ELEMENTWISE
         extents = [getattr(self.scope[x].layout, "extents", None) for x in operands]
         inputs = [x for x, own in zip(operands, extents) if not alike or own == shape]
-        yield Step(place, op, tuple(map(self.value, inputs)), (self.value(name),), alike, bytes)
+        others = tuple([self.value(x) for x in operands if x not in inputs])
+        yield Step(place, op, tuple(map(self.value, inputs)), (self.value(name),), alike, bytes, broadcast=others)
 
     def turn(self, source: Side, target: Side, call: _TorchCall) -> Side:
         """The operand with its dimensions in the order of the result."""

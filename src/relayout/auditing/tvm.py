@@ -133,16 +133,19 @@ class _ModuleReading:
     def step(self, place: Place, call: TvmCall, alone: bool) -> Step:
         names = [name for part in call.arguments for name in re.findall(r"%?[A-Za-z_]\w*|%\d+", part)]
         names = [name for name in names if name in self.types]
+        others: list[str] = []
         if alone:
             shape = call.type.shape or (self.types[names[0]].shape if names else None)
+            others = [name for name in names if self.types[name].shape != shape]
             names = [name for name in names if self.types[name].shape == shape]
             if call.type.shape is None and shape is not None:
                 call = call._replace(type=call.type._replace(shape=shape))
-        sizes = [_bytes(self.types[name]) for name in names] + [_bytes(call.type)]
+        sizes = [_bytes(self.types[name]) for name in (*names, *others)] + [_bytes(call.type)]
         known = [n for n in sizes if n is not None]
         total = sum(known) if len(known) == len(sizes) else None
         outputs = (self.value(call.result or f"line {call.line}"),)
-        return Step(place, call.op, tuple([self.value(name) for name in names]), outputs, alone, total)
+        inputs, broadcast = (tuple([self.value(name) for name in given]) for given in (names, others))
+        return Step(place, call.op, inputs, outputs, alone, total, broadcast=broadcast)
 
     def transpose(self, place: Place, call: TvmCall, source: TvmTensor, flow: dict[str, Any]) -> Move:
         written = call.keywords.get("axes", call.arguments[1] if len(call.arguments) > 1 else "None")

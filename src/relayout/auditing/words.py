@@ -82,8 +82,9 @@ def summary(audit: Audit) -> str:
         said.append(several(len(audit.timings), "timed operation") if audit.timings else "nothing moves")
     if audit.pairs:
         numbers = {k for pair in audit.pairs for k in (pair.first, pair.second)}
-        share = sum([audit.moves[k].total_bytes for k in numbers]) / t.bytes if t.bytes else 0
-        said.append(f"{several(len(audit.pairs), 'cancelling pair')} ({percent(share)} of what is written)")
+        share = sum([audit.moves[k].total_bytes for k in numbers]) / t.bytes if t.bytes and not t.unsized else None
+        told = "" if share is None else f" ({percent(share)} of what is written)"
+        said.append(f"{several(len(audit.pairs), 'cancelling pair')}{told}")
     if t.padding_bytes:
         said.append(f"{format_size(t.padding_bytes)} of padding")
     if audit.troubles:
@@ -198,8 +199,9 @@ def saving_lines(audit: Audit) -> list[str]:
     """The changes that would save most, one line each."""
     lines = []
     for number, saving in enumerate(audit.savings, 1):
-        time = "" if saving.time is None else f", {format_time(saving.time)}"
-        lines.append(f"  {number}. {saving.change} ({format_size(saving.bytes)}{time})")
+        told = [format_size(saving.bytes)] if saving.bytes else []
+        told += [] if saving.time is None else [format_time(saving.time)]
+        lines.append(f"  {number}. {saving.change} ({', '.join(told) or 'nothing tells how much'})")
     return ["What would save most:", *lines] if lines else []
 
 

@@ -90,6 +90,30 @@ def test_numpy_agrees_on_random_programs(seed: int) -> None:
     assert sum([saving.bytes for saving in audit.savings]) <= audit.totals.bytes
 
 
+@pytest.mark.parametrize("seed", range(30))
+def test_numpy_agrees_on_fusions_of_moves(seed: int) -> None:
+    """Moves one after another in a fusion are one, from what it reads to what it writes."""
+    rng = random.Random(seed)
+    shape = tuple(rng.choices((2, 3, 4), k=rng.randint(1, 3)))
+    first = value = Value("v0", np.arange(prod(shape)).reshape(shape), shuffled(rng, len(shape)))
+    lines = [f"  v0 = {value.text} parameter(0)"]
+    while len(lines) < 4:
+        written, new = derive(rng, f"v{len(lines)}", value, [first, value])
+        if not written.startswith("negate"):
+            lines.append(f"  v{len(lines)} = {new.text} {written}")
+            value = new
+    body = "\n".join([*lines[:-1], lines[-1].replace("  v", "  ROOT v")])
+    audit = rl.audit(
+        f"HloModule m\nbody {{\n{body}\n}}\nENTRY e {{\n  p = {first.text} parameter(0)\n"
+        f"  ROOT f = {value.text} fusion(p), kind=kLoop, calls=body\n}}\n"
+    )
+    (found,) = [move for move in audit.moves if "all that fusion f does" in move.remarks]
+    assert found.bytes == 4 * first.elements.size
+    assert found.kind == ("same bytes" if first.memory == value.memory else "rearranges") or found.kind == "undecided"
+    if "bitcast" not in body and "reshape" not in body:
+        assert found.kind != "undecided"
+
+
 def test_of_three_moves_there_and_back_two_are_saved() -> None:
     audit = rl.audit(
         "HloModule m\nENTRY e {\n"

@@ -11,12 +11,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from math import prod
-from typing import NamedTuple
 
 from ..errors import LayoutError
 from ..layout.layout import Layout
 from .artefact import Artefact
 from .hlo_calls import read_calls
+from .hlo_fusions import FusedMove, FusionBody, move_at_once, whole_move, words_in_fusion
 from .hlo_shapes import Shaped, bytes_of, in_smaller_elements, leaves, read_shape
 from .hlo_sharding import per_device, resharding
 from .hlo_text import Begin, End, Instruction, ModuleLine, read_hlo
@@ -57,24 +57,6 @@ _NO_MEMORY = frozenset(
 """The opcodes that read and write nothing themselves."""
 
 
-class _FusedMove(NamedTuple):
-    """A move in the body of a fusion, as far as the body tells."""
-
-    instruction: Instruction
-    move: Move
-    operand: str
-
-
-class _FusionBody:
-    """What the body of a fusion does."""
-
-    def __init__(self) -> None:
-        self.moves: list[_FusedMove] = []
-        self.parameters: set[str] = set()
-        self.only_moves = True
-        self.elementwise = True
-
-
 class HloReader:
     """Reads HLO as XLA prints it, before and after optimisation, for any device."""
 
@@ -106,7 +88,7 @@ class _HloReading:
         self.calls = next(self.modules)
         self.number = 0
         self.begin(Begin(0, "", True))
-        self.bodies: dict[str, _FusionBody] = {}
+        self.bodies: dict[str, FusionBody] = {}
         self.partitioned = False
 
     def items(self) -> Iterator[Found]:
@@ -150,9 +132,9 @@ class _HloReading:
         self.same: dict[str, str] = {}
         self.followed: set[str] = set()
         self.others = self.other_bytes = 0
-        self.body: _FusionBody | None = None
+        self.body: FusionBody | None = None
         if self.calls.is_fused(item.name):
-            self.body = self.bodies[item.name] = _FusionBody()
+            self.body = self.bodies[item.name] = FusionBody()
         self.times = self.calls.runs(item.name)
         self.when = self.calls.when(item.name, item.entry)
 
@@ -170,13 +152,14 @@ class _HloReading:
 
     # ---- instructions ------------------------------------------------------------------------------------
 
-    def inside(self, item: Instruction, body: _FusionBody) -> None:
+    def inside(self, item: Instruction, body: FusionBody) -> None:
         """An instruction in the body of a fusion: nothing is said before the fusion itself is read."""
         opcode = item.opcode
         if opcode in MOVES:
             move = self.move(item)
             if move is not None:
-                body.moves.append(_FusedMove(item, move, item.operands[0].name))
+                operand = item.operands[0]
+                body.moves.append(FusedMove(item, move, operand.name, self.shape_of(*operand).side))
         elif opcode == "parameter":
             body.parameters.add(item.name)
         elif opcode not in ("tuple", "get-tuple-element"):
@@ -348,7 +331,7 @@ class _HloReading:
         if body is None:
             yield self.step(item)
             return
-        whole = _whole(body) if body.only_moves and len(item.operands) == 1 else None
+        whole = whole_move(body) if body.only_moves and len(item.operands) == 1 else None
         if whole is not None:
             self.followed.add(item.name)
         for one in body.moves:
@@ -358,7 +341,7 @@ class _HloReading:
                 words = (f"all that fusion {item.name} does",)
                 yield self.as_often(
                     replace(
-                        move,
+                        move_at_once(body.moves, move),
                         bytes=move.target.stored_bytes,
                         reads=self.value(operand),
                         writes=self.value(item.name),
@@ -366,32 +349,10 @@ class _HloReading:
                     )
                 )
             else:
-                words = (_in_fusion(one, body, item.name),)
+                words = (words_in_fusion(one, body, item.name),)
                 yield self.as_often(replace(move, bytes=0, reads="", writes="", remarks=(*move.remarks, *words)))
         if whole is None:
             yield self.step(item, body.elementwise and not body.moves)
-
-
-def _whole(body: _FusionBody) -> _FusedMove | None:
-    """The move that stands for a fusion of nothing but moves: the last that changes a place, or that copies."""
-    moving = [one for one in body.moves if one.move.kind != SAME_BYTES]
-    copying = [one for one in body.moves if one.move.op == "copy"]
-    found = moving or copying or body.moves
-    return found[-1] if found else None
-
-
-def _in_fusion(one: _FusedMove, body: _FusionBody, name: str) -> str:
-    """Where the sides of a move inside a fusion are: in memory only where it begins or ends the fusion."""
-    free = {other.instruction.name: other.operand for other in body.moves if other.move.kind == SAME_BYTES}
-    operand = one.operand
-    while operand in free:
-        operand = free[operand]
-    words = []
-    if operand in body.parameters:
-        words.append("read so")
-    if one.instruction.root:
-        words.append("written so")
-    return f"{' and '.join(words)} by fusion {name}" if words else f"inside fusion {name}: in no memory"
 
 
 def _over_the_same(item: Instruction, source: Shaped, target: Shaped) -> tuple[Side, Side]:

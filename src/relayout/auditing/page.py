@@ -28,6 +28,7 @@ from .words import (
     format_time,
     move_rows,
     remark,
+    saved_text,
     shape_text,
     side_text,
     summary,
@@ -80,10 +81,10 @@ def _savings(number: int, audit: Audit, shown: list[int]) -> Iterator[str]:
         return
     items = []
     for saving in audit.savings:
-        time = "" if saving.time is None else f", {format_time(saving.time)}"
+        told = saved_text(saving)
         links = [_link(number, k, audit.moves[k]) for k in saving.moves[:8] if k in shown]
         more = f" <span>{' '.join(links)}</span>" if links else ""
-        items.append(f"<li>{escape(saving.change)} <b>({format_size(saving.bytes)}{time})</b>{more}</li>")
+        items.append(f"<li>{escape(saving.change)} <b>({told})</b>{more}</li>")
     yield f"<h2>What would save most</h2><ol>{''.join(items)}</ol>"
 
 

@@ -11,6 +11,7 @@ from .move import Buffer, Move
 
 if TYPE_CHECKING:
     from .audit import Audit
+    from .savings import Saving
 
 SCARCE = ("shared", "tensor memory")
 """The roles of buffers that are always told: a block has only so much of that memory."""
@@ -195,13 +196,18 @@ def totals_text(audit: Audit) -> str:
     return f"Total: {'; '.join(said)}."
 
 
+def saved_text(saving: Saving) -> str:
+    """What a change would save."""
+    told = [format_size(saving.bytes)] if saving.bytes else []
+    told += [] if saving.time is None else [format_time(saving.time)]
+    return ", ".join(told) or "nothing tells how much"
+
+
 def saving_lines(audit: Audit) -> list[str]:
     """The changes that would save most, one line each."""
     lines = []
     for number, saving in enumerate(audit.savings, 1):
-        told = [format_size(saving.bytes)] if saving.bytes else []
-        told += [] if saving.time is None else [format_time(saving.time)]
-        lines.append(f"  {number}. {saving.change} ({', '.join(told) or 'nothing tells how much'})")
+        lines.append(f"  {number}. {saving.change} ({saved_text(saving)})")
     return ["What would save most:", *lines] if lines else []
 
 

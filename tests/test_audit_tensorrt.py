@@ -185,3 +185,28 @@ def test_what_is_cut_off_or_broken_gives_the_rest(tmp_path: Path) -> None:
     path.write_text(json.dumps(json.loads(text), indent=1))
     assert [m.kind for m in audit(path).moves] == [m.kind for m in audit(LAYERS).moves]
     assert audit('{"Layers": [7, {"Name": 3, "Inputs": [4], "Outputs": {}}\n]}\n').troubles
+
+
+def test_what_leaves_the_program_is_read_by_someone() -> None:
+    """A pair cancels, but its first move has to stay where an elementwise layer brings its result out."""
+
+    def layer(kind: str, source: str, target: str) -> dict[str, object]:
+        sentences = {True: "Row major linear FP16 format", False: "Channel major FP16 format where channel % 8 == 0"}
+        tensors = [
+            {"Name": name, "Dimensions": [1, 16, 4, 4], "Format/Datatype": sentences[name.startswith("plain")]}
+            for name in (source, target)
+        ]
+        return {"Name": f"to {target}", "LayerType": kind, "Inputs": tensors[:1], "Outputs": tensors[1:]}
+
+    layers = [layer("Reformat", "x", "plain"), layer("Reformat", "plain", "y"), layer("Convolution", "y", "z")]
+    layers += [layer("PointWise", "plain", "plain out")]
+    for some, alone in ((layers[:3], True), (layers, False)):
+        found = audit(json.dumps({"Layers": some}, indent=1))
+        assert [pair.alone for pair in found.pairs] == [alone]
+
+
+def test_a_reformat_without_tensors_is_told() -> None:
+    found = audit(
+        json.dumps({"Layers": [{"Name": "r", "LayerType": "Reformat", "Inputs": [], "Outputs": []}]}, indent=1)
+    )
+    assert [move.kind for move in found.moves] == ["undecided"]

@@ -51,6 +51,7 @@ class Flow:
         self._readers: dict[tuple[str, Any, Any], int] = {}
         self._undone: Counter[tuple[int, int]] = Counter()
         self._used_otherwise: set[int] = set()
+        self._unread: dict[str, tuple[int, ...]] = {}
         self._followers: dict[int, set[int]] = {}
         self._moves: dict[int, Move] = {}
         self.constants: dict[int, str] = {}
@@ -74,6 +75,9 @@ class Flow:
                 numbers = ()
         for value in step.broadcast:
             self._used_otherwise.update(moved.get(value, ()))
+        if self._unread:
+            for value in inputs:
+                self._unread.pop(value, None)
         # A parameter that something was done to is rarely a weight.
         roles = self._roles
         constant = step.elementwise and inputs and all(roles.get(value) == "constant" for value in inputs)
@@ -81,6 +85,7 @@ class Flow:
             self._forget(value)
             if numbers:
                 _remember(moved, value, numbers)
+                self._await(value, numbers)
             if constant:
                 _remember(roles, value, "constant")
 
@@ -88,11 +93,13 @@ class Flow:
         """A move: perhaps the undoing of an earlier one."""
         role = self._roles.get(move.reads, "") if move.reads else ""
         origin = self._moved.get(move.reads, ()) if move.reads else ()
+        self._unread.pop(move.reads, None)
         if move.writes:
             self._forget(move.writes)
         if move.kind == SAME_BYTES:
             if move.writes and origin:
                 _remember(self._moved, move.writes, origin)
+                self._await(move.writes, origin)
             if move.writes and role:
                 _remember(self._roles, move.writes, role)
             return
@@ -117,22 +124,32 @@ class Flow:
 
     def cancelling(self) -> list[Cancelling]:
         """The pairs that were found, in the order of the file."""
+        used = self._used().union(self._followers)
         return [
-            Cancelling(first, second, runs, first not in self._used_otherwise and first not in self._followers)
-            for (first, second), runs in sorted(self._undone.items())
+            Cancelling(first, second, runs, first not in used) for (first, second), runs in sorted(self._undone.items())
         ]
 
     def in_a_row(self) -> list[tuple[int, int]]:
         """Two moves that rearrange, the second of which alone reads what the first wrote: one move would do."""
-        cancelling = {number for pair in self._undone for number in pair}
+        used, cancelling = self._used(), {number for pair in self._undone for number in pair}
         return [
             (first, second)
             for first, followers in sorted(self._followers.items())
-            if first not in self._used_otherwise and len(followers) == 1
+            if first not in used and len(followers) == 1
             for second in followers
             if not cancelling & {first, second}
             if self._moves[first].kind == self._moves[second].kind == REARRANGES
         ]
+
+    def _used(self) -> set[int]:
+        """The moves whose result is read by what is no move, or leaves the program."""
+        return self._used_otherwise.union(*self._unread.values())
+
+    def _await(self, value: str, numbers: tuple[int, ...]) -> None:
+        """What comes of these moves has this name: it leaves the program where nothing ever reads it."""
+        self._unread[value] = numbers
+        if len(self._unread) > WINDOW:
+            self._used_otherwise.update(self._unread.pop(next(iter(self._unread))))
 
     def _forget(self, value: str) -> None:
         """A value of this name is written: what an earlier one of the same name held is gone."""
@@ -140,6 +157,8 @@ class Flow:
             del self._moved[value]
         if value in self._roles:
             del self._roles[value]
+        if value in self._unread:
+            self._used_otherwise.update(self._unread.pop(value))
 
     def _alike(self, numbers: tuple[int, ...]) -> bool:
         """Whether these moves all go from the same layout to the same layout."""

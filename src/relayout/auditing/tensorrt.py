@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from math import inf
 from typing import Any
 
 from ..dialects.tensorrt_phrases import tensorrt_phrase
@@ -82,7 +83,7 @@ def _profile(artefact: Artefact) -> Iterator[Found]:
             runs = max(entry["count"], 1)
         elif isinstance(entry.get("name"), str):
             place, total = artefact.place(line, entry["name"]), entry.get("timeMs")
-            if isinstance(total, (int, float)) and not isinstance(total, bool) and total >= 0:
+            if isinstance(total, (int, float)) and not isinstance(total, bool) and 0 <= total < inf:
                 op = "Reformat" if entry["name"].startswith(_REFORMATTING) else "layer"
                 yield Timing(place, op, total / 1e3, runs)
                 if op == "Reformat":
@@ -104,6 +105,9 @@ def _layer(place: Place, layer: dict[str, Any]) -> Move | Step:
     kinds = [str(layer.get(key, "")) for key in ("LayerType", "ParameterType")]
     inputs, outputs = _tensors(layer.get("Inputs")), _tensors(layer.get("Outputs"))
     names = tuple([str(t.get("Name", "")) for t in inputs]), tuple([str(t.get("Name", "")) for t in outputs])
+    if "Reformat" in kinds and not (inputs and outputs):
+        side = Side("?", why="the file does not tell its tensors")
+        return make_move(place, "Reformat", side, side)
     if len(inputs) == len(outputs) == 1:
         if "Reformat" in kinds or place.name.startswith(_REFORMATTING):
             sides = _side(inputs[0]), _side(outputs[0])

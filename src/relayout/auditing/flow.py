@@ -124,14 +124,14 @@ class Flow:
 
     def cancelling(self) -> list[Cancelling]:
         """The pairs that were found, in the order of the file."""
-        used = self._used().union(self._followers)
+        used = self._used_elsewhere().union(self._followers)
         return [
             Cancelling(first, second, runs, first not in used) for (first, second), runs in sorted(self._undone.items())
         ]
 
     def in_a_row(self) -> list[tuple[int, int]]:
         """Two moves that rearrange, the second of which alone reads what the first wrote: one move would do."""
-        used, cancelling = self._used(), {number for pair in self._undone for number in pair}
+        used, cancelling = self._used_elsewhere(), {number for pair in self._undone for number in pair}
         return [
             (first, second)
             for first, followers in sorted(self._followers.items())
@@ -141,7 +141,7 @@ class Flow:
             if self._moves[first].kind == self._moves[second].kind == REARRANGES
         ]
 
-    def _used(self) -> set[int]:
+    def _used_elsewhere(self) -> set[int]:
         """The moves whose result is read by what is no move, or leaves the program."""
         return self._used_otherwise.union(*self._unread.values())
 

@@ -119,7 +119,10 @@ def make_image(
     length = sum([(part.size - 1) * abs(part.step(side)) for part in run]) + unit
     aligned = gcd(VECTOR, even, lowest, *[part.step(side) for part in rows]) == VECTOR
     swizzle = work.target_swizzle if side else work.source_swizzle
-    realigned = realign and not aligned and unit <= tuning.ACTIVE.max_realigned_bytes and swizzle is None
+    # It is worth a shift where threads then have wider accesses, or several runs that would be shifted apart.
+    wide = gcd(VECTOR, lowest, *[part.step(side) for part in lanes if part in run]) > unit
+    small = unit <= tuning.ACTIVE.max_realigned_bytes and (wide or any(part in rows for part in micro))
+    realigned = realign and not aligned and small and swizzle is None
     bare = Image(side, unit, tuple(run), (), lowest, length, aligned or realigned, 0, realigned)
     still = [(part, 0) for part in (*micro, *lanes) if part.size > 1 and not part.step(side)]
     options = [VECTOR * k for k in range(8)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
@@ -433,6 +434,17 @@ def test_a_text_carries_its_test(tmp_path: Path) -> None:
 
 
 @needs_cc
+@pytest.mark.parametrize("kind", ["uint16", "uint4"])
+def test_the_test_of_any_size_passes_the_end_of_tiles(kind: str, tmp_path: Path) -> None:
+    right = rl.code("0 1", "1 0", kind, name="turn", test=True)
+    tile = re.findall(r"const int64_t i1_blocks = \(n1 \+ (\d+)\) / (\d+);", right)[0]
+    assert int(tile[0]) + 1 == int(tile[1]) > 8
+    wrong = right.replace(f"(n1 + {tile[0]}) / {tile[1]};", f"n1 / {tile[1]};", 1)
+    found = [subprocess.run([compile_text(tmp_path, f"x{k}", x)]).returncode for k, x in enumerate((right, wrong))]
+    assert found == [0, 1]
+
+
+@needs_cc
 @pytest.mark.parametrize("kind", ["int3", "complex64", "float8_e4m3fn", "bool", "float64", "float8_e8m0fnu"])
 def test_the_test_of_any_element(kind: str, tmp_path: Path) -> None:
     text = rl.code("0 1", "1 0 / 1,4 fill 1", kind, test=True, shape=(5, 7))
@@ -461,6 +473,9 @@ def test_what_is_one_run_is_one_copy() -> None:
         (lambda: rl.code("0 1", "1 0", "float32", "cobol"), rl.NotExpressible, "there is no target language 'cobol'"),
         (lambda: rl.code("0 1", "1 0", "float32", name="a b"), rl.ShapeError, "no name of a function"),
         (lambda: rl.code("0 1", "1 0", "float32", name="while"), rl.ShapeError, "has a meaning in c"),
+        (lambda: rl.code("0 1", "1 0", "float32", name="uint8_t"), rl.ShapeError, "has a meaning in c"),
+        (lambda: rl.code("0 1", "1 0", "float32", name="NULL"), rl.ShapeError, "has a meaning in c"),
+        (lambda: rl.code("0 1", "1 0", "float32", "cpp", name="size_t"), rl.ShapeError, "has a meaning in cpp"),
         (lambda: rl.code("0 1", "1 0"), rl.ShapeError, "has a type"),
         (lambda: rl.code("0 1", "1 0", "int128"), rl.NotExpressible, "no type for the 128 bits"),
         (lambda: rl.code("0 1", "0 1 2", "int8"), rl.ShapeError, "2 and 3 dimensions"),

@@ -305,6 +305,18 @@ def test_a_text_carries_its_test(target: str, capsys: pytest.CaptureFixture[str]
 
 
 @pytest.mark.parametrize("target", LIBRARIES)
+@pytest.mark.parametrize("fill", [float("inf"), float("-inf"), float("nan"), -0.0, 1e-40])
+def test_every_float_fills(target: str, fill: float, capsys: pytest.CaptureFixture[str]) -> None:
+    for kind in ("float32", "float64", "complex64"):
+        if (target, kind) == ("jax", "complex64") and (fill != fill or not fill or fill == 1e-40):
+            with pytest.raises(rl.NotExpressible, match="no view of integers as complex numbers"):
+                rl.code("0 1", "1 0 / 1,4", kind, target, fill=fill, shape=(5, 7))
+            continue
+        text = rl.code("0 1", "1 0 / 1,4", kind, target, fill=fill, test=True, shape=(5, 7))
+        assert printed(text, capsys) == "ok"
+
+
+@pytest.mark.parametrize("target", LIBRARIES)
 @pytest.mark.parametrize("kind", ["int3", "complex64", "float8_e4m3fn", "bool", "float64", "bfloat16", "uint32"])
 def test_the_test_of_any_element(target: str, kind: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert printed(rl.code("0 1", "1 0 / 1,4 fill 1", kind, target, test=True, shape=(5, 7)), capsys) == "ok"

@@ -49,7 +49,7 @@ def checked_runs(function: PackFunction, source: Resolved, target: Resolved) -> 
     """The runs of a function's test: the one shape, or a handful around the blocks of both formats."""
     if not function.sizes:
         return [_run(function, source, target, ())]
-    return [_run(function, source.at(sizes), target.at(sizes), sizes) for sizes in _handful(source, target)]
+    return [_run(function, source.at(sizes), target.at(sizes), sizes) for sizes in _handful(function, source, target)]
 
 
 def sample_codes(function: PackFunction) -> bytes:
@@ -61,9 +61,7 @@ def sample_codes(function: PackFunction) -> bytes:
 
     if function.conversion is None or convert_routines("", *function.conversion)[-1].result != BOOL:
         return b""
-    first, second = [
-        x.channel(0) if isinstance(x, ScaleOffset) and x.axis is not None else x for x in function.conversion
-    ]
+    first, second = map(_one_channel, function.conversion)
     if isinstance(second, ScaleOffset) and first.element.name in ("float32", "float64"):
         return b""
     found = []
@@ -85,8 +83,8 @@ def _one_channel(x: Interface) -> Interface:
     return x if x.axis is None or not isinstance(x, ScaleOffset) else x.channel(0)
 
 
-def _handful(source: Resolved, target: Resolved) -> list[tuple[int, ...]]:
-    """Shapes below, at and above the blocks; small ones, whatever the rank."""
+def _handful(function: PackFunction, source: Resolved, target: Resolved) -> list[tuple[int, ...]]:
+    """Shapes below, at and above the blocks, and one that tiles of the nest do not divide; small ones, at any rank."""
     blocks = [x.format.block_shape for x in (source, target) if isinstance(x.format, Format)]
     largest = [max(sizes) for sizes in zip(*blocks)]
     found = [
@@ -97,7 +95,20 @@ def _handful(source: Resolved, target: Resolved) -> list[tuple[int, ...]]:
     ]
     found.append(tuple([max(2 * n - 1, 2 + d) for d, n in enumerate(largest)]))
     found.append(tuple([n * (2 + d % 2) for d, n in enumerate(largest)]))
+    past = _past_tiles(function, largest)
+    if max(past, default=0) > 2:
+        found.append(past)
     return [sizes for sizes in dict.fromkeys(found) if prod(sizes) <= MAX_ELEMENTS >> 4] or found[:1]
+
+
+def _past_tiles(function: PackFunction, blocks: list[int]) -> tuple[int, ...]:
+    """Two whole tiles and a part of one along every axis that is cut into some; 2 along the others."""
+    tiles = dict.fromkeys(function.sizes, 0)
+    for level in function.nest.levels:
+        names = function.nest.axes[level.axis].axis.extent.names
+        if names and level.place.known:
+            tiles[names[-1]] = max(tiles[names[-1]], level.place.number)
+    return tuple([2 * n + 3 if n > block else 2 for n, block in zip(tiles.values(), blocks)])
 
 
 def _run(function: PackFunction, source: Resolved, target: Resolved, sizes: tuple[int, ...]) -> CheckedSize:

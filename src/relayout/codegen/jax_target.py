@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
-from .array_library import ArrayLibrary
+from ..elements.types import Element
+from ..errors import NotExpressible
+from .array_library import ArrayLibrary, StoredType, fill_value
 from .array_target import ArrayTarget
-from .python_text import PythonLines
+from .python_text import Expression, PythonLines
 
 
 class JaxLibrary(ArrayLibrary):
@@ -34,6 +37,27 @@ class JaxLibrary(ArrayLibrary):
     conversion_head = ()
     index_type: ClassVar[str] = "int32"
     rint = "jnp.rint"
+
+    def stored_type(self, element: Element, fill: bytes = b"") -> StoredType:
+        found = super().stored_type(element, fill)
+        if element.underlying.complex and found.moved != found.given:
+            # A view of integers as complex numbers is a sum of both parts, which loses signs of zeros.
+            raise NotExpressible(
+                "jax has no view of integers as complex numbers that a fill of NaN or -0.0 could be moved as.",
+                hint="take another fill",
+                element=element,
+            )
+        return found
+
+    def holds_fill(self, kind: Element, fill: bytes) -> bool:
+        """XLA takes subnormal numbers for 0 as well."""
+        value, smallest = fill_value(kind, fill), 2.0 ** (-1022 if kind.name in ("float64", "complex128") else -126)
+        subnormal = any(0 < abs(part) < smallest for part in (value.real, value.imag))
+        return super().holds_fill(kind, fill) and not subnormal
+
+    def pad(self, x: str, pairs: Sequence[tuple[str, str]], fill: str) -> Expression:
+        large = fill.isdigit() and int(fill) >= 1 << 63
+        return super().pad(x, pairs, f"jnp.uint64({fill})" if large else fill)
 
     def contiguous(self, x: str) -> str:
         return ""

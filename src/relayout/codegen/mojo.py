@@ -319,13 +319,14 @@ def _bits_of(x: Reinterpret) -> str:
 
 
 def _stored_value(kind: str, pattern: bytes) -> str:
-    """The element that has these bytes, the least significant first."""
+    """The element that has these bytes, the least significant first; Mojo takes digits of subnormal numbers for 0."""
     if kind in ("c64", "c128"):
         half, part = len(pattern) // 2, "f32" if kind == "c64" else "f64"
         return f"{mojo_type(kind)}({_stored_value(part, pattern[:half])}, {_stored_value(part, pattern[half:])})"
     if kind[0] == "f":
         value = struct.unpack("<f" if kind == "f32" else "<d", pattern)[0]
-        if value - value == 0 and (value or not pattern[-1]):
+        smallest = 2.0 ** (-126 if kind == "f32" else -1022)
+        if value - value == 0 and (abs(value) >= smallest or not any(pattern)):
             return mojo_real(value)
         return f"bitcast[{dtype_of(kind)}](UInt{kind[1:]}(0x{int.from_bytes(pattern, 'little'):X}))"
     return str(int.from_bytes(pattern, "little", signed=kind[0] == "i"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from math import isfinite
 from typing import NamedTuple, SupportsFloat, TypeAlias
 
 from .values import Definition, Monomial
@@ -108,8 +109,9 @@ def call(name: str, *items: Expression) -> Bracketed:
 
 
 def float_text(x: SupportsFloat) -> str:
-    """A float as formatters write it."""
-    return repr(float(x)).replace("e+", "e")
+    """A float as formatters write it; Python has no word for an infinite one, or for NaN."""
+    text = repr(float(x)).replace("e+", "e")
+    return text if isfinite(float(x)) else f'float("{text}")'
 
 
 def value_text(value: Monomial) -> str:

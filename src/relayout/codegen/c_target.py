@@ -18,12 +18,12 @@ int_least8_t int_least16_t int_least32_t int_least64_t uint_least8_t uint_least1
 int_fast8_t int_fast16_t int_fast32_t int_fast64_t uint_fast8_t uint_fast16_t uint_fast32_t uint_fast64_t
 INT8_MIN INT16_MIN INT32_MIN INT64_MIN INT8_MAX INT16_MAX INT32_MAX INT64_MAX UINT8_MAX UINT16_MAX UINT32_MAX UINT64_MAX
 INT8_C INT16_C INT32_C INT64_C UINT8_C UINT16_C UINT32_C UINT64_C INTPTR_MAX UINTPTR_MAX INTMAX_MAX UINTMAX_MAX SIZE_MAX
-size_t ptrdiff_t offsetof wchar_t div_t ldiv_t lldiv_t fpos_t ssize_t off_t uint ushort ulong FILE NULL EOF BUFSIZ RAND_MAX
-EXIT_SUCCESS EXIT_FAILURE SEEK_SET SEEK_CUR SEEK_END stdin stdout stderr
+size_t ptrdiff_t offsetof wchar_t div_t ldiv_t lldiv_t fpos_t ssize_t off_t uint ushort ulong FILE NULL EOF BUFSIZ
+RAND_MAX EXIT_SUCCESS EXIT_FAILURE SEEK_SET SEEK_CUR SEEK_END stdin stdout stderr
 memcpy memmove memset memcmp memchr strcpy strncpy strcat strncat strcmp strncmp strcoll strxfrm strchr strrchr strcspn
 strspn strpbrk strstr strtok strerror strlen strdup strndup index rindex
-malloc calloc realloc free abort atexit exit abs labs llabs div ldiv lldiv rand srand random srandom qsort bsearch getenv
-system atof atoi atol atoll strtod strtof strtold strtol strtoul strtoll strtoull
+malloc calloc realloc free abort atexit exit abs labs llabs div ldiv lldiv rand srand random srandom qsort bsearch
+getenv system atof atoi atol atoll strtod strtof strtold strtol strtoul strtoll strtoull
 puts putchar putc fputc fputs printf fprintf sprintf snprintf vprintf vfprintf vsprintf vsnprintf scanf fscanf sscanf
 getc getchar fgetc fgets gets ungetc getline fopen freopen fclose fflush fread fwrite fseek ftell rewind feof ferror
 clearerr perror remove rename tmpfile tmpnam setbuf setvbuf

@@ -56,3 +56,12 @@ def test_what_is_not_told_is_undecided_or_open() -> None:
     assert (first.kind, first.shape, first.bytes) == ("rearranges", (-1, 8, 12, 12), None)
     assert f"{12 * 12 * 8 * 2} bytes for each step of an open size" in first.remarks
     assert len(audit(text[: text.index("back_to_nchw")]).moves) == 2
+
+
+def test_the_types_of_all_parameters_are_read() -> None:
+    found = audit(
+        "program(1.0)\n{\n    func main<ios16>(tensor<fp32, [1, ?, 6]> x, tensor<fp16, [1, 8, 4, 4]> y) {\n"
+        "            tensor<fp16, [128]> z = reshape(shape = s, x = y);\n        } -> (z);\n}\n"
+    )
+    assert [(buffer.place.name, buffer.shape) for buffer in found.buffers] == [("x", (1, -1, 6)), ("y", (1, 8, 4, 4))]
+    assert [(move.kind, move.bytes) for move in found.moves] == [("same bytes", 0)]

@@ -82,3 +82,22 @@ def test_what_is_not_told_is_undecided() -> None:
         "undecided"
     }
     assert len(audit(text[: text.index("            d:")]).moves) == 2
+
+
+def test_weights_and_pairs_are_found_where_a_size_has_a_name() -> None:
+    """Maps as people write them, a size declared before the attributes, and blocks that are undone."""
+    found = rl.audit(
+        "@I.ir_module\nclass Module:\n    @R.function\n"
+        '    def main(x: R.Tensor(("n", 32, 8), dtype="float32"), w: R.Tensor((16, 32), dtype="float32")):\n'
+        "        n = T.int64()\n"
+        '        R.func_attr({"num_input": 1})\n'
+        '        a: R.Tensor((n, 2, 8, 16), dtype="float32") = R.layout_transform(x, '
+        "index_map=lambda i, j, k: (i, j // 16, k, j % 16), pad_value=None)\n"
+        '        b: R.Tensor((n, 32, 8), dtype="float32") = R.layout_transform(a, '
+        "index_map=lambda i, j, k, l: (i, j * 16 + l, k))\n"
+        '        c: R.Tensor((32, 16), dtype="float32") = R.permute_dims(w, axes=[1, 0])\n'
+        "        return (b, c)\n"
+    )
+    assert [move.kind for move in found.moves] == ["rearranges"] * 3
+    assert [(pair.first, pair.second, pair.alone) for pair in found.pairs] == [(0, 1, True)]
+    assert found.moves[2].remarks == ("weights: pack once",)

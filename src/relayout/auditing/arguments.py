@@ -8,6 +8,7 @@ import re
 def split_arguments(text: str) -> list[str]:
     """The arguments of a call, whose text begins behind the opening bracket; up to the bracket that closes it."""
     parts, level, start, quoted = [], 0, 0, ""
+    lambdas = "lambda " in text
     for mark in re.finditer(r"[\"'()\[\]{},]", text):
         at, c = mark.start(), mark[0]
         if quoted:
@@ -21,12 +22,17 @@ def split_arguments(text: str) -> list[str]:
             if level < 0:
                 parts.append(text[start:at])
                 break
-        elif c == "," and level == 0:
+        elif c == "," and level == 0 and not (lambdas and _names_indices(text[start:at])):
             parts.append(text[start:at])
             start = at + 1
     else:
         parts.append(text[start:])
     return [part.strip() for part in parts if part.strip()]
+
+
+def _names_indices(text: str) -> bool:
+    """Whether a text ends among the names behind ``lambda``, whose commas part no arguments."""
+    return "lambda " in text and ":" not in text[text.index("lambda ") :]
 
 
 def split_keywords(text: str) -> tuple[tuple[str, ...], dict[str, str]]:

@@ -109,10 +109,9 @@ class _ProgramReading:
         return f"{self.function}.{name}"
 
     def parameters(self, number: int, text: str) -> Iterator[Buffer]:
-        for part in split_arguments(text):
-            printed = _pattern(r"%(?P<name>\w+)\s*:\s*(?P<type>.*)").match(part)
-            compiled = _pattern(r"(?P<type>.*>)\s*(?P<name>\w+)").match(part)
-            found = printed or compiled
+        printed = [_pattern(r"%(?P<name>\w+)\s*:\s*(?P<type>.*)").match(part) for part in split_arguments(text)]
+        compiled = _pattern(r"(?P<type>\b\w+<[^>]*>+)\s*(?P<name>\w+)").finditer(text)
+        for found in (*printed, *compiled):
             if found is not None:
                 kind = self.types[found["name"]] = _type(found["type"])
                 yield self.buffer(self.artefact.place(number, found["name"]), kind, "input", found["name"])
@@ -166,7 +165,7 @@ class _ProgramReading:
         names = [found for found in dict.fromkeys(names) if found in self.types]
         alone = op in self.elementwise
         others = [found for found in names if alone and self.types[found].shape != kind.shape]
-        sizes = [_bytes(self.types[found]) for found in names] + [_bytes(kind)]
+        sizes = [_bytes(self.types[found]) for found in names if self.types[found].shape != ()] + [_bytes(kind)]
         known = [n for n in sizes if n is not None]
         total = sum(known) if len(known) == len(sizes) else None
         inputs = tuple([self.value(found) for found in names if found not in others])

@@ -138,7 +138,8 @@ def _stand_in(shape: Sequence[Size]) -> tuple[int, ...]:
     Permutations undo each other for all sizes if they do for sizes above 1, so that these tell pairs as well.
     """
     taken = {n for n in shape if isinstance(n, int)}
-    free = iter([p for p in _PRIMES if p not in taken])
+    # From the largest on, which are rarely taken: the same name is the same number in a later move too.
+    free = iter([p for p in reversed(_PRIMES) if p not in taken])
     given: dict[str, int] = {}
     for n in shape:
         if isinstance(n, str) and n not in given:

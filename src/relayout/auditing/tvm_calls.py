@@ -85,6 +85,8 @@ def read_statements(artefact: Artefact) -> Iterator[Statement]:
         elif found := _pattern(_GIVEN).fullmatch(text):
             yield TvmReturn(number, tuple(_pattern(_NAME).findall(found["names"])))
         elif found := _pattern(_ASSIGNED).match(text):
+            if found["op"].startswith("T."):  # a number that stands for a size
+                continue
             yield _call(number, found["result"], found["op"], found["rest"], found["type"] or "")
         elif found := _pattern(_LAST).match(text):
             yield _call(number, "", found["op"], found["rest"], "")

@@ -138,3 +138,31 @@ def test_what_a_kernel_may_write_in_place_is_not_followed(kernel: str, pairs: in
     )
     assert [move.kind for move in found.moves] == ["rearranges", "rearranges"]
     assert len(found.pairs) == pairs
+
+
+@pytest.mark.parametrize(
+    ("call", "turn"),
+    [
+        ("torch.movedim(x, 1, 0)", lambda x: np.moveaxis(x, 1, 0)),
+        ("torch.movedim(x, -1, 1)", lambda x: np.moveaxis(x, -1, 1)),
+        ("torch.moveaxis(x, (0, 1), (3, 2))", lambda x: np.moveaxis(x, (0, 1), (3, 2))),
+        ("torch.swapdims(x, 1, -1)", lambda x: x.swapaxes(1, -1)),
+        ("torch.ops.aten.numpy_T.default(x)", lambda x: x.T),
+        ("torch.ops.aten.mT.default(x)", lambda x: x.swapaxes(-1, -2)),
+    ],
+)
+def test_other_orders_are_views(call: str, turn: Any) -> None:
+    x = np.zeros((2, 3, 4, 5), np.int8)
+    y = turn(x)
+    types = [f"f32{list(a.shape)}{list(a.strides)}cpu" for a in (x, y)]
+    found = audit(f'def forward(self, x: "{types[0]}"):\n    y: "{types[1]}" = {call}\n    return (y,)\n')
+    assert [(move.kind, move.bytes) for move in found.moves] == [(SAME_BYTES, 0)]
+
+
+def test_a_copy_to_another_type_and_order_is_a_move() -> None:
+    line = '    y: "{}" = torch.ops.aten._to_copy.default(x, dtype = torch.bfloat16)\n'
+    head = 'def forward(self, x: "f32[2, 8, 4, 4][128, 16, 4, 1]cpu"):\n'
+    for strides, kinds in (("128, 1, 32, 8", [REARRANGES]), ("128, 16, 4, 1", [])):
+        found = audit(f"{head}{line.format(f'bf16[2, 8, 4, 4][{strides}]cpu')}    return (y,)\n")
+        assert [move.kind for move in found.moves] == kinds
+        assert all(move.bytes == 2 * 256 for move in found.moves)

@@ -22,7 +22,10 @@ from .kinds import REARRANGES, SAME_BYTES, UNDECIDED
 from .making import make_move, make_side
 from .move import Buffer, Found, Move, Place, Side, Step
 
-TURNS = frozenset(["permute", "transpose", "t", "T", "mT", "swapaxes", "movedim", "numpy_T"])
+SWAPS = frozenset(["transpose", "swapaxes", "swapdims"])
+"""Operations that exchange two dimensions, which they name."""
+
+TURNS = SWAPS | {"permute", "t", "T", "mT", "movedim", "moveaxis", "numpy_T"}
 """Operations that name the dimensions in another order."""
 
 REGROUPS = frozenset(["view", "reshape", "_unsafe_view", "flatten", "unflatten", "squeeze", "unsqueeze", "view_copy"])
@@ -189,11 +192,11 @@ class _TorchReading:
         shape = target.layout.extents if isinstance(target.layout, Layout) else ()
         op = call.op
         if source is not None and (op in TURNS or op in REGROUPS or op in COPIES):
-            same_type = source.element == target.element
-            if same_type or source.element is None or target.element is None:
-                start = self.turn(source, target, call) if op in TURNS else source
-                always = op in ("clone", "copy", "copy_")
-                move = make_move(place, op, start, target, shape=shape, copies=always, reads=reads, writes=writes)
+            start = self.turn(source, target, call) if op in TURNS else source
+            always = op in ("clone", "copy", "copy_")
+            move = make_move(place, op, start, target, shape=shape, copies=always, reads=reads, writes=writes)
+            same_type = source.element == target.element or source.element is None or target.element is None
+            if same_type or (op in COPIES and move.kind == REARRANGES):
                 yield replace(move, remarks=(*move.remarks, *_format_words(move)))
                 return
         if source is not None and (words := _breaks(source, target)):
@@ -216,13 +219,19 @@ class _TorchReading:
         try:
             if call.op == "permute":
                 order = [n % layout.rank for n in numbers]
-            elif call.op in ("transpose", "swapaxes"):
+            elif call.op in SWAPS:
                 a, b = (n % layout.rank for n in numbers[:2])
                 order[a], order[b] = order[b], order[a]
+            elif call.op in ("movedim", "moveaxis"):
+                count = len(numbers) // 2
+                goes = {to % layout.rank: n % layout.rank for n, to in zip(numbers[:count], numbers[count:])}
+                order = [n for n in order if n not in goes.values()]
+                for to in sorted(goes):
+                    order.insert(to, goes[to])
+            elif call.op == "mT":
+                order[-2:] = order[-1], order[-2]
             else:
                 order = order[::-1]
-                if call.op == "movedim" or layout.rank > 2:
-                    return source._replace(layout=None, why=f"the order of {call.op} is not told by its name")
             return source._replace(layout=layout.permute(*order))
         except (LayoutError, ValueError) as error:
             return source._replace(layout=None, why=str(error))

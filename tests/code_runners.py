@@ -65,12 +65,13 @@ def compile_program(command: list[str]) -> None:
 
 # ---- C ---------------------------------------------------------------------------------------------------
 
-C_HEAD = "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n"
+C_HEAD = "#ifndef _POSIX_C_SOURCE\n#define _POSIX_C_SOURCE 200112L\n#endif\n"
+C_HEAD += "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n"
 
 C_RUN = """
 static void *exactly(long n) {
-  void *p = malloc(n ? (size_t)n : 1);
-  if (!p)
+  void *p;
+  if (posix_memalign(&p, 64, n ? (size_t)n : 1))
     abort();
   return p;
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import re
 import shutil
 import subprocess
@@ -411,12 +412,40 @@ def test_a_conversion_carries_its_test(tmp_path: Path) -> None:
 def test_the_text_is_as_clang_format_writes_it() -> None:
     texts = [rl.code("0 1 2 3 axes nhwc", "htp:R4Crouton", "float32", test=True, inverse=True)]
     texts += [case.text for group in ("random layouts", "transposes", "inverses") for case in GROUPS[group]()]
+    texts += [
+        rl.code("0 1", "1 0", "float32", shape=(2048, 4096)),
+        rl.code("0 1 2", "1 0 2", "uint8", shape=(512, 512, 64)),
+    ]
     texts += [rl.code("0 1 / 0,2 1,4", shape=(3, 8)), rl.code("htp:R4Crouton2", element=None)]
     for text in texts:
         done = subprocess.run(
             ["clang-format", "--style=LLVM", "--assume-filename=pack.c"], input=text, capture_output=True, text=True
         )
         assert done.stdout == text
+
+
+@needs_cc
+def test_a_large_target_is_written_past_the_caches(tmp_path: Path) -> None:
+    x = np.arange(2048 * 4096, dtype=np.uint8).reshape(2048, 4096)
+    for k, (target, expected) in enumerate(
+        [("1 0", x.T), ("0 1 / 0,8 1,64", x.reshape(256, 8, 64, 64).swapaxes(1, 2))]
+    ):
+        text = rl.code("0 1", target, "uint8", shape=x.shape, name="pack")
+        assert "pack_stream(to" in text
+        source, library = tmp_path / f"{k}.c", tmp_path / f"{k}.so"
+        source.write_text(text)
+        subprocess.run(
+            [CC, "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-O1", source, "-o", library], check=True
+        )
+        for shift in (0, 16, 1):
+            memory = np.zeros(x.size + 128, np.uint8)
+            start = -memory.ctypes.data % 64 + shift
+            call = ctypes.CDLL(str(library)).pack
+            call(ctypes.c_void_p(x.ctypes.data), ctypes.c_void_p(memory.ctypes.data + start))
+            assert np.array_equal(memory[start : start + x.size], expected.reshape(-1))
+            assert not memory[:start].any()
+            assert not memory[start + x.size :].any()
+    assert "stream" not in rl.code("0 1", "1 0", "uint8", shape=(64, 64), name="pack")
 
 
 # ---- the text --------------------------------------------------------------------------------------------

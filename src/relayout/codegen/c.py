@@ -139,7 +139,8 @@ class CFunction:
             add(depth, f"{x.name}({', '.join([*[text(a) for a in x.arguments], *self.context])});")
         elif isinstance(x, Copy):
             size = self._size(x.length, self._memory(x.target.memory))
-            add(depth, f"{self.std}memcpy({self._pointer(x.target)}, {self._pointer(x.source)}, {size});")
+            copy = f"{self.function.owner}_stream" if x.streams else f"{self.std}memcpy"
+            add(depth, f"{copy}({self._pointer(x.target)}, {self._pointer(x.source)}, {size});")
         elif isinstance(x, Fill):
             self._add_fill(depth, x)
         elif isinstance(x, For):

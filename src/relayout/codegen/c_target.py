@@ -30,6 +30,30 @@ clearerr perror remove rename tmpfile tmpnam setbuf setvbuf
 """
 """C's own words, and the names of the headers that the texts include."""
 
+STREAM = """\
+// Copies bytes; whole lines of memory past the caches, where the machine can:
+// a line that is written as a whole need not be read before.
+static void {name}_stream(void *to, const void *from, size_t bytes) {{
+#ifdef __SSE2__
+  if ((uintptr_t)to % 64 == 0 && bytes % 64 == 0) {{
+    __m128i *line = (__m128i *)to;
+    const __m128i *part = (const __m128i *)from;
+    for (size_t i = 0; i < bytes / 16; ++i)
+      _mm_stream_si128(line + i, _mm_loadu_si128(part + i));
+    return;
+  }}
+#endif
+  memcpy(to, from, bytes);
+}}
+
+// Waits until what was written past the caches is in its place for all.
+static void {name}_stream_end(void) {{
+#ifdef __SSE2__
+  _mm_sfence();
+#endif
+}}"""
+"""The helper that writes past the caches, and the one that ends a function which calls it."""
+
 
 class CTarget:
     """C99; ``cc pack.c && ./a.out`` prints ``ok`` for a text with its test."""
@@ -40,10 +64,10 @@ class CTarget:
     reserved = frozenset(C_WORDS.split())
 
     def write_pack(self, functions: list[PackFunction]) -> str:
-        return _text(pack_module(functions, turns=True))
+        return _text(pack_module(functions, turns=True, streams=True))
 
     def write_test(self, functions: list[PackFunction], runs: list[list[CheckedSize]]) -> str:
-        return _text(pack_module(functions, runs, turns=True))
+        return _text(pack_module(functions, runs, turns=True, streams=True))
 
     def write_index(self, functions: IndexFunctions) -> str:
         return _text(layout_module(functions)) + no_inverse_text(functions)
@@ -64,7 +88,11 @@ def no_inverse_text(functions: IndexFunctions) -> str:
 
 def _text(module: Module) -> str:
     parts = [_headers(module)]
+    streams: set[str] = set()
     for function in module.functions:
+        if function.owner not in streams and any(isinstance(x, Copy) and x.streams for x in nodes_in(function.body)):
+            parts.append(STREAM.format(name=function.owner))
+            streams.add(function.owner)
         parts += _visitor_type(function)
         parts.append(c_function(function))
     if module.runs:
@@ -79,7 +107,10 @@ def _headers(module: Module) -> str:
         names += ["stdio", "stdlib"]
     if module.runs or any(isinstance(node, (Copy, Fill, Reinterpret)) for node in nodes_in(module.functions)):
         names.append("string")
-    return "\n".join([f"#include <{name}.h>" for name in names])
+    lines = [f"#include <{name}.h>" for name in names]
+    if any(isinstance(node, Copy) and node.streams for node in nodes_in(module.functions)):
+        lines += ["#ifdef __SSE2__", "#include <emmintrin.h>", "#endif"]
+    return "\n".join(lines)
 
 
 def _visitor_type(function: Routine) -> list[str]:

@@ -27,14 +27,17 @@ from .statements import (
 
 
 def pack_module(
-    functions: list[PackFunction], runs: list[list[CheckedSize]] | None = None, turns: bool = False
+    functions: list[PackFunction],
+    runs: list[list[CheckedSize]] | None = None,
+    turns: bool = False,
+    streams: bool = False,
 ) -> Module:
     """Functions between two operands, with their self-test if there are runs.
 
     With ``turns`` tiles of transpositions are turned by a helper that has arrays of its own (``LocalArray``), which a
-    compiler makes vectors of; without it they are loops.
+    compiler makes vectors of; without it they are loops. With ``streams`` large targets are written past the caches.
     """
-    lowered = [own for function in functions for own in pack_functions(function, turns)]
+    lowered = [own for function in functions for own in pack_functions(function, turns, streams)]
     if runs:
         lowered += [sample_routine(function) for function in functions]
     tests = [TestRun(f.name, *run) for f, own in zip(functions, runs or []) for run in own]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .element_types import tree_type
-from .loop_nest import NestLevel
+from .loop_nest import LoopNest, NestLevel
 from .lower_convert import convert_routines
 from .lower_fill import fill_statements
 from .lower_helpers import packed_function, swizzle_function
@@ -39,6 +39,7 @@ from .statements import (
     product,
     total,
 )
+from .tiles import LINE
 from .values import ONE, Monomial
 
 SHORT_RUN = 16
@@ -48,18 +49,27 @@ LONG_RUN = 512
 """Up to so many bytes a copy of a size that the compiler knows is faster: whole blocks have one of their own."""
 
 
-def pack_functions(function: PackFunction, turns: bool) -> list[Routine]:
-    """The function, behind the helpers that it calls; with ``turns`` it turns whole tiles by one of them."""
-    return PackLowering(function, turns).functions()
+LARGE = 1 << 23
+"""From so many bytes on a target is written past the caches: it would not stay in them until somebody reads it."""
+
+
+def pack_functions(function: PackFunction, turns: bool, streams: bool) -> list[Routine]:
+    """The function, behind the helpers that it calls; with ``turns`` it turns whole tiles by one of them, with
+    ``streams`` one of them writes a large target past the caches.
+    """
+    return PackLowering(function, turns, streams).functions()
 
 
 class PackLowering(LoopLowering):
     """The statements of one function."""
 
-    def __init__(self, function: PackFunction, turns: bool) -> None:
-        super().__init__(function.name, function.nest, function.definitions)
+    def __init__(self, function: PackFunction, turns: bool, streams: bool) -> None:
+        storage = function.target.storage
+        large = storage.known and storage.number * function.target_element.bits >= 8 * LARGE
         self.function = function
         self.turns = turns
+        self.is_streamed = streams and large and _writes_lines(function, turns)
+        super().__init__(function.name, self._order_loops(), function.definitions)
         self.converts: list[Routine] = []
         if function.conversion is not None:
             self.converts = convert_routines(self.owner, *function.conversion)
@@ -67,6 +77,19 @@ class PackLowering(LoopLowering):
         self.bits = function.element.bits
         self.target_bits = function.target_element.bits
         self.at_index = self._needs_indices()
+
+    def _order_loops(self) -> LoopNest:
+        """The nest, its loops in the order of the source where whole lines of the target are streamed: these need no
+        neighbours in the caches.
+        """
+        nest = self.function.nest
+        last = 1 if nest.tile is None else 2
+        sources = [x.source.number for x in nest.levels[:-last] if x.source is not None and x.source.known]
+        apart = any(x.clamped or x.raised for x in nest.levels) or len(sources) < len(nest.levels) - last
+        if not self.is_streamed or apart:
+            return nest
+        slowest = sorted(range(len(sources)), key=lambda k: -sources[k])
+        return nest._replace(levels=(*[nest.levels[k] for k in slowest], *nest.levels[-last:]))
 
     # ---- the whole ---------------------------------------------------------------------------------------
 
@@ -77,6 +100,8 @@ class PackLowering(LoopLowering):
             body += self.loops()
         elif not self.nest.empty:
             body += self._move(*[total(self.places.terms(side, ())) for side in ("src", "dst")])
+        if "stream" in self.helpers:
+            body.append(Do(Call(self.owner, "stream_end", ())))
         done = Number(0, STATUS) if self.refuses else None
         if self.refuses:
             body.append(Return(done))
@@ -101,7 +126,8 @@ class PackLowering(LoopLowering):
             if f"swizzle_{side}" in self.helpers and operand.swizzle is not None:
                 found.append(swizzle_function(self.owner, f"swizzle_{side}", operand.swizzle))
         if "tile" in self.helpers and self.nest.tile is not None:
-            found += turn_routines(self.owner, tree_type(self.function.element), self.nest.tile)
+            kind, streams = tree_type(self.function.element), "stream" in self.helpers
+            found += turn_routines(self.owner, kind, self.nest.tile, streams)
         if not self.nest.empty:
             found += self.converts
         for helper, side, bits in (("get", "src", self.bits), ("put", "dst", self.target_bits)):
@@ -204,6 +230,8 @@ class PackLowering(LoopLowering):
         if not self.turns or self.nest.tile is None:
             return None
         self.helpers.add("tile")
+        if self.is_streamed:
+            self.helpers.add("stream")
         reads, writes = self.nest.levels[-2:]
         found: list[Statement] = []
         for level in (reads, writes):
@@ -272,6 +300,9 @@ class PackLowering(LoopLowering):
             return [*found, note, Copy(target, source, self._bytes(count))]
         target, source = At(bases["dst"], Number(0)), At(bases["src"], Number(0))
         copy: Copy | If = Copy(target, source, count)
+        if self.is_streamed:
+            self.helpers.add("stream")
+            return [*found, note, Copy(target, source, count, streams=True)]
         if (
             isinstance(copy, Copy)
             and level.clamped
@@ -293,3 +324,22 @@ class PackLowering(LoopLowering):
     def _bytes(self, count: Expression) -> Expression:
         """Elements as entries of the memory: bytes where they share these."""
         return count if self.bits >= 8 else Binary("/", Binary("*", count, Number(self.bits)), Number(8))
+
+
+def _writes_lines(function: PackFunction, turns: bool) -> bool:
+    """Whether all that is written are whole lines of the target, if its memory starts with one."""
+    nest, bits = function.nest, function.element.bits
+    if not nest.levels or nest.empty or function.conversion is not None:
+        return False
+    if function.source.swizzle or function.target.swizzle:
+        return False
+    level, tile = nest.levels[-1], nest.tile
+    if level.clamped or level.raised or not level.steps.known or nest.axes[level.axis].split is not None:
+        return False
+    run, around = level.steps, nest.levels[:-1]
+    if tile is not None and tile.whole[1]:
+        run, around = run * tile.columns, around[:-1]
+    if (not nest.run) if tile is None else (not turns or bool(tile.overlapping)):
+        return False
+    lines = [run, *[x.target for x in around], *nest.target]
+    return all(x.known and x.number * bits % (8 * LINE) == 0 for x in lines)

@@ -30,8 +30,10 @@ from .statements import (
 ROW, K = Name("i"), Name("k")
 
 
-def turn_routines(owner: str, kind: str, tile: NestTile) -> list[Routine]:
-    """``tile``, which moves a tile from one memory to another, and the pass that it repeats."""
+def turn_routines(owner: str, kind: str, tile: NestTile, streams: bool) -> list[Routine]:
+    """``tile``, which moves a tile from one memory to another, and the passes that it repeats; with ``streams`` its
+    rows are written past the caches.
+    """
     rows, columns = tile.rows, tile.columns
     length = rows * columns
     weaves = rows.bit_count() == 1 and (columns.bit_count() != 1 or rows <= columns)
@@ -48,10 +50,10 @@ def turn_routines(owner: str, kind: str, tile: NestTile) -> list[Routine]:
     if tile.whole[0]:
         read = Copy(At("a", Number(0)), At("from", Number(0)), Number(length))
     out = At(last, product([ROW, Number(rows)]))
-    written: Statement = Copy(At("to", product([ROW, Name("to_step")])), out, Number(rows))
+    written: Statement = Copy(At("to", product([ROW, Name("to_step")])), out, Number(rows), streams)
     written = For("", "i", Number(0), Number(columns), (written,))
     if tile.whole[1]:
-        written = Copy(At("to", Number(0)), At(last, Number(0)), Number(length))
+        written = Copy(At("to", Number(0)), At(last, Number(0)), Number(length), streams)
     body: list[Statement] = [
         LocalArray("a", kind, length),
         LocalArray("b", kind, length),

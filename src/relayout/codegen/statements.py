@@ -188,11 +188,15 @@ class Visit(NamedTuple):
 
 
 class Copy(NamedTuple):
-    """Neighbours of one memory to another: ``length`` elements, bit by bit; the memories share nothing."""
+    """Neighbours of one memory to another: ``length`` elements, bit by bit; the memories share nothing.
+
+    With ``streams`` the owner of the function has a helper that writes past the caches.
+    """
 
     target: At
     source: At
     length: Expression
+    streams: bool = False
 
 
 class Fill(NamedTuple):

@@ -15,6 +15,9 @@ from .values import ONE, Definitions, Monomial
 LINE = 64
 """The bytes of a line of memory, which a tile writes as a whole."""
 
+LINES = 4
+"""So many lines of small elements a tile writes where it starts and ends within some."""
+
 COLUMNS = 16
 """So many neighbours in the source a tile has at most: more take more passes to turn it."""
 
@@ -106,7 +109,8 @@ def finish_lines(
 
 def _leaves_cache(level: NestLevel, levels: Sequence[NestLevel]) -> bool:
     """Whether the loops inside one read more lines than a cache holds, as far as is known."""
-    inside = [x.steps for x in levels if level.slowness < x.slowness < NEARLY]
+    around_run = [x for x in levels if (x.source, x.target) != (ONE, ONE)]
+    inside = [x.steps for x in around_run if level.slowness < x.slowness < NEARLY]
     return not all(steps.known for steps in inside) or prod([x.number for x in inside]) * LINE > CACHE
 
 
@@ -130,6 +134,8 @@ def _whole_cuts(
     One of them is a power of two, by which a tile is turned.
     """
     high = max(LINE // size, SMALLEST)
+    if size <= 2 and not (reads.target.known and reads.target.number * size % LINE == 0):
+        high *= LINES
     wide = min(high, COLUMNS)
     found = []
     for power in (True, False):

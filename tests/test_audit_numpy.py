@@ -138,3 +138,16 @@ def test_a_pair_saves_as_many_runs_as_it_has() -> None:
     audit = rl.audit(there + there + there + back)
     assert [(pair.runs, audit.moves[pair.first].count) for pair in audit.pairs] == [(1, 3)]
     assert [saving.bytes for saving in audit.savings] == [2 * 4096]
+
+
+def test_a_pair_comes_before_the_guess_that_a_parameter_is_a_weight() -> None:
+    audit = rl.audit(
+        "HloModule m\nENTRY e {\n"
+        "  p = f32[6,8]{0,1} parameter(0)\n"
+        "  q = f32[6,8]{0,1} parameter(1)\n"
+        "  a = f32[6,8]{1,0} copy(p)\n"
+        "  b = f32[6,8]{0,1} copy(a)\n"
+        "  c = f32[6,8]{1,0} copy(q)\n"
+        "  ROOT t = (f32[6,8]{0,1}, f32[6,8]{1,0}) tuple(b, c)\n}\n"
+    )
+    assert [saving.moves for saving in audit.savings] == [(0, 1), (2,)]

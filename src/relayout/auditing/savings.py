@@ -38,7 +38,7 @@ def find_savings(
     """The three largest changes, by time where the file has times, then by bytes; no move is saved twice."""
     candidates = [
         *_pairs(moves, pairs),
-        *_constants(moves, flow),
+        *_constants(moves, flow, pairs),
         *_repeats(moves, flow),
         *_copies(moves),
         *_rows(moves, flow),
@@ -93,10 +93,12 @@ def _pairs(moves: Sequence[Move], pairs: Sequence[Cancelling]) -> Iterator[Savin
         yield _saving(change, moves, list(runs), runs, needs)
 
 
-def _constants(moves: Sequence[Move], flow: Flow) -> Iterator[Saving]:
+def _constants(moves: Sequence[Move], flow: Flow, pairs: Sequence[Cancelling]) -> Iterator[Saving]:
+    """Weights that are packed in every run; a parameter only may be one, which is no reason against a pair."""
+    cancelling = {k for pair in pairs for k in (pair.first, pair.second)}
     alike: dict[tuple[str, str], list[int]] = {}
     for number, role in flow.constants.items():
-        if moves[number].bytes:
+        if moves[number].bytes and (role == "constant" or number not in cancelling):
             alike.setdefault((role, moves[number].target.text), []).append(number)
     for (role, target), numbers in alike.items():
         what = "weight" if role == "constant" else "parameter"

@@ -537,5 +537,10 @@ def test_the_command_writes_a_file(tmp_path: Path) -> None:
     assert CliRunner().invoke(relayout, ["code", "0 1", "1 0"]).exit_code == 3
     told = CliRunner().invoke(relayout, ["code", "nhwc", "htp:R4Crouton", "--shape", "1,16,16,64"]).output
     assert "void pack_htp_r4_crouton_u8(const uint8_t *src, uint8_t *dst) {" in told
+    told = CliRunner().invoke(relayout, ["code", "nhwc", "htp:R4Crouton", "--shape", "1,3,3,3", "--fill", "0x7"]).output
+    assert "memset(dst, 7, " in told
+    told = CliRunner().invoke(relayout, ["code", "0 1", "1 0 / 1,4", "--dtype", "uint4", "--shape", "3,5"]).output
+    assert "// Element i: 2 share a byte, the first has its least significant bits." in told
+    assert CliRunner().invoke(relayout, ["code", "0 1", "1 0", "--dtype", "int8", "--fill", "x"]).exit_code == 2
     told = CliRunner().invoke(relayout, ["code", "memref<3x4xf32>", "(3,4):(1,3)"]).output
     assert "void pack_f32(const float *src, float *dst) {" in told

@@ -82,6 +82,22 @@ def dtype_option(
     return click.option(flag, name, callback=check, shell_complete=complete, metavar="TYPE", help=what)
 
 
+def as_fill(ctx: click.Context, param: click.Parameter, text: str | None) -> int | float | str | None:
+    """A number, or ``qzero``."""
+    if text is None or text == "qzero":
+        return text
+    for kind in (lambda x: int(x, 0), float):
+        try:
+            return kind(text)
+        except ValueError:
+            pass
+    raise click.BadParameter(f"{text!r} is no number, and not qzero.", ctx, param_hint="--fill")
+
+
+def fill_option() -> Decorator:
+    return click.option("--fill", callback=as_fill, metavar="VALUE", help="The stored value of padding, or qzero.")
+
+
 def to_option() -> Decorator:
     """The name of a notation."""
 

@@ -11,7 +11,7 @@ from ..codegen.code import code as code_of
 from ..codegen.targets import target_named, target_names
 from ..errors import BadFile
 from .answers import Answer, Command
-from .arguments import axes_option, dtype_option, shape_option, text_argument
+from .arguments import axes_option, dtype_option, fill_option, shape_option, text_argument
 
 
 @click.command(cls=Command)
@@ -23,6 +23,7 @@ from .arguments import axes_option, dtype_option, shape_option, text_argument
 @axes_option()
 @dtype_option(what="The type of the elements, as in float16; needed with DST, unless a layout tells it.")
 @dtype_option("--dst-dtype", "dst_element", "The type of DST's elements, if values are converted.")
+@fill_option()
 @click.option("--name", metavar="NAME", help="The name of the function; by default that of the layout.")
 @click.option("--inverse", is_flag=True, help="Add the way back, NAME_inverse.")
 @click.option("--test", is_flag=True, help="Add a program that compares checksums, and prints ok.")

@@ -23,7 +23,7 @@ from ..files.registry import open_source
 from ..files.sizes import format_size
 from ..format.records import known_records
 from .answers import Answer, Command, TextTable, is_dumb, no_garbage_collection, print_stderr
-from .arguments import as_sizes, dtype_option, layout_option
+from .arguments import as_sizes, dtype_option, fill_option, layout_option
 
 if TYPE_CHECKING:
     from ..files.contents import Source, StoredTensor
@@ -142,7 +142,7 @@ def _facts(entry: StoredTensor, packing: str | None) -> dict[str, Any]:
 @click.option("--only", multiple=True, metavar="GLOB", help="Only tensors whose name fits; may be repeated.")
 @click.option("--except", "except_", multiple=True, metavar="GLOB", help="None of these.")
 @click.option("--map", "rules", type=file_argument, metavar="RULES", help="A TOML file of rules by name.")
-@click.option("--fill", metavar="VALUE", help="The stored value of padding, or qzero.")
+@fill_option()
 @dtype_option(what="The type of the result.")
 @dtype_option("--from-dtype", "src_dtype", "The type of a raw file, if it is not the result's.")
 @click.option("--dry-run", is_flag=True, help="Only tell what would be written.")
@@ -156,7 +156,7 @@ def _facts(entry: StoredTensor, packing: str | None) -> dict[str, Any]:
 @click.option("--verify", is_flag=True, help="Read everything again and compare, before the file gets its name.")
 @click.option("--force", is_flag=True, help="Overwrite; start again where a run did not finish.")
 @click.option("--yes", is_flag=True, help="Write a result that is many times larger than its source.")
-def repack(source: str, destination: str, fill: str | None, yes: bool, **options: Any) -> Answer:
+def repack(source: str, destination: str, yes: bool, **options: Any) -> Answer:
     """Write the tensors of IN to OUT in another layout, in bounded memory.
 
     Tensors that are not selected are copied as they are, and so are, with a warning, those that the layout cannot take;
@@ -167,7 +167,7 @@ def repack(source: str, destination: str, fill: str | None, yes: bool, **options
     options["only"], options["except_"] = list(options["only"]), list(options["except_"])
     try:
         with name_options_in_hints(), progress_on_stderr("repack", quiet=options["dry_run"]) as progress:
-            report = repack_file(source, destination, fill=_fill(fill), progress=progress, **options)
+            report = repack_file(source, destination, progress=progress, **options)
     except KeyboardInterrupt:
         kept = Path(f"{destination}.part.journal").exists()
         print_stderr(
@@ -205,18 +205,6 @@ def verify(a: str, b: str, rules: str | None, max_memory: str) -> Answer:
     with name_options_in_hints(), progress_on_stderr("verify") as progress:
         found = verify_files(a, b, rules=rules, max_memory=max_memory, progress=progress)
     return Answer({"same": bool(found), **found._asdict()}, [str(found)], no=not found)
-
-
-def _fill(text: str | None) -> int | float | str | None:
-    """A number, or ``qzero``."""
-    if text is None or text == "qzero":
-        return text
-    for kind in (lambda x: int(x, 0), float):
-        try:
-            return kind(text)
-        except ValueError:
-            pass
-    raise click.BadParameter(f"{text!r} is no number, and not qzero.", click.get_current_context(), param_hint="--fill")
 
 
 def _outcome(row: Row) -> str:

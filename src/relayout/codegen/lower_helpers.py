@@ -46,7 +46,7 @@ def swizzle_function(owner: str, helper: str, swizzle: Swizzle) -> Routine:
 def packed_function(owner: str, bits: int, side: str) -> Routine:
     """Reading, or writing, one element of a few bits, the least significant bit first."""
     mask = Number((1 << bits) - 1, "u32", mask=True)
-    about: tuple[str, ...] = ()
+    about = (f"Element i: {8 // bits} share a byte, the first has its least significant bits.",)
     if 8 % bits:
         about = (f"Element i has the bits from {bits} * i on; some lie in two bytes.",)
     first: Expression = Binary("/", product([PLACE, Number(bits)]), Number(8))

@@ -881,7 +881,7 @@ def test_values_copy(value):
 
 @pytest.mark.parametrize("value", [*VALUES, IDENTITY.unsqueeze(2), IDENTITY.narrow(0, 1, 1)], ids=repr)
 def test_repr_evaluates(value):
-    assert eval(repr(value), vars(rl)) == value
+    assert eval(repr(value), {name: getattr(rl, name) for name in rl.__all__}) == value
 
 
 ATTRIBUTES = [

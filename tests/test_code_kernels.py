@@ -167,9 +167,9 @@ __kernel void walk(__global long *out) {
 
 @needs_triton
 def test_triton_runs_in_its_interpreter(tmp_path: Path) -> None:
-    """The self-test, and the index functions of one layout."""
+    """The self-test with a fill that sets all bits, and the index functions of one layout."""
     text = (
-        rl.code("0 1", "1 0 / 1,8", "uint8", "triton", inverse=True, test=True)
+        rl.code("0 1", "1 0 / 1,8", "uint4", "triton", fill=15, inverse=True, test=True)
         + rl.code(TILES, name="tiles", target="triton")
         + """
 import torch

@@ -143,13 +143,10 @@ def _add_bits(lines: TritonLines, function: PackFunction, found: Gather) -> None
     lines.add(2, f"place = bit // {bits}")
     lines.add(2, f"inside = place < {size}")
     mask = (1 << unit) - 1
-    codes = "0"
     if fill:
-        halves = [fill & 0xFFFFFFFF, fill >> 32]
-        lines.add(2, f"at = bit % {8 * bits}")
-        low = f"({halves[0]} >> tl.minimum(at, 31)) & {mask}"
-        codes = low if not halves[1] else f"tl.where(at < 32, {low}, ({halves[1]} >> (at - 32)) & {mask})"
-        lines.add(2, f"code = tl.where(inside, {codes}, 0).to(tl.int32)")
+        stored = fill & ((1 << bits) - 1)
+        code = str(stored) if unit == bits else f"({stored} >> (bit % {bits})) & {mask}"
+        lines.add(2, f"code = tl.where(inside, {code}, 0).to(tl.int32)")
     if found.source is not None:
         lines.add_statements(2, found.steps)
         held = _add_held(lines, 2, "inside", found)

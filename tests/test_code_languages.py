@@ -219,3 +219,9 @@ def test_an_unknown_language_lists_the_near_ones(given: str, near: str) -> None:
         rl.code("0 1", "1 0", "int8", given)
     assert near in caught.value.hint.partition("?")[0]
     assert all(name in caught.value.hint for name in target_names())
+
+
+def test_mojo_fills_with_the_bits_of_what_digits_lose() -> None:
+    for fill, bits in ((1e-45, 0x1), (-0.0, 0x80000000), (float("inf"), 0x7F800000)):
+        text = rl.code("0 1", "1 0 / 1,4", "float32", "mojo", fill=fill, shape=(3, 5))
+        assert f".fill(bitcast[DType.float32](UInt32(0x{bits:X})))" in text

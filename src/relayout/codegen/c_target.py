@@ -35,7 +35,7 @@ STREAM = """\
 // a line that is written as a whole need not be read before.
 static void {name}_stream(void *to, const void *from, size_t bytes) {{
 #ifdef __SSE2__
-  if ((uintptr_t)to % 64 == 0 && bytes % 64 == 0) {{
+  if ((uintptr_t)to % {bytes} == 0 && bytes % {bytes} == 0) {{
     __m128i *line = (__m128i *)to;
     const __m128i *part = (const __m128i *)from;
     for (size_t i = 0; i < bytes / 16; ++i)
@@ -90,8 +90,9 @@ def _text(module: Module) -> str:
     parts = [_headers(module)]
     streams: set[str] = set()
     for function in module.functions:
-        if function.owner not in streams and any(isinstance(x, Copy) and x.streams for x in nodes_in(function.body)):
-            parts.append(STREAM.format(name=function.owner))
+        parts_of_lines = [x.streams for x in nodes_in(function.body) if isinstance(x, Copy) and x.streams]
+        if parts_of_lines and function.owner not in streams:
+            parts.append(STREAM.format(name=function.owner, bytes=parts_of_lines[0]))
             streams.add(function.owner)
         parts += _visitor_type(function)
         parts.append(c_function(function))

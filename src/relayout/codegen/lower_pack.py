@@ -45,6 +45,11 @@ from .values import ONE, Monomial
 SHORT_RUN = 16
 """Neighbours of fewer bytes are copied one by one: a call takes longer."""
 
+SHORT_LOOP = 8
+"""Up to so many steps compilers make vectors of several turns of a loop, where the number of steps is known: whole
+blocks have a loop of their own.
+"""
+
 LONG_RUN = 512
 """Up to so many bytes a copy of a size that the compiler knows is faster: whole blocks have one of their own."""
 
@@ -68,7 +73,7 @@ class PackLowering(LoopLowering):
         large = storage.known and storage.number * function.target_element.bits >= 8 * LARGE
         self.function = function
         self.turns = turns
-        self.is_streamed = streams and large and _writes_lines(function, turns)
+        self.streamed = _streamed_bytes(function, turns) if streams and large else 0
         super().__init__(function.name, self._order_loops(), function.definitions)
         self.converts: list[Routine] = []
         if function.conversion is not None:
@@ -86,7 +91,7 @@ class PackLowering(LoopLowering):
         last = 1 if nest.tile is None else 2
         sources = [x.source.number for x in nest.levels[:-last] if x.source is not None and x.source.known]
         apart = any(x.clamped or x.raised for x in nest.levels) or len(sources) < len(nest.levels) - last
-        if not self.is_streamed or apart:
+        if self.streamed != LINE or apart:
             return nest
         slowest = sorted(range(len(sources)), key=lambda k: -sources[k])
         return nest._replace(levels=(*[nest.levels[k] for k in slowest], *nest.levels[-last:]))
@@ -126,7 +131,7 @@ class PackLowering(LoopLowering):
             if f"swizzle_{side}" in self.helpers and operand.swizzle is not None:
                 found.append(swizzle_function(self.owner, f"swizzle_{side}", operand.swizzle))
         if "tile" in self.helpers and self.nest.tile is not None:
-            kind, streams = tree_type(self.function.element), "stream" in self.helpers
+            kind, streams = tree_type(self.function.element), self.streamed
             found += turn_routines(self.owner, kind, self.nest.tile, streams)
         if not self.nest.empty:
             found += self.converts
@@ -223,14 +228,19 @@ class PackLowering(LoopLowering):
         first, second = "src" if source == Number(0) else "from", "dst" if target == Number(0) else "to"
         move = self._move(*places) if self.at_index else self._store(At(second, places[1]), At(first, places[0]))
         body = [*self.places.coordinate(level.axis, ()), *self.places.split(level.axis)] if split else []
-        return [*found, For(title, level.name, start, end, (*body, *move))]
+        loop = For(title, level.name, start, end, (*body, *move))
+        short = level.steps.known and level.steps.number <= SHORT_LOOP and not self.converts
+        if not short or not level.clamped or level.raised:
+            return [*found, loop]
+        whole = self.places.count(level)
+        return [*found, If(Binary("==", end, whole), (loop._replace(end=whole),), (loop._replace(title=""),))]
 
     def tile(self, columns: Bounds, rows: Bounds) -> list[Statement] | None:
         """A tile turned by a helper; a part of one element by element."""
         if not self.turns or self.nest.tile is None:
             return None
         self.helpers.add("tile")
-        if self.is_streamed:
+        if self.streamed:
             self.helpers.add("stream")
         reads, writes = self.nest.levels[-2:]
         found: list[Statement] = []
@@ -300,9 +310,9 @@ class PackLowering(LoopLowering):
             return [*found, note, Copy(target, source, self._bytes(count))]
         target, source = At(bases["dst"], Number(0)), At(bases["src"], Number(0))
         copy: Copy | If = Copy(target, source, count)
-        if self.is_streamed:
+        if self.streamed:
             self.helpers.add("stream")
-            return [*found, note, Copy(target, source, count, streams=True)]
+            return [*found, note, Copy(target, source, count, streams=self.streamed)]
         if (
             isinstance(copy, Copy)
             and level.clamped
@@ -326,20 +336,29 @@ class PackLowering(LoopLowering):
         return count if self.bits >= 8 else Binary("/", Binary("*", count, Number(self.bits)), Number(8))
 
 
-def _writes_lines(function: PackFunction, turns: bool) -> bool:
-    """Whether all that is written are whole lines of the target, if its memory starts with one."""
+def _streamed_bytes(function: PackFunction, turns: bool) -> int:
+    """How many bytes at a time are written past the caches: whole lines, or parts of a line one after the other.
+
+    With 0 none are: the target's lines are not written as a whole.
+    """
     nest, bits = function.nest, function.element.bits
     if not nest.levels or nest.empty or function.conversion is not None:
-        return False
+        return 0
     if function.source.swizzle or function.target.swizzle:
-        return False
+        return 0
     level, tile = nest.levels[-1], nest.tile
     if level.clamped or level.raised or not level.steps.known or nest.axes[level.axis].split is not None:
-        return False
+        return 0
     run, around = level.steps, nest.levels[:-1]
     if tile is not None and tile.whole[1]:
         run, around = run * tile.columns, around[:-1]
     if (not nest.run) if tile is None else (not turns or bool(tile.overlapping)):
-        return False
+        return 0
+    unit = LINE
+    if tile is None and run.number * bits in (8 * 16, 8 * 32) and around and around[-1].target == run:
+        unit, rest = run.number * bits // 8, around[-1]
+        if rest.clamped or rest.raised or not rest.steps.known:
+            return 0
+        run, around = run * rest.steps.number, around[:-1]
     lines = [run, *[x.target for x in around], *nest.target]
-    return all(x.known and x.number * bits % (8 * LINE) == 0 for x in lines)
+    return unit if all(x.known and x.number * bits % (8 * LINE) == 0 for x in lines) else 0

@@ -30,7 +30,7 @@ from .statements import (
 ROW, K = Name("i"), Name("k")
 
 
-def turn_routines(owner: str, kind: str, tile: NestTile, streams: bool) -> list[Routine]:
+def turn_routines(owner: str, kind: str, tile: NestTile, streams: int) -> list[Routine]:
     """``tile``, which moves a tile from one memory to another, and the passes that it repeats; with ``streams`` its
     rows are written past the caches.
     """

@@ -190,13 +190,13 @@ class Visit(NamedTuple):
 class Copy(NamedTuple):
     """Neighbours of one memory to another: ``length`` elements, bit by bit; the memories share nothing.
 
-    With ``streams`` the owner of the function has a helper that writes past the caches.
+    With ``streams`` the owner of the function has a helper that writes so many bytes at a time past the caches.
     """
 
     target: At
     source: At
     length: Expression
-    streams: bool = False
+    streams: int = 0
 
 
 class Fill(NamedTuple):

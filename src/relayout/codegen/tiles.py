@@ -27,8 +27,8 @@ SMALLEST = 4
 CACHED_TILE = 32
 """Elements that are converted are moved one by one, within tiles of so many, which stay in a cache."""
 
-CACHE = 1 << 15
-"""The bytes of lines that surely stay in a cache."""
+CACHE = 1 << 14
+"""The bytes of lines that surely stay in a cache, beside others and whatever their places are."""
 
 FASTEST = 1 << 62
 NEARLY = (FASTEST - 1, 0, 0)
@@ -81,11 +81,14 @@ def finish_lines(
 
     Otherwise a line would be read again for each part of it, and meanwhile leave the cache.
     """
-    run = next((level for level in levels if (level.source, level.target) == (ONE, ONE)), None)
+    run = next((level for level in levels if level.source == ONE), None)
+    few = next((level for level in levels if level.target == ONE and level is not run), None)
+    if few is not None and tile is None and not (few.steps.known and few.steps.number <= 2 * SMALLEST):
+        return levels
     if not size or (tile is None and (run is None or not run.steps.known)):
         return levels
     reach = tile.columns if tile is not None else run.steps.number if run is not None else 1
-    more = -(-LINE // (reach * size))
+    more = -(-LINE * (1 if few is None or tile is not None else LINES) // (reach * size))
     rest = next((level for level in levels if level.source == Monomial(reach) and level.slowness < NEARLY), None)
     if rest is None or (tile is not None and rest.axis in tile.overlapping) or not _leaves_cache(rest, levels):
         return levels
@@ -95,6 +98,7 @@ def finish_lines(
     found = [level for level in levels if level is not rest]
     if run is not None and tile is None:
         found = [level._replace(slowness=(FASTEST, 0, 0)) if level is run else level for level in found]
+        found = [level._replace(slowness=(FASTEST, 1, 0)) if level is few else level for level in found]
     if n <= 2 * more:
         return [*found, rest._replace(slowness=NEARLY)]
     steps = next((k for k in range(more, 2 * more + 1) if n % k == 0), more if _is_top(rest, levels) else 0)
@@ -109,7 +113,7 @@ def finish_lines(
 
 def _leaves_cache(level: NestLevel, levels: Sequence[NestLevel]) -> bool:
     """Whether the loops inside one read more lines than a cache holds, as far as is known."""
-    around_run = [x for x in levels if (x.source, x.target) != (ONE, ONE)]
+    around_run = [x for x in levels if x.source != ONE]
     inside = [x.steps for x in around_run if level.slowness < x.slowness < NEARLY]
     return not all(steps.known for steps in inside) or prod([x.number for x in inside]) * LINE > CACHE
 

@@ -255,6 +255,15 @@ def _interfaces(rng: Random) -> tuple[Any, Any]:
     return rng.choice([("float32", quantised), (quantised, "float32"), (first, second), (first, second)])
 
 
+def _is_held(number: float, kind: str) -> bool:
+    """Whether a type of reals has a place for a number."""
+    try:
+        Plain(kind).encode(number)
+    except rl.NotExpressible:
+        return False
+    return True
+
+
 def _values(rng: Random, generator: Any, first: Any, second: Any, count: int) -> bytes:
     """Stored values of the first meaning; one in seven sets has one that the second may not hold."""
     if not isinstance(first, str):
@@ -272,7 +281,8 @@ def _values(rng: Random, generator: Any, first: Any, second: Any, count: int) ->
     numbers = numbers.astype(np.int64 if kinds[0].integral else np.float64)
     if rng.random() < 0.15 and count:
         wrong = min(kinds[0].limits[1], rng.choice([120, 200, 250])) if kinds[0].integral else 0
-        numbers[rng.randrange(count)] = wrong if kinds[0].integral else rng.choice([0.5, np.nan, np.inf, 1e30])
+        odd = wrong if kinds[0].integral else rng.choice([0.5, np.nan, np.inf, 1e30])
+        numbers[rng.randrange(count)] = odd if kinds[0].integral or _is_held(odd, first) else 0.5
     with np.errstate(all="ignore"):
         stored = numbers.astype(storage_dtype(kinds[0])) if kinds[0].integral else Plain(first).encode(numbers)
     if kinds[0].bits < 8:

@@ -61,12 +61,8 @@ class Recipe(NamedTuple):
     """The elements of the memory."""
     nbytes: int
     """The bytes of the memory."""
-    beside: bool
-    """Whether new memory has places that no run writes."""
     stored_shape: tuple[int, ...] | None
     """The shape of the stored array."""
-    stored_size: int
-    """The elements of the stored array."""
     strided: tuple[tuple[int, ...], int, tuple[int, ...]] | None
     """Shape, offset and strides in bytes of the data, where it has some."""
     warning: str | None
@@ -83,8 +79,9 @@ class Recipe(NamedTuple):
 
     def allocate(self) -> NDArray[Any]:
         """New memory that holds the fill, unless all of it will be written."""
-        made = allocate_bytes(self.nbytes, zeroed=self.beside or self.interface.element.bits < 8)
-        if self.beside and self.fill is not None and any(self.fill):
+        beside = self.filling is None and self.layout.size < self.capacity
+        made = allocate_bytes(self.nbytes, zeroed=beside or self.interface.element.bits < 8)
+        if beside and self.fill is not None and any(self.fill):
             element = self.interface.element
             fill_range(made.view(buffer_dtype(element)), (0, self.capacity), element, self.fill)
         return made.view(self.dtype)
@@ -92,7 +89,7 @@ class Recipe(NamedTuple):
     def array(self, target: NDArray[Any]) -> NDArray[Any]:
         """The memory as an array of the result's shape."""
         if self.stored_shape is not None:
-            return target.reshape(self.stored_shape) if target.size == self.stored_size else target
+            return target.reshape(self.stored_shape) if target.size == product(self.stored_shape) else target
         if self.strided is None:
             return target
         import numpy as np
@@ -204,7 +201,6 @@ def build_recipe(
             whole = make_plan(*parts, code, threads)
             filling = whole if isinstance(whole.way, NativeWay) and whole.way.fills else None
         plan = filling if new and filling is not None else make_plan(*parts, None, threads)
-    stored = operand.stored_shape
     growth = growth_warning(-(-layout.size * bits // 8), -(-count * bits // 8))
     dtype = storage_dtype(interface.element) if bits % 8 == 0 else np.dtype(np.uint8)
     return Recipe(
@@ -220,9 +216,7 @@ def build_recipe(
         dtype,
         count,
         -(-count * bits // 8),
-        filling is None and layout.size < count,
-        stored,
-        0 if stored is None else product(stored),
+        operand.stored_shape,
         _array_strides(layout, dtype) if fmt is None and not layout.windowed and bits % 8 == 0 else None,
         " ".join(filter(None, [operand.width_mismatch, growth])) or None if new else None,
     )

@@ -6,7 +6,9 @@ import os
 import sys
 from functools import lru_cache
 from importlib.machinery import PathFinder
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from .errors import ShapeError
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -25,6 +27,27 @@ def entry_points_of(group: str) -> list[EntryPoint]:
     from importlib.metadata import entry_points
 
     return sorted(entry_points(group=group), key=lambda point: point.name)
+
+
+def load_entry(point: Any, what: str, **operands: Any) -> Any:
+    """What an entry point names; refused, as this kind of thing of another package, where it cannot be imported."""
+    try:
+        return point.load()
+    except (ImportError, AttributeError) as error:
+        raise ShapeError(
+            f"the {what} {point.name!r} of another package cannot be imported: {error}.",
+            hint="repair or remove the package that names it in its entry points",
+            **operands,
+        ) from error
+
+
+def near_or_known(name: Any, names: list[str]) -> str:
+    """The hint for a name that there is not: those most like it, and all."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(name.lower(), names, 3, 0.3) if isinstance(name, str) else []
+    known = ", ".join(names)
+    return f"did you mean {' or '.join(near)}? There are {known}" if near else f"there are {known}"
 
 
 @lru_cache(maxsize=8)

@@ -7,12 +7,11 @@ Another package adds one by an entry point in the group ``relayout.audits`` that
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, Protocol
 
-from ..errors import BadFile, LayoutError, ShapeError, UnknownName, shown
-from ..plugins import entry_points_of
+from ..errors import BadFile, LayoutError, UnknownName, shown
+from ..plugins import entry_points_of, load_entry, near_or_known
 from .artefact import Artefact
 from .move import Found
 
@@ -68,11 +67,11 @@ def reader_named(kind: Any) -> AuditReader:
         return found
     points = _entry_points()
     if isinstance(kind, str) and kind in points:
-        return _load(kind, points[kind])
-    near = get_close_matches(kind, reader_names(), 3, 0.3) if isinstance(kind, str) else []
-    known = ", ".join(reader_names())
-    hint = f"did you mean {' or '.join(near)}? There are {known}" if near else f"there are {known}"
-    raise UnknownName(f"there is no kind of artefact {shown(kind)}.", hint=hint, name=kind)
+        loaded: AuditReader = load_entry(points[kind], "reader", kind=kind)
+        return loaded
+    raise UnknownName(
+        f"there is no kind of artefact {shown(kind)}.", hint=near_or_known(kind, reader_names()), name=kind
+    )
 
 
 def recognise(artefact: Artefact) -> AuditReader:
@@ -117,15 +116,3 @@ class MixedReader:
 
 def _entry_points() -> dict[str, Any]:
     return {point.name: point for point in entry_points_of(ENTRY_POINTS)}
-
-
-def _load(kind: str, point: Any) -> AuditReader:
-    try:
-        found: AuditReader = point.load()
-    except (ImportError, AttributeError) as error:
-        raise ShapeError(
-            f"the reader {kind!r} of another package cannot be imported: {error}.",
-            hint="repair or remove the package that names it in its entry points",
-            kind=kind,
-        ) from error
-    return found

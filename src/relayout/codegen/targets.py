@@ -5,12 +5,11 @@ Another package adds one by an entry point in the group ``relayout.targets`` tha
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
-from ..errors import NotExpressible, ShapeError, shown
-from ..plugins import entry_points_of
+from ..errors import NotExpressible, shown
+from ..plugins import entry_points_of, load_entry, near_or_known
 from .program import Target
 
 BUILT_IN = {
@@ -47,24 +46,12 @@ def target_named(name: Any) -> Target:
         return found
     points = _entry_points()
     if isinstance(name, str) and name in points:
-        return _load(name, points[name])
-    near = get_close_matches(name.lower(), target_names(), 3, 0.3) if isinstance(name, str) else []
-    known = ", ".join(target_names())
-    hint = f"did you mean {' or '.join(near)}? There are {known}" if near else f"there are {known}"
-    raise NotExpressible(f"there is no target language {shown(name)}.", hint=hint, target=name)
+        loaded: Target = load_entry(points[name], "target", target=name)
+        return loaded
+    raise NotExpressible(
+        f"there is no target language {shown(name)}.", hint=near_or_known(name, target_names()), target=name
+    )
 
 
 def _entry_points() -> dict[str, Any]:
     return {point.name: point for point in entry_points_of(ENTRY_POINTS)}
-
-
-def _load(name: str, point: Any) -> Target:
-    try:
-        found: Target = point.load()
-    except (ImportError, AttributeError) as error:
-        raise ShapeError(
-            f"the target {name!r} of another package cannot be imported: {error}.",
-            hint="repair or remove the package that names it in its entry points",
-            target=name,
-        ) from error
-    return found

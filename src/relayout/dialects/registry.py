@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from ..errors import ShapeError
-from ..plugins import entry_points_of
+from ..plugins import entry_points_of, load_entry
 
 if TYPE_CHECKING:
     from ..format.entries import Entry
@@ -112,11 +112,4 @@ def _entry_points() -> dict[str, Any]:
 
 @cache
 def _load(name: str) -> Dialect:
-    try:
-        return cast(Dialect, _entry_points()[name].load())
-    except (ImportError, AttributeError) as error:
-        raise ShapeError(
-            f"the dialect {name!r} of another package cannot be imported: {error}.",
-            hint="repair or remove the package that names it in its entry points",
-            name=name,
-        ) from error
+    return cast(Dialect, load_entry(_entry_points()[name], "dialect", name=name))

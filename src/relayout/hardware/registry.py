@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import Any
 
 from ..errors import ShapeError, shown
-from ..plugins import entry_points_of
+from ..plugins import entry_points_of, load_entry
 from .architecture import Architecture
 
 VENDORS = ("nvidia", "amd")
@@ -63,14 +63,9 @@ def _entry_points() -> dict[str, Any]:
 
 @cache
 def _load(name: str) -> Architecture:
-    hint = "repair or remove the package that names it in its entry points"
-    try:
-        found = _entry_points()[name].load()
-    except (ImportError, AttributeError) as error:
-        raise ShapeError(
-            f"the architecture {name!r} of another package cannot be imported: {error}.", hint=hint, arch=name
-        ) from error
+    found = load_entry(_entry_points()[name], "architecture", arch=name)
     if not isinstance(found, Architecture):
+        hint = "repair or remove the package that names it in its entry points"
         raise ShapeError(f"what another package names {name!r} is no Architecture.", hint=hint, arch=name, got=found)
     return found
 

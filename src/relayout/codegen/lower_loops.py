@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 from .loop_nest import LoopNest, NestLevel
 from .lower_helpers import extreme_function
 from .lower_places import PlaceNames
@@ -25,7 +27,7 @@ from .values import ONE, Definition, Monomial
 Bounds = tuple[Expression, Expression]
 
 
-class LoopLowering:
+class LoopLowering(ABC):
     """The statements of one nest, in the function ``owner``."""
 
     def __init__(self, owner: str, nest: LoopNest, definitions: tuple[Definition, ...]) -> None:
@@ -44,9 +46,9 @@ class LoopLowering:
         """The last two loops at once; None where they are loops like others."""
         return None
 
+    @abstractmethod
     def innermost(self, level: NestLevel, title: str, start: Expression, end: Expression) -> list[Statement]:
         """The last loop."""
-        raise NotImplementedError
 
     def around_innermost(self, k: int) -> list[Statement]:
         """What is declared in loop ``k``, before the bounds of those inside it."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from .c import c_function
 from .c_expressions import CExpressions, c_type
 from .c_lines import CLines
-from .lower import byte_weight, layout_module, pack_module, sample_byte
-from .program import CheckedSize, IndexFunctions, PackFunction
+from .lower import byte_weight, sample_byte
 from .statements import INDEX, STATUS, Copy, Fill, Module, Name, Reinterpret, Routine, nodes_in
+from .tree_target import TreeTarget
 
 C_WORDS = """
 auto break case char const continue default do double else enum extern float for goto if inline int long register
@@ -55,7 +55,7 @@ static void {name}_stream_end(void) {{
 """The helper that writes past the caches, and the one that ends a function which calls it."""
 
 
-class CTarget:
+class CTarget(TreeTarget):
     """C99; ``cc pack.c && ./a.out`` prints ``ok`` for a text with its test."""
 
     name = "c"
@@ -63,26 +63,24 @@ class CTarget:
     suffix = ".c"
     reserved = frozenset(C_WORDS.split())
 
-    def write_pack(self, functions: list[PackFunction]) -> str:
-        return _text(pack_module(functions, turns=True, streams=True))
+    turns = True
+    streams = True
 
-    def write_test(self, functions: list[PackFunction], runs: list[list[CheckedSize]]) -> str:
-        return _text(pack_module(functions, runs, turns=True, streams=True))
+    def text(self, module: Module) -> str:
+        return _text(module)
 
-    def write_index(self, functions: IndexFunctions) -> str:
-        return _text(layout_module(functions)) + no_inverse_text(functions)
+    def no_inverse(self, reason: str) -> str:
+        return no_inverse_text(reason)
 
 
 TARGET = CTarget()
 
 
-def no_inverse_text(functions: IndexFunctions) -> str:
-    """Why a layout has no function from a place to a coordinate; nothing where it has one."""
-    if not functions.no_inverse:
-        return ""
+def no_inverse_text(reason: str) -> str:
+    """Why a layout has no function from a place to a coordinate."""
     lines = CLines()
     lines.add(0, "// No place tells its coordinate:")
-    lines.add(0, f"// {functions.no_inverse}.")
+    lines.add(0, f"// {reason}.")
     return "\n" + "\n".join(lines.lines) + "\n"
 
 

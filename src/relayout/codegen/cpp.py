@@ -8,8 +8,7 @@ from .c import CFunction
 from .c_expressions import CExpressions, c_type
 from .c_lines import CLines
 from .c_target import C_WORDS, no_inverse_text
-from .lower import byte_weight, layout_module, pack_module, sample_byte
-from .program import CheckedSize, IndexFunctions, PackFunction
+from .lower import byte_weight, sample_byte
 from .statements import (
     BOOL,
     INDEX,
@@ -30,6 +29,7 @@ from .statements import (
     names_in,
     nodes_in,
 )
+from .tree_target import TreeTarget
 
 KEYWORDS = """
 alignas alignof and and_eq asm bitand bitor bool catch char16_t char32_t class compl concept consteval constexpr
@@ -100,7 +100,7 @@ class CppFunction(CFunction):
         return f"static_cast<void *>({x.memory})" if x.type in ("c64", "c128") else x.memory
 
 
-class CppTarget:
+class CppTarget(TreeTarget):
     """C++17; ``c++ pack.cpp && ./a.out`` prints ``ok`` for a text with its test."""
 
     name = "cpp"
@@ -108,14 +108,13 @@ class CppTarget:
     suffix = ".cpp"
     reserved = frozenset([*C_WORDS.split(), *KEYWORDS.split()])
 
-    def write_pack(self, functions: list[PackFunction]) -> str:
-        return _text(pack_module(functions, turns=True))
+    turns = True
 
-    def write_test(self, functions: list[PackFunction], runs: list[list[CheckedSize]]) -> str:
-        return _text(pack_module(functions, runs, turns=True))
+    def text(self, module: Module) -> str:
+        return _text(module)
 
-    def write_index(self, functions: IndexFunctions) -> str:
-        return _text(layout_module(functions)) + no_inverse_text(functions)
+    def no_inverse(self, reason: str) -> str:
+        return no_inverse_text(reason)
 
 
 TARGET = CppTarget()

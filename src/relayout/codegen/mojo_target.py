@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from .lower import byte_weight, layout_module, pack_module
+from .lower import byte_weight
 from .mojo import comment_lines, dtype_of, mojo_function
 from .mojo_expressions import EXTREMES, WIDTH, MojoExpressions, mojo_type
-from .program import CheckedSize, IndexFunctions, PackFunction
 from .statements import INDEX, STATUS, Module, Name, Routine, TestRun
+from .tree_target import TreeTarget
 
 KEYWORDS = """
 False None True alias and as assert async await borrowed break class comptime continue deinit def del elif else except
@@ -16,7 +16,7 @@ return self Self struct trait try var while with yield min max range bitcast pri
 """Mojo's own words, and the functions that the texts call."""
 
 
-class MojoTarget:
+class MojoTarget(TreeTarget):
     """Mojo 1; ``mojo run pack.mojo`` prints ``ok`` for a text with its test."""
 
     name = "mojo"
@@ -24,18 +24,12 @@ class MojoTarget:
     suffix = ".mojo"
     reserved = frozenset(KEYWORDS.split())
 
-    def write_pack(self, functions: list[PackFunction]) -> str:
-        return _text(pack_module(functions))
+    def text(self, module: Module) -> str:
+        return _text(module)
 
-    def write_test(self, functions: list[PackFunction], runs: list[list[CheckedSize]]) -> str:
-        return _text(pack_module(functions, runs))
-
-    def write_index(self, functions: IndexFunctions) -> str:
-        text = _text(layout_module(functions))
-        if not functions.no_inverse:
-            return text
-        lines = ["# No place tells its coordinate:", *comment_lines(f"# {functions.no_inverse}.", "# ")]
-        return text + "\n\n" + "\n".join(lines) + "\n"
+    def no_inverse(self, reason: str) -> str:
+        lines = ["# No place tells its coordinate:", *comment_lines(f"# {reason}.", "# ")]
+        return "\n\n" + "\n".join(lines) + "\n"
 
 
 TARGET = MojoTarget()

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from .lower import byte_weight, layout_module, pack_module
-from .program import CheckedSize, IndexFunctions, PackFunction
+from .lower import byte_weight
 from .rust import comment_lines, rust_function
 from .rust_expressions import EXTREMES, WIDTH, RustExpressions, rust_type
 from .statements import INDEX, STATUS, Module, Name, Routine, TestRun
+from .tree_target import TreeTarget
 
 KEYWORDS = """
 as break const continue crate else enum extern false fn for if impl in let loop match mod move mut pub ref return self
@@ -16,7 +16,7 @@ override priv typeof unsized virtual yield try union main
 """Rust's own words, those that it keeps for later, and the function of the test."""
 
 
-class RustTarget:
+class RustTarget(TreeTarget):
     """Rust of any edition from 1.56 on; ``rustc pack.rs && ./pack`` prints ``ok`` for a text with its test."""
 
     name = "rust"
@@ -24,18 +24,12 @@ class RustTarget:
     suffix = ".rs"
     reserved = frozenset(KEYWORDS.split())
 
-    def write_pack(self, functions: list[PackFunction]) -> str:
-        return _text(pack_module(functions))
+    def text(self, module: Module) -> str:
+        return _text(module)
 
-    def write_test(self, functions: list[PackFunction], runs: list[list[CheckedSize]]) -> str:
-        return _text(pack_module(functions, runs))
-
-    def write_index(self, functions: IndexFunctions) -> str:
-        text = _text(layout_module(functions))
-        if not functions.no_inverse:
-            return text
-        lines = ["// No place tells its coordinate:", *comment_lines(f"// {functions.no_inverse}.", "// ")]
-        return text + "\n" + "\n".join(lines) + "\n"
+    def no_inverse(self, reason: str) -> str:
+        lines = ["// No place tells its coordinate:", *comment_lines(f"// {reason}.", "// ")]
+        return "\n" + "\n".join(lines) + "\n"
 
 
 TARGET = RustTarget()

@@ -59,19 +59,9 @@ class _TilePlanner(Extents):
         if images is None:
             return None
         found = self.first_with_room(images, vectors, runs)
-        if images == (True, True) and self.can_shift():
-            loose = self.vector(SOURCE, anywhere=True)
-            wasted = max(
-                [-self.digits[key].steps % taken / self.digits[key].steps for key, taken in loose.items()], default=1
-            )
-            if prod(loose.values()) * self.bytes[SOURCE] == VECTOR and wasted <= MAX_WASTE:
-                # Four vectors of single bytes make words of the target: twice as many bytes keep all threads busy.
-                tiles = 2 if self.bytes[SOURCE] == 1 else 1
-                shifted = self.first_with_room((False, True), [loose, vectors[TARGET]], runs, tiles)
-                if shifted is not None:
-                    count = -(-prod([part.size for part in shifted.lanes]) // WARP) * WARP
-                    threads = max(128, min(tuning.ACTIVE.max_threads, count))
-                    images, found = (False, True), shifted._replace(shifted_source=True, threads=threads)
+        shifted = self.shifted_tile(vectors[TARGET], runs) if images == (True, True) else None
+        if shifted is not None:
+            images, found = (False, True), shifted
         if found is not None and images[TARGET] and not _whole_runs(found):
             found = found._replace(direct_edges=True)
         elif images[TARGET] and found is None:
@@ -110,10 +100,21 @@ class _TilePlanner(Extents):
                         return found
         return None
 
-    def can_shift(self) -> bool:
-        """Whether vectors of the source can be read from any address, and are worth it."""
+    def shifted_tile(self, target: dict[DigitKey, int], runs: tuple[int, int]) -> Tile | None:
+        """The tile that reads vectors of small elements from any address; None where that is not worth it."""
+        vector = self.vector(SOURCE, anywhere=True)
+        steps = [(self.digits[key].steps, taken) for key, taken in vector.items()]
+        wasted = max([-n % taken / n for n, taken in steps], default=1)
+        whole = prod(vector.values()) * self.bytes[SOURCE] == VECTOR and wasted <= MAX_WASTE
         small = self.bytes[SOURCE] <= tuning.ACTIVE.max_realigned_bytes
-        return small and not any(self.swizzles) and not self.converts
+        if not whole or not small or any(self.swizzles) or self.converts:
+            return None
+        # Four vectors of single bytes make words of the target: twice as many bytes keep all threads busy.
+        found = self.first_with_room((False, True), [vector, target], runs, 2 if self.bytes[SOURCE] == 1 else 1)
+        if found is None:
+            return None
+        count = -(-prod([part.size for part in found.lanes]) // WARP) * WARP
+        return found._replace(shifted_source=True, threads=max(128, min(tuning.ACTIVE.max_threads, count)))
 
     def choose_images(self, wide: list[int]) -> tuple[bool, bool] | None:
         """Which sides have an image, by the bytes of their vectors."""

@@ -22,7 +22,7 @@ case $wheel in
     *) cp "$wheel" "$out" ;;
 esac
 
-version=$(sed -n 's/^version = "\(.*\)"$/\1/p' pyproject.toml)
+version=$(sed -n 's/^__version__ = "\(.*\)"$/\1/p' src/relayout/_version.py)
 "$work/tools/bin/python" release/check_wheel.py "$out"/relayout-"$version"-*.whl
 for file in "$out"/relayout-"$version"-*.whl "$out/relayout-$version.tar.gz"; do
     "$python" -m venv --clear "$work/trial"

@@ -171,6 +171,13 @@ def test_without_the_extension_there_is_no_kernel(monkeypatch):
     assert native_module._load() is None
 
 
+def test_the_environment_requires_the_kernel(monkeypatch):
+    monkeypatch.setenv("RELAYOUT_NATIVE", "1")
+    monkeypatch.setitem(sys.modules, "relayout._native", None)
+    with pytest.raises(ImportError, match=r"relayout\._native"):
+        native_module._load()
+
+
 def test_the_environment_turns_the_kernel_off(monkeypatch):
     monkeypatch.setenv("RELAYOUT_NATIVE", "0")
     assert native_module._load() is None

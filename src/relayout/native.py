@@ -8,11 +8,14 @@ from types import ModuleType
 
 
 def _load() -> ModuleType | None:
-    if os.environ.get("RELAYOUT_NATIVE") == "0":
+    wanted = os.environ.get("RELAYOUT_NATIVE")
+    if wanted == "0":
         return None
     try:
         return import_module("relayout._native")
     except ImportError:
+        if wanted == "1":
+            raise
         return None
 
 
@@ -20,5 +23,9 @@ native = _load()
 
 
 def native_available() -> bool:
-    """True when the compiled core is used; ``RELAYOUT_NATIVE=0`` in the environment turns it off."""
+    """True when the compiled core is used.
+
+    In the environment ``RELAYOUT_NATIVE=0`` turns it off, and ``RELAYOUT_NATIVE=1`` makes it an error that it is
+    missing, of a run as of a build.
+    """
     return native is not None

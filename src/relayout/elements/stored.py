@@ -55,11 +55,14 @@ def integers(x: NDArray[Any], element_type: Element) -> NDArray[Any]:
     return x.astype(stored, copy=False)
 
 
+_MANTISSAS = {"float16": 10, "float32": 23, "float64": 52}
+
+
 def floats(x: NDArray[Any], element_type: Element) -> NDArray[Any]:
     """``x`` rounded to a type of reals or complex numbers, as numpy does it.
 
     To a type that numpy lacks it is rounded twice, first to float32 or complex64. Refused where a number would become
-    NaN, or NaN a number.
+    NaN, or NaN a number. The bits of a NaN are the same on every machine (`converted_nans`).
     """
     import numpy as np
 
@@ -72,11 +75,34 @@ def floats(x: NDArray[Any], element_type: Element) -> NDArray[Any]:
         if not hasattr(np, element_type.name):
             x = x.astype(np.complex64 if element_type.complex else np.float32, copy=False)
         y = x.astype(stored, copy=False)
-        broken = np.flatnonzero(np.isnan(y) != np.isnan(x))
+        nan = np.isnan(x)
+        broken = np.flatnonzero(np.isnan(y) != nan)
     if broken.size:
         k = int(broken[0])
         raise misfit(x, k, element_type, f"it would become {y.reshape(-1)[k]}")
+    if x.dtype.name != stored.name and {x.dtype.name, stored.name} <= _MANTISSAS.keys() and nan.any():
+        y[nan] = converted_nans(x[nan], stored)
     return y
+
+
+def converted_nans(x: NDArray[Any], stored: Any) -> NDArray[Any]:
+    """NaNs of one of float16, float32 and float64 as those of another, by their bits.
+
+    The sign is kept, and of the mantissa the first bits, the very first of which says that a NaN is quiet. To and from
+    float16 that one is kept too, so that all halves come back from a wider type as they were; what would have no bits
+    left has the last one. Between float32 and float64 a NaN becomes quiet, as IEEE 754 has it. numpy's own way depends
+    on the machine: processors of ARM make NaNs of float16 quiet.
+    """
+    import numpy as np
+
+    a, b = _MANTISSAS[x.dtype.name], _MANTISSAS[stored.name]
+    top_a, top_b = [8 * kind.itemsize - 1 for kind in (x.dtype, stored)]
+    bits = x.astype(x.dtype.newbyteorder("=")).view(f"u{x.itemsize}").astype(np.uint64)
+    sign, rest = bits >> np.uint64(top_a) << np.uint64(top_b), bits & np.uint64((1 << a) - 1)
+    kept = rest << np.uint64(b - a) if b > a else rest >> np.uint64(a - b)
+    kept = np.maximum(kept, 1) if 10 in (a, b) else kept | np.uint64(1 << (b - 1))
+    infinity = np.uint64((1 << top_b) - (1 << b))
+    return (sign | infinity | kept).astype(f"u{stored.itemsize}").view(stored)
 
 
 def misfit(x: NDArray[Any], k: int, element_type: Element, why: str) -> NotExpressible:

@@ -17,10 +17,10 @@ from ..elements.interface import Interface, Plain, ScaleOffset
 from ..elements.types import Element, element
 from ..errors import LayoutMismatch, ShapeError, shown
 from ..format import catalog
-from ..format.entries import clear_on_change
 from ..format.factors import checked_axes
 from ..format.format import Format
 from ..format.interleave import InterleaveLayout
+from ..format.name_changes import clear_on_change
 from ..integers.nested import product
 from ..layout.comparison import compare
 from ..layout.layout import Layout

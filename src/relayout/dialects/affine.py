@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..errors import LimitExceeded, NotExpressible
 from ..format.format import in_box_of
+from ..immutable import NamedTuple
 from ..layout.layout import Layout
 from .scan import Scanner
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from ..errors import NotExpressible, ShapeError
 from ..format.format import Format, format_of
+from ..immutable import NamedTuple
 from ..layout.layout import Layout
 from .refusal import cannot
 from .scan import Scanner

@@ -12,12 +12,13 @@ it is row-major. An ``InterleaveLayout`` without strides has Apple's default one
 from __future__ import annotations
 
 import re
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..elements.types import ELEMENTS, Element
 from ..errors import ShapeError
 from ..format import interleave as coreai
 from ..format.format import Format
+from ..immutable import NamedTuple
 from ..layout.layout import Layout
 from .refusal import cannot, require_layout
 from .scan import Scanner

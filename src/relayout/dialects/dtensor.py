@@ -7,9 +7,10 @@ below others: with FSDP2 over tensor parallelism the split factor is the digit t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..errors import NotExpressible, ShapeError
+from ..immutable import NamedTuple
 from ..sharding.digits import REST, Deal
 from ..sharding.mesh import Mesh
 from ..sharding.sharding import Sharding

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import re
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..errors import ParseError, ShapeError
 from ..format.factors import MAX_FACTORS
 from ..format.format import Format, format_of
+from ..immutable import NamedTuple
 from ..layout.layout import Layout
 from .refusal import cannot
 from .scan import Scanner

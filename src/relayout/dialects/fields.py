@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from ast import literal_eval
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
+from ..immutable import NamedTuple
 from .scan import Scanner
 
 _STRING = re.compile(r"'([^'\n]*)'|\"([^\"\n]*)\"")

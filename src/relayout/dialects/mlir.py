@@ -10,13 +10,14 @@ space is read over. Of an operation, ``%x = memref.alloc() : memref<...>``, the 
 from __future__ import annotations
 
 import re
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..elements.types import ELEMENTS, Element
 from ..elements.types import element as element_of
 from ..errors import LayoutError, NotExpressible, ShapeError
 from ..format.factors import MAX_FACTORS, Factor
 from ..format.format import Format, format_of
+from ..immutable import NamedTuple
 from ..layout.layout import Layout
 from .affine import Affine, expression, layout_of, stored_layout
 from .blocked import Stored, cut, stored_format

@@ -8,10 +8,10 @@ steps make one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from ..errors import NotExpressible
 from ..format.format import in_box_of
+from ..immutable import NamedTuple
 from ..integers.nested import product
 from ..layout.layout import Layout
 from ..layout.modes import coalesced

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..elements.types import ELEMENTS, Element
 from ..errors import NotExpressible, ShapeError
 from ..format.format import Format
+from ..immutable import NamedTuple
 from ..layout.layout import Layout
 from .tensorrt_phrases import tensorrt_phrase
 

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from ..elements.types import Element
 from ..errors import LayoutError, ParseError, ShapeError
 from ..format import catalog
-from ..format.entries import Entry, clear_on_change
+from ..format.entries import Entry
 from ..format.format import Format
-from ..format.record import Record
-from ..format.records import known_records, lookup_record
+from ..format.name_changes import clear_on_change
+from ..immutable import NamedTuple
 from ..layout.layout import Layout
 from .registry import BUILT_IN, Shapeless, Spelling, dialect_named, dialect_names, loadable_names
-from .shardings import sharding_notation
+from .shardings import sharding_notation, split_prefix
 
-_NAME = re.compile(r"[A-Za-z_]\w*(:[\w./]+)?")
-_PREFIX = re.compile(r"\s*([a-z][a-z0-9_]*)\s*:(?!:)")
+if TYPE_CHECKING:
+    from ..format.record import Record
 
-
-_SEVERAL_WORDS = re.compile(r"[\s<>{}(),=]")
 _OF_ONE_WORD = ("onednn", "tvm")
 
 
@@ -44,20 +41,21 @@ ORDERS = {name: Order(name) for name in ("row-major", "column-major")}
 @lru_cache(maxsize=1024)
 def read(text: str, dialect: str | None, bits: int | None) -> Layout | Format | Shapeless | Record:
     """What a text writes down, as far as it goes; the name of a dialect or of a system may stand before it."""
+    prefix, end = split_prefix(text)
+    entry = catalog.lookup(text.strip()) if prefix and dialect in (None, prefix) else None
+    if entry is not None:
+        return entry.at(bits)
     if dialect is None and (record := read_record(text.strip())) is not None:
         return record
-    prefix = _PREFIX.match(text)
-    if prefix and dialect in (None, prefix.group(1)):
-        entry = catalog.lookup(text.strip())
-        if entry is not None:
-            return entry.at(bits)
-        if _is_known(prefix.group(1)):
-            return _form(_read_prefixed(text, prefix.group(1), prefix.end()), bits)
+    if prefix and dialect in (None, prefix) and _is_known(prefix):
+        return _form(_read_prefixed(text, prefix, end), bits)
     if dialect is None:
+        if text.strip() in ORDERS:
+            return ORDERS[text.strip()]
         from .phrases import phrase
 
         said = phrase(text)
-        return ORDERS.get(text.strip()) or (_recognise(text, bits) if said is None else said.meaning)
+        return _recognise(text, bits) if said is None else said.meaning
     entry = catalog.lookup(f"{dialect}:{text.strip()}")
     if entry is None and dialect in catalog.systems() and dialect not in dialect_names():
         entry = catalog.entry(f"{dialect}:{text.strip()}")
@@ -82,9 +80,11 @@ def spelling_in(text: str, dialect: str | None) -> Spelling | None:
 
 def _tell(text: str, dialect: str | None, what: str) -> Any:
     """What the first dialect that reads a text tells of it by its function ``what``; None where none does."""
-    prefix = _PREFIX.match(text)
-    if dialect is None and prefix and prefix.group(1) in BUILT_IN:
-        dialect, text = prefix.group(1), text[prefix.end() :]
+    prefix, end = split_prefix(text)
+    if dialect is None and (text.strip() in ORDERS or (prefix and catalog.lookup(text.strip()) is not None)):
+        return None
+    if dialect is None and prefix in BUILT_IN:
+        dialect, text = prefix, text[end:]
     for name in BUILT_IN if dialect is None else [dialect]:
         function = getattr(dialect_named(name), what, None) if name in BUILT_IN else None
         try:
@@ -99,13 +99,24 @@ def _tell(text: str, dialect: str | None, what: str) -> Any:
 
 def read_record(text: str) -> Record | None:
     """The record that a text names or writes out; None for any other text."""
+    if ":" not in text and not text.startswith("record "):
+        return None
+    from ..format.record import Record
+    from ..format.records import lookup_record
+
     named = lookup_record(text) if ":" in text else None
     return named.record if named is not None else Record.parse(text) if text.startswith("record ") else None
 
 
 def as_record(x: Any) -> Record | None:
     """The record that ``x`` is, names or writes out; None for anything else."""
-    return x if isinstance(x, Record) else read_record(x.strip()) if isinstance(x, str) else None
+    if isinstance(x, str):
+        return read_record(x.strip())
+    if isinstance(x, Layout | Format):
+        return None
+    from ..format.record import Record
+
+    return x if isinstance(x, Record) else None
 
 
 def _form(reading: Any, bits: int | None) -> Layout | Format | Shapeless:
@@ -127,6 +138,12 @@ def _read_prefixed(text: str, name: str, end: int) -> Any:
         raise ParseError(error.message, hint=hint, **words) from None
 
 
+def _is_like_a_name(word: str) -> bool:
+    """Whether a word may be the name of a format, with or without its system."""
+    system, colon, short = word.partition(":")
+    return system.isidentifier() and (not colon or (short != "" and all(c.isalnum() or c in "_./" for c in short)))
+
+
 def _is_known(prefix: str) -> bool:
     """Whether a dialect has that name, or a system of the catalog."""
     return prefix in BUILT_IN or prefix in catalog.systems() or prefix in dialect_names()
@@ -139,7 +156,7 @@ def _recognise(text: str, bits: int | None) -> Layout | Format | Shapeless:
 
     readings: dict[str, Layout | Format | Shapeless] = {}
     errors: list[LayoutError] = []
-    one_word = not _SEVERAL_WORDS.search(text.strip())
+    one_word = not any(c.isspace() or c in "<>{}(),=" for c in text.strip())
     dialects = loadable_names()
     for candidate in dialects:
         try:
@@ -178,7 +195,7 @@ def _recognise(text: str, bits: int | None) -> Layout | Format | Shapeless:
     if understood:
         raise understood[0]
     nearest = max([error for error in errors if isinstance(error, ParseError)], key=lambda e: e.position)
-    near = catalog.near(text.strip()) if _NAME.fullmatch(text.strip()) else []
+    near = catalog.near(text.strip()) if _is_like_a_name(text.strip()) else []
     instead = near_notation(text)
     if instead:
         raise ParseError("no dialect reads this text.", text=text, position=nearest.position, hint=instead)
@@ -202,6 +219,8 @@ def _alike(readings: list[Any]) -> bool:
 
 def dialects_reading(text: str) -> list[str]:
     """Where a text is understood: the names of dialects, or ``catalog``; nowhere, if it is no layout's."""
+    from ..format.records import known_records
+
     written = text.strip()
     if catalog.lookup(written) is not None or written in known_records():
         return ["catalog"]

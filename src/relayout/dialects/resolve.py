@@ -7,7 +7,7 @@ meaning and the same errors.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ..elements.encoding import named_encoding
 from ..elements.interface import Interface
@@ -16,18 +16,16 @@ from ..elements.types import element as element_of
 from ..errors import LayoutError, ShapeError, shown
 from ..format.factors import checked_axes
 from ..format.format import Format
-from ..format.record import Record
+from ..immutable import NamedTuple
 from ..integers.inttuple import as_int
 from ..layout.layout import Layout
-from .axes import check_letters, check_storage
-from .read import element_in, read, read_record, spelling_in
-from .registry import Shapeless, Spelling
-from .render import render
-from .shardings import is_sharding, read_sharding
 
 if TYPE_CHECKING:
     from ..algebra.linear import LinearLayout
+    from ..format.entries import Entry
+    from ..format.record import Record
     from ..sharding.sharding import Sharding
+    from .registry import Shapeless, Spelling
     from .ttg_text import TtgText
 
 
@@ -132,6 +130,8 @@ class Resolved(NamedTuple):
     def check_position(self, shape: Any) -> None:
         """Refuse to take data of that shape, whose dimensions have no names, by position where that is a guess."""
         if isinstance(self.format, Format) and self.format.axes is not None:
+            from .axes import check_letters, check_storage
+
             check_letters(self.format, self.text, tuple(shape))
             check_storage(self.format, self.text or str(self.format), tuple(shape))
 
@@ -145,6 +145,9 @@ class Resolved(NamedTuple):
 
     def to(self, dialect: str, *, padded: bool = False, dtype: Any = None) -> str:
         """The operand in the words of a dialect: of the one that it was read in, with all that its text said."""
+        from .read import read
+        from .render import render
+
         kind = self.element if dtype is None else dtype
         name, _, style = dialect.partition(":")
         if style and self.spelling is not None and self.spelling.dialect == name and not padded:
@@ -191,23 +194,27 @@ def resolve(
     kind = _element(element)
     names: str | None = None
     spelling: Spelling | None = None
-    sharding = read_sharding(x, dialect) if isinstance(x, str) else x
-    if is_sharding(sharding):
-        raise _on_many_devices(x, sharding)
-    found = read(x, dialect, None if kind is None else kind.bits) if isinstance(x, str) else x
-    if isinstance(found, Record):
-        raise _several_layouts(x, found)
-    if isinstance(x, str):
-        subject = found
+    subject: Any
+    if isinstance(x, Layout | Format) and dialect is None:
+        subject = x
+    elif isinstance(x, str) and dialect is None and (entry := _entry_named(x.strip())) is not None:
+        subject = entry.at(None if kind is None else kind.bits)
+    elif isinstance(x, str):
+        from .read import element_in, read, spelling_in
+        from .shardings import read_sharding
+
+        if (sharding := read_sharding(x, dialect)) is not None:
+            raise _on_many_devices(x, sharding)
+        subject = read(x, dialect, None if kind is None else kind.bits)
+        _check_one_layout(x, subject)
         kind = kind or element_in(x, dialect)
         spelling = spelling_in(x, dialect)
     elif dialect is not None:
         raise ShapeError(f"a dialect reads texts, got {shown(x)}.", hint="leave the dialect out", got=x)
-    elif isinstance(x, Layout | Format):
-        subject = x
     elif (of_bases := _spelling_of_bases(x)) is not None:
         subject, spelling = of_bases.layout(of_bases.sizes), of_bases
     else:
+        _check_one_layout(x, x)
         subject, names = _layout_of(x), getattr(x, "axes", None)
         kind = kind or _element(getattr(x, "interface", None))
     if isinstance(subject, Layout):
@@ -241,6 +248,8 @@ def resolve_together(
             if data:
                 x.check_position(extents)
             elif isinstance(x.format, Format):
+                from .axes import check_letters
+
                 check_letters(x.format, x.text, extents)
     met = [x.aligned(order) if order and several and (axes or x.axes) else x for x in operands]
     if shape is None:
@@ -260,17 +269,16 @@ def parse(
     name of the catalog is read as well (``tensorrt:kCHW32``); where it depends on the width of the elements, ``dtype``
     tells it.
     """
-    if (
-        dialect is None
-        and shape is None
-        and isinstance(text, str)
-        and (record := read_record(text.strip())) is not None
-    ):
-        return record
-    if isinstance(text, str) and (sharding := read_sharding(text, dialect, _rank(shape))) is not None:
-        return sharding if shape is None else sharding.at(shape)
-    if isinstance(text, str) and (threads := _read_threads(text, dialect)) is not None:
-        return threads.linear(shape)
+    if isinstance(text, str):
+        from .read import read_record
+        from .shardings import read_sharding
+
+        if dialect is None and shape is None and (record := read_record(text.strip())) is not None:
+            return record
+        if (sharding := read_sharding(text, dialect, _rank(shape))) is not None:
+            return sharding if shape is None else sharding.at(shape)
+        if (threads := _read_threads(text, dialect)) is not None:
+            return threads.linear(shape)
     return resolve(text, dialect=dialect, shape=shape, element=dtype).description
 
 
@@ -302,6 +310,28 @@ def _spelling_of_bases(x: Any) -> TtgText | None:
 
 def _rank(shape: Any) -> int | None:
     return len(shape) if hasattr(shape, "__len__") else None if shape is None else 1
+
+
+def _entry_named(name: str) -> Entry | None:
+    """What our tables have under that name, found without a reader of notations; it tells no type of elements."""
+    if ":" not in name:
+        return None
+    from ..format.entries import own_entry
+
+    return own_entry(name)
+
+
+def _check_one_layout(x: Any, found: Any) -> None:
+    """Refuse a sharding and a record, which have several layouts."""
+    if isinstance(found, Layout | Format):
+        return
+    from ..format.record import Record
+    from .shardings import is_sharding
+
+    if is_sharding(found):
+        raise _on_many_devices(x, found)
+    if isinstance(found, Record):
+        raise _several_layouts(x, found)
 
 
 def _on_many_devices(x: Any, sharding: Sharding) -> ShapeError:

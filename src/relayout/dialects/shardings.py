@@ -43,25 +43,44 @@ _HEADS = {
 }
 # Texts: re keeps what it compiled, and an import that compiles nothing stays light.
 _HEAD = r"\s*(?:" + "|".join([f"(?P<{name}>{head})" for name, head in _HEADS.items()]) + ")"
-_PREFIX = rf"\s*({'|'.join(SHARDING_DIALECTS)})\s*:(?!:)"
 
 
 @lru_cache(maxsize=1024)
 def read_sharding(text: str, dialect: str | None = None, rank: int | None = None) -> Sharding | None:
     """The sharding that a text writes down, in the notation that it begins like; None for any other text."""
-    prefix = re.match(_PREFIX, text)
-    if prefix and dialect in (None, prefix.group(1)):
-        return _parse(prefix.group(1), " " * prefix.end() + text[prefix.end() :], rank)
+    name, end = split_prefix(text)
+    if name in _MODULES and dialect in (None, name):
+        return _parse(name, " " * end + text[end:], rank)
     if dialect is not None:
         return _parse(dialect, text, rank) if dialect in _MODULES else None
-    head = re.match(_HEAD, text)
-    return None if head is None or head.lastgroup is None else _parse(head.lastgroup, text, rank)
+    notation = _beginning(text)
+    return None if notation is None else _parse(notation, text, rank)
 
 
 def sharding_notation(text: str) -> str | None:
     """The notation that a text is in, or begins like; None where it is no sharding's."""
-    match = re.match(_PREFIX, text)
-    return match.group(1) if match else match.lastgroup if (match := re.match(_HEAD, text)) else None
+    name, _ = split_prefix(text)
+    return name if name in _MODULES else _beginning(text)
+
+
+def _beginning(text: str) -> str | None:
+    """The notation that a text begins like; None where it is none of them."""
+    if not any(sign in text for sign in ("(", "{", "sdy.")):
+        return None
+    match = re.match(_HEAD, text)
+    return None if match is None else match.lastgroup
+
+
+def split_prefix(text: str) -> tuple[str, int]:
+    """The name before the colon of a text, ``cute`` of ``cute:(3,4)``, and where the rest begins; ``""`` without one.
+
+    >>> split_prefix("cute:(3,4)"), split_prefix("cute::Layout"), split_prefix("(3,4):(4,1)")
+    (('cute', 5), ('', 0), ('', 0))
+    """
+    before, colon, rest = text.partition(":")
+    name = before.strip()
+    is_name = name.isascii() and name.isidentifier() and name.islower() and not name.startswith("_")
+    return (name, len(before) + 1) if colon and is_name and not rest.startswith(":") else ("", 0)
 
 
 def is_sharding(x: Any) -> TypeGuard[Sharding]:

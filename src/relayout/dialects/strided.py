@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
+from ..immutable import NamedTuple
 from ..layout.layout import Layout
 from ..layout.modes import simplify_mode
 from .refusal import cannot

@@ -8,11 +8,11 @@ defines it as an array of C. What else they say, as ``column stride % 32 == 0``,
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from ..elements.types import ELEMENTS, Element
 from ..errors import ShapeError
 from ..format.format import Format
+from ..immutable import NamedTuple
 
 _WIDE = {"two": 2, "four": 4, "eight": 8, "sixteen": 16, "thirty-two": 32}
 _SPACE = r"(?P<{0}> with 3 spatial dimensions)?"

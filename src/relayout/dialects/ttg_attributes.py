@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from difflib import get_close_matches
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..errors import UnknownName
+from ..immutable import NamedTuple
 from ..integers.nested import MAX_DEPTH
 from .scan import Scanner, too_deep
 

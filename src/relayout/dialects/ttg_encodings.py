@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from difflib import get_close_matches
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..errors import NotExpressible, ShapeError, UnknownName, shown
 from ..hardware.triton_distributed import (
@@ -26,6 +26,7 @@ from ..hardware.triton_memory import (
     SwizzledSharedEncoding,
 )
 from ..hardware.triton_tensor_memory import TensorMemoryEncoding, TensorMemoryScalesEncoding
+from ..immutable import NamedTuple
 
 Fields = dict[str, Any]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import permutations
-from typing import NamedTuple
 
 from ..algebra.linear import LinearLayout
 from ..errors import LayoutError, NotExpressible
@@ -18,6 +17,7 @@ from ..hardware.triton_memory import (
     SharedLinearEncoding,
     SwizzledSharedEncoding,
 )
+from ..immutable import NamedTuple
 from ..layout.layout import Layout
 from .refusal import cannot
 

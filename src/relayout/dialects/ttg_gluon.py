@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 import re
 from difflib import get_close_matches
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..errors import LimitExceeded, NotExpressible, ParseError, UnknownName
 from ..hardware.triton_encoding import TritonEncoding, block_sizes
 from ..hardware.triton_linear import LinearEncoding
 from ..hardware.triton_memory import PaddedSharedEncoding
+from ..immutable import NamedTuple
 from .scan import MAX_TEXT
 from .ttg_encodings import encoding_of
 from .ttg_writing import fields_of

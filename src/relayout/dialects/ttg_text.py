@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..algebra.linear import LinearLayout
 from ..elements.types import ELEMENTS, Element
@@ -14,6 +14,7 @@ from ..hardware.thread_values import thread_value_layout
 from ..hardware.triton_encoding import THREADS, TritonEncoding
 from ..hardware.triton_linear import LinearEncoding
 from ..hardware.triton_memory import MemoryEncoding, PaddedSharedEncoding, SharedLinearEncoding
+from ..immutable import NamedTuple
 from ..integers.nested import product
 from ..layout.layout import Layout
 from .refusal import require_layout

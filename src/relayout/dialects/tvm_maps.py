@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from ..errors import NotExpressible
+from ..immutable import NamedTuple
 from ..layout.layout import Layout
 from .affine import Affine, expression, stored_layout
 from .scan import Scanner

@@ -12,13 +12,14 @@ What JAX prints, ``Layout(major_to_minor=(0, 1), tiling=((8, 128),))``, is read 
 from __future__ import annotations
 
 import re
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..elements.types import ELEMENTS, Element
 from ..elements.types import element as element_of
 from ..errors import NotExpressible, ShapeError
 from ..format.factors import MAX_FACTORS, Factor
 from ..format.format import Format, format_of
+from ..immutable import NamedTuple
 from ..layout.layout import Layout
 from .blocked import Stored, cut, plain_format, stored_format
 from .padded_tiles import COMBINED, elements_in_tiles, tiled_layout

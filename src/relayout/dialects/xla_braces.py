@@ -9,9 +9,9 @@ physical shape ``P``, and ``M``, the bytes of metadata before the first element.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from ..format.factors import MAX_FACTORS
+from ..immutable import NamedTuple
 from ..integers.nested import MAX_DEPTH
 from .padded_tiles import COMBINED
 from .scan import Scanner

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..errors import NotExpressible, ShapeError, shown
-from ..immutable import Immutable
+from ..immutable import Immutable, NamedTuple
 from .stored import integers, like, misfit, numbers
 from .types import ELEMENTS, Element, element, storage_dtype
 

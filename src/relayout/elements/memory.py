@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 from ..errors import LayoutError, LimitExceeded, ShapeError, shown
 from ..integers.nested import product
 from ..native import native
-from . import subbyte
 from .types import Element, element, storage_dtype
 
 if TYPE_CHECKING:
@@ -63,6 +63,8 @@ class Memory:
         """The stored values at an offset, or at an array of offsets, all known to be inside."""
         if self.typed is not None:
             return self.typed[where]
+        from . import subbyte
+
         return subbyte.get(self.bytes, self.element, where)
 
     def write(self, where: Any, values: Any) -> None:
@@ -70,6 +72,8 @@ class Memory:
         if self.typed is not None:
             self.typed[where] = values
         else:
+            from . import subbyte
+
             subbyte.put(self.bytes, self.element, where, values)
 
     def fill(self, value: Any) -> None:
@@ -78,6 +82,8 @@ class Memory:
             self.typed.fill(value)
         else:
             import numpy as np
+
+            from . import subbyte
 
             self.bytes[:] = np.resize(subbyte.pack([value] * 8, self.element), self.bytes.size)
 
@@ -197,7 +203,11 @@ def _array(x: Any) -> NDArray[Any] | None:
     """``x`` as a numpy array over the same memory, or None if it is bytes."""
     import numpy as np
 
-    if isinstance(x, np.ma.MaskedArray):
+    if x.__class__ is np.ndarray:
+        return x
+    # Who has a masked array has imported numpy.ma, which takes longer than most repacks.
+    masked = sys.modules.get("numpy.ma")
+    if masked is not None and isinstance(x, masked.MaskedArray):
         raise ShapeError(
             "a masked array has elements that do not count.", hint="fill them: x.filled(value)", got=type(x)
         )

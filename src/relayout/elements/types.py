@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ..errors import NotExpressible, ShapeError, shown
+from ..immutable import NamedTuple
 
 if TYPE_CHECKING:
     import numpy as np

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ..elements.interface import Interface, Plain
 from ..errors import NotExpressible
+from ..immutable import NamedTuple
 from ..integers.nested import product
 from ..layout.layout import Layout
 from ..layout.modes import Mode

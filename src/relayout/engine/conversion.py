@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from ..elements.encoding import Encoding
 from ..elements.interface import Interface, ScaleOffset
 from ..elements.types import storage_dtype
 from ..errors import NotExpressible
+from ..immutable import NamedTuple
 from ..native import native
 
 Scales: TypeAlias = tuple[tuple[float, ...], tuple[int, ...]]

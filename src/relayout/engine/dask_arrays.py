@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import warnings
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..dialects.resolve import resolve
 from ..errors import NotExpressible, ShapeError, shown
 from ..format.format import Format
+from ..immutable import NamedTuple
 from ..integers.nested import product
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import gcd, lcm
-from typing import Any, NamedTuple
+from typing import Any
 
+from ..immutable import NamedTuple
 from ..layout.layout import Layout
 
 

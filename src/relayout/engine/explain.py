@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from ..immutable import NamedTuple
 from ..layout.ranges import effective_swizzle
 from .cpu.strided import common_loops
 from .places import box_range

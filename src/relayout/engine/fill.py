@@ -6,7 +6,6 @@ from functools import lru_cache
 from typing import Any
 
 from ..elements.interface import Interface
-from ..elements.subbyte import pack
 from ..tensors.data import fill_code
 
 
@@ -23,4 +22,8 @@ def fill_bytes(interface: Interface, fill: Any) -> bytes:
 @lru_cache(maxsize=256)
 def _encode(interface: Interface, fill: Any, word: str = "") -> bytes:
     code, element = fill_code(interface, fill), interface.element
-    return bytes(code.tobytes() if element.bits % 8 == 0 else pack([code] * 8, element).tobytes())
+    if element.bits % 8 == 0:
+        return code.tobytes()
+    from ..elements.subbyte import pack
+
+    return pack([code] * 8, element).tobytes()

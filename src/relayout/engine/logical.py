@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..dialects.registry import Shapeless
 from ..dialects.resolve import resolve
 from ..elements.interface import Plain
 from ..elements.types import element
@@ -17,6 +16,9 @@ from ..tensors.make import empty, tensor
 from ..tensors.tensor import Tensor
 from .growth import growth_warning
 from .plan import plan
+
+if TYPE_CHECKING:
+    from ..dialects.registry import Shapeless
 
 
 def from_logical(

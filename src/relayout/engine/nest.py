@@ -15,9 +15,10 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from itertools import product as cartesian
 from math import lcm, prod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ..errors import LimitExceeded, ShapeError
+from ..immutable import NamedTuple
 from ..layout.layout import Layout
 from ..layout.modes import Mode, coalesced, cut_range, places_of, simplify_mode, span
 

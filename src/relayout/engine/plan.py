@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..dialects.registry import Shapeless
 from ..dialects.resolve import resolve, resolve_together
 from ..elements.encoding import named_encoding
 from ..elements.interface import Interface, Plain, same_meaning
@@ -18,12 +17,15 @@ from ..immutable import Immutable
 from ..integers.inttuple import as_int
 from ..layout.layout import Layout
 from ..tensors.tensor import check_channels
-from .blocks import Block, blocks_of, interface_of_part
 from .cpu.callable import NativeCallable
 from .fill import fill_bytes
 from .nest import check_extents
 from .places import check_in_memory, prove_places
 from .ways import DEVICE, NativeWay, Progress, Way, choose_way, way_of_call
+
+if TYPE_CHECKING:
+    from ..dialects.registry import Shapeless
+    from .blocks import Block
 
 MAX_THREADS = 256
 """No run has more."""
@@ -106,10 +108,14 @@ class Plan(Immutable, NativeCallable):
         most = as_int(max_bytes, "max_bytes")
         if most < 1:
             raise ShapeError(f"a block has at least one byte, not {most}.", hint="give max_bytes >= 1", got=max_bytes)
+        from .blocks import blocks_of
+
         return blocks_of(self, most * 8 // self.dst_element.element.bits)
 
     def _part(self, source: Layout, target: Layout, index: tuple[int, ...]) -> Plan:
         """The plan for some of the elements, from ``index`` on."""
+        from .blocks import interface_of_part
+
         element, dst_element = [interface_of_part(x, index, target.extents) for x in (self.element, self.dst_element)]
         return make_plan(source, target, element, dst_element, self.fill, self.threads)
 

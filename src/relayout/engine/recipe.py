@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from ..dialects.registry import Shapeless
 from ..dialects.resolve import resolve
 from ..elements.interface import Interface, Plain, as_interface
 from ..elements.memory import Memory, address_of, allocate_bytes, bytes_of, no_memory, own_element
 from ..elements.types import ELEMENTS, Element, storage_dtype
 from ..errors import ShapeError
-from ..format.entries import clear_on_change
 from ..format.factors import checked_axes
 from ..format.format import Format
-from ..format.interleave import InterleaveLayout
+from ..format.name_changes import clear_on_change
+from ..immutable import NamedTuple
 from ..integers.nested import product
 from ..layout.layout import Layout
 from ..tensors.allocation import Padding, new_block_table
@@ -34,6 +33,8 @@ from .ways import NativeWay
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from ..dialects.registry import Shapeless
 
 RAW = bytes | bytearray | memoryview
 """Memory that does not tell its elements."""
@@ -137,9 +138,15 @@ def recipe_of(
         return build_recipe(x, dst, src, shape, axes, new, fill, element, threads, on_device)
     if found is None:
         found = build_recipe(x, dst, src, shape, axes, new, fill, element, threads, on_device)
-        if isinstance(dst, str | Layout | Format | InterleaveLayout):  # the key of another would keep its memory
+        if isinstance(dst, str | Layout | Format) or _is_interleaved(dst):  # the key of another would keep its memory
             _recipes.keep(key, found)
     return found
+
+
+def _is_interleaved(x: Any) -> bool:
+    from ..format.interleave import InterleaveLayout
+
+    return isinstance(x, InterleaveLayout)
 
 
 def _form(x: Any) -> Any:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ..elements.interface import Interface
 from ..elements.subbyte import pack, unpack
 from ..elements.types import storage_dtype
 from ..errors import NotExpressible
+from ..immutable import NamedTuple
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

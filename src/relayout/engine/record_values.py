@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ..errors import ShapeError, shown
 from ..format.record import Record
+from ..immutable import NamedTuple
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -5,8 +5,6 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from ..dialects.read import as_record
-from ..dialects.registry import Shapeless
 from ..elements.interface import as_interface
 from ..elements.memory import Memory, as_array, bytes_of, exports_array, memory_of, own_element
 from ..errors import Overlap, ShapeError
@@ -15,14 +13,14 @@ from ..layout.layout import Layout
 from ..tensors.tensor import Tensor
 from .cpu.flat import as_tensor, check_memory, fill_range, flat_memory, for_library_of
 from .cpu.program import buffer_dtype
-from .dask_arrays import is_dask_array, repack_dask
-from .gpu.device import on_device
 from .plan import Plan
 from .recipe import RAW, Recipe, packed_element, recipe_of
 from .ways import EncodedWay, Progress
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from ..dialects.registry import Shapeless
 
 
 def repack(
@@ -54,12 +52,18 @@ def repack(
     """
     import numpy as np
 
-    if src is not None and (record := as_record(src)) is not None:
-        from .record_pairs import repack_records
+    if src is not None and not isinstance(src, Layout):
+        from ..dialects.read import as_record
 
-        return repack_records(x, record, dst, shape, element, out)
+        if (record := as_record(src)) is not None:
+            from .record_pairs import repack_records
+
+            return repack_records(x, record, dst, shape, element, out)
     given = x
     if x.__class__ is not np.ndarray and not isinstance(x, Tensor | RAW if src is not None else Tensor):
+        from .dask_arrays import is_dask_array, repack_dask
+        from .gpu.device import on_device
+
         if is_dask_array(x):
             if out is not None or progress is not None or threads is not None:
                 hint = "leave them out: Dask decides when and where its chunks are made"

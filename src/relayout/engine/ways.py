@@ -19,7 +19,6 @@ from ..native import native
 from ..tensors.gather import scatter
 from ..tensors.tensor import Tensor
 from . import tuning
-from .blocks import error_in_whole
 from .cpu.flat import (
     as_tensor,
     check_apart,
@@ -30,18 +29,16 @@ from .cpu.flat import (
     for_library_of,
     needs_table,
 )
-from .cpu.general import GeneralProgram, general_program
 from .cpu.program import buffer_dtype, compile_program, shortest_run
-from .cpu.strided import common_loops, copy_elements
-from .gpu.device import on_device
 from .places import box_range
-from .recoding import Recoding, recoding
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from .cpu.general import GeneralProgram
     from .nest import Piece
     from .plan import Plan
+    from .recoding import Recoding
 
 Progress: TypeAlias = Callable[[int, int], Any]
 """Called with the bytes that are done and those that there are; False stops the run."""
@@ -129,6 +126,8 @@ class StridedWay(HostWay):
         self.pieces = pieces
 
     def copy(self, plan: Plan, x: NDArray[Any], out: NDArray[Any]) -> None:
+        from .cpu.strided import copy_elements
+
         check_memory(plan, x, out)
         _fill_box(plan, out)
         copy_elements(plan.source, plan.target, plan.element.element, self.pieces, x, out)
@@ -231,15 +230,21 @@ def choose_way(
     if not target.size:
         return StridedWay(())
     if element != dst_element:
+        from .recoding import recoding
+
         table = recoding(element, dst_element)
         if table is None:
             return ENCODED
         return RecodedWay(table, choose_way(source, target, dst_element, dst_element, fill, threads, dense))
     if native is not None:
+        from .cpu.general import general_program
+
         try:
             return GeneralWay(general_program(source, target, element.element.bits))
         except LimitExceeded:
             pass  # offsets that are too large for the compiled core are left to Python's integers
+    from .cpu.strided import common_loops
+
     return StridedWay(common_loops(source, target))
 
 
@@ -252,6 +257,8 @@ def _network(
         return None
     if (fill is not None and target.size < target.padded_size) or shortest_run(program) >= limits.max_network_run:
         return None
+    from .cpu.general import general_program
+
     try:
         walk = general_program(source, target, 8)
     except LimitExceeded:
@@ -261,11 +268,21 @@ def _network(
 
 def way_of_call(plan: Plan, x: Any, out: Any) -> Way:
     """The plan's own way, unless an argument is on a device, or a tensor whose blocks are scattered."""
-    if on_device(x) or on_device(out):
+    if _on_device(x) or _on_device(out):
         return DEVICE
     if needs_table(x, plan.source) or needs_table(out, plan.target):
         return SCATTERED
     return plan.way
+
+
+def _on_device(x: Any) -> bool:
+    import numpy as np
+
+    if x is None or isinstance(x, np.ndarray | Tensor | bytes | bytearray | memoryview):
+        return False
+    from .gpu.device import on_device
+
+    return on_device(x)
 
 
 def workers(threads: int | None) -> int:
@@ -301,6 +318,8 @@ def _run_in_parts(plan: Plan, x: NDArray[Any], out: NDArray[Any], progress: Prog
         try:
             part.way.run(part, x, out, None)
         except NotExpressible as error:
+            from .blocks import error_in_whole
+
             raise error_in_whole(error, block.index) from None
         low, high = block.target_range
         done = min(done - (-bits * (high - low if filled else product(block.shape)) // 8), total)
@@ -330,6 +349,8 @@ def _copy_blocks(source: Tensor, target: Tensor, threads: int | None) -> None:
     if source.interface != target.interface or native is None:
         target.copy_from(source)
         return
+    from .cpu.general import general_program
+
     sides = [(t.layout, t._table, [m.bytes for m in t._memories]) for t in (source, target)]
     (a, x_table, x), (b, out_table, out) = sides
     sizes = [None if table is None else table.elements for table in (x_table, out_table)]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..elements.types import ELEMENTS, Element, storage_dtype
 from ..errors import LayoutError, ShapeError, shown
-from ..format.entries import clear_on_change
+from ..format.name_changes import clear_on_change
 
 if TYPE_CHECKING:
     from ..elements.interface import Interface

@@ -9,16 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from functools import cache
-from typing import Any, NamedTuple, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from ..errors import LimitExceeded, ShapeError, shown
+from ..immutable import NamedTuple
 from ..integers.inttuple import as_int
 from ..integers.nested import product
 from ..layout.layout import Layout, as_layout
-from .entries import Entry, clear_on_change, known_entries
+from .entries import Entry, known_entries, own_entry
 from .format import Format
-from .record import Record
-from .records import known_records, names_of_record
+from .name_changes import clear_on_change
+
+if TYPE_CHECKING:
+    from .record import Record
 
 # What a vendor writes before or after the names of the table.
 _AFFIXES = {
@@ -74,17 +77,21 @@ def entry(name: str) -> Entry:
     if not isinstance(name, str):
         raise ShapeError(f"a name is a text, got {shown(name)}.", hint="as in htp:R4Crouton", name=name)
     found = lookup(name)
-    if found is None and name in known_records():
-        raise ShapeError(
-            f"{shown(name)} is a record, and no format.", hint=f'rl.catalog.record("{name}") gives it', name=name
-        )
     if found is None:
+        from .records import known_records
+
+        if name in known_records():
+            raise ShapeError(
+                f"{shown(name)} is a record, and no format.", hint=f'rl.catalog.record("{name}") gives it', name=name
+            )
         raise ShapeError(f"there is no format named {shown(name)}.", hint=_near(name), name=name)
     return found
 
 
 def lookup(name: str) -> Entry | None:
     """All that is known under that name, in any of the spellings that ``get`` takes; None for a name of nothing."""
+    if (own := own_entry(name)) is not None:
+        return own
     entries, others = known_entries()
     system, _, short = name.partition(":")
     for affix in _AFFIXES.get(system, ()):
@@ -136,16 +143,19 @@ def find(layout: Layout | Format | Record, element_bits: int | None = None) -> l
     said a name tells the places alone, and packed weights in a plain order (``mlx:w4``) are left out. A record has the
     names of all that are the same bit by bit.
     """
-    if isinstance(layout, Record):
-        return names_of_record(layout)
-    if element_bits is None and isinstance(layout, Format):
-        element_bits = layout.element_bits
     if isinstance(layout, Format):
+        element_bits = layout.element_bits if element_bits is None else element_bits
         block = product(layout.block_shape)
         fits = [name for name, what, size in _formats() if size == block and _alike(layout, what)]
         found = list(dict.fromkeys(fits))
         return [name for name in found if _has_width(name, element_bits, layout)]
-    layout = as_layout(layout, "find")
+    if not isinstance(layout, Layout):
+        from .record import Record
+        from .records import names_of_record
+
+        if isinstance(layout, Record):
+            return names_of_record(layout)
+        layout = as_layout(layout, "find")
     groups = [] if layout.has_basis else list(_fits(layout))
     found = list(dict.fromkeys([name for group in groups for name in group]))
     return [name for name in found if _has_width(name, element_bits, layout)]
@@ -240,6 +250,8 @@ def _near(name: str) -> str:
 def near(name: str) -> list[str]:
     """The names most like this one, those of records included."""
     from difflib import get_close_matches
+
+    from .records import known_records
 
     known = {n.lower(): n for n in [*names(), *known_records()]}
     shorts = {n.partition(":")[2]: n for n in reversed(known)}

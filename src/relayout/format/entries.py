@@ -10,18 +10,20 @@ import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, partial
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
-from ..algebra.recast import upcast
 from ..errors import ShapeError, shown
+from ..immutable import NamedTuple
 from ..layout.layout import Layout
 from ..layout.swizzle import Swizzle
-from ..plugins import entry_points_of
 from . import named_formats, packed_formats
 from .format import Format
+from .name_changes import clear_caches
 
 ENTRY_POINTS = "relayout.formats"
 """The group of entry points that other packages name their formats in."""
+
+TABLES = (named_formats.TABLE, packed_formats.TABLE)
 
 _NAME = r"[a-z][a-z0-9_]*:\S+"
 _TILE = r"(?:Sw<(\d+),(\d+),(\d+)> o 0 o )?([\d(),]+):([\d(),]+)"
@@ -60,8 +62,8 @@ def known_entries() -> tuple[dict[str, Entry], dict[str, Entry]]:
     """The entries by name, and the other names that stand for one or, by the width of the elements, for several."""
     entries: dict[str, Entry] = {}
     others: dict[str, Entry] = {}
-    for table in (named_formats.TABLE, packed_formats.TABLE):
-        for known, read in zip((entries, others), read_table(table)):
+    for section in [text for table in TABLES for text in _sections(table).values()]:
+        for known, read in zip((entries, others), read_table(section)):
             known.update(read)
     for entry in _from_packages():
         if entry.name in entries or entry.name in others:
@@ -71,8 +73,33 @@ def known_entries() -> tuple[dict[str, Entry], dict[str, Entry]]:
     return entries, others
 
 
+def own_entry(name: str) -> Entry | None:
+    """The entry of that name in our tables, of which only the system's own part is read.
+
+    None is no answer: a table may have a name of another system, and other packages and programs have entries too.
+    """
+    system = name.partition(":")[0]
+    for table in TABLES:
+        for known in read_table(_sections(table).get(system, "")):
+            if name in known:
+                return known[name]
+    return None
+
+
+@cache
+def _sections(table: str) -> dict[str, str]:
+    """The lines of a table by their systems, in the order of the table."""
+    found: dict[str, str] = {}
+    for section in table.strip("\n").split("\n\n"):
+        system = section.partition(" ")[0]
+        found[system] = f"{found[system]}\n{section}" if system in found else section
+    return found
+
+
 def _from_packages() -> Iterator[Entry]:
     """The entries of other packages; one that cannot be used is left out with a warning."""
+    from ..plugins import entry_points_of
+
     for point in entry_points_of(ENTRY_POINTS):
         try:
             given = point.load()
@@ -86,7 +113,6 @@ def _from_packages() -> Iterator[Entry]:
 
 
 _added: set[str] = set()
-_caches: list[Callable[[], None]] = []
 
 
 def add_entry(entry: Entry) -> None:
@@ -94,7 +120,7 @@ def add_entry(entry: Entry) -> None:
     check_entry(entry)
     known_entries()[0][entry.name] = entry
     _added.add(entry.name)
-    _forget()
+    clear_caches()
 
 
 def remove_entry(name: str) -> None:
@@ -103,22 +129,12 @@ def remove_entry(name: str) -> None:
         raise ShapeError(f"{shown(name)} was not registered.", hint="only what a program registered can go", name=name)
     del known_entries()[0][name]
     _added.remove(name)
-    _forget()
+    clear_caches()
 
 
 def was_added(name: str) -> bool:
     """Whether a program added the entry of that name."""
     return name in _added
-
-
-def clear_on_change(clear: Callable[[], None]) -> None:
-    """Call ``clear`` whenever a name comes or goes: for whoever remembers what a name means."""
-    _caches.append(clear)
-
-
-def _forget() -> None:
-    for clear in _caches:
-        clear()
 
 
 def check_entry(entry: Entry) -> None:
@@ -169,6 +185,7 @@ class TableForms(Mapping[int | None, Format | Layout]):
         return repr(dict(self))
 
 
+@cache
 def read_table(table: str) -> tuple[dict[str, Entry], dict[str, Entry]]:
     """The entries of a table by name, and the other names that stand for one or, by the width, for several."""
     entries: dict[str, Entry] = {}
@@ -209,11 +226,15 @@ def _makers(axes: str, bits: list[int], text: str) -> Makers:
 
 def _form(text: str, axes: str, width: int | None, counted: int = 1) -> Format | Layout:
     """The form of a line; a tile is counted in elements of ``counted`` bits."""
-    tile = re.fullmatch(_TILE, text)
-    if tile is None:
+    if ":" not in text:
         return _format(text, axes, width)
     from ast import literal_eval
 
+    from ..algebra.recast import upcast
+
+    tile = re.fullmatch(_TILE, text)
+    if tile is None:
+        return _format(text, axes, width)
     *swizzle, shape, stride = tile.groups()
     twist = Swizzle(*map(int, swizzle)) if swizzle[0] else None
     return upcast(Layout(literal_eval(shape), literal_eval(stride), swizzle=twist), counted)
@@ -223,5 +244,7 @@ def _format(text: str, axes: str, width: int | None = None) -> Format:
     """The format of a line, bytes counted in elements of that width."""
     if width is None:
         return Format.parse(f"{text} axes {axes}")
-    counted = re.sub(r"(\d+)B", lambda count: str(int(count[1]) * 8 // width), text)
+    counted = text
+    if "B" in text:
+        counted = re.sub(r"(\d+)B", lambda count: str(int(count[1]) * 8 // width), text)
     return Format.parse(f"{counted} axes {axes} element_bits {width}")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..errors import LimitExceeded, ShapeError, shown
+from ..immutable import NamedTuple
 from ..integers.inttuple import as_int
 
 MAX_FACTORS = 1024

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..errors import NotExpressible, ShapeError, shown
-from ..immutable import Immutable
+from ..immutable import Immutable, NamedTuple
 from ..integers.inttuple import as_int
 from ..integers.nested import product
 from ..layout.layout import Layout, as_layout

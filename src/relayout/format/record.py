@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from itertools import product as coordinates
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ..algebra.composition import composition
 from ..errors import NotExpressible, Overlap, ShapeError, shown
-from ..immutable import Immutable
+from ..immutable import Immutable, NamedTuple
 from ..integers.inttuple import as_int
 from ..integers.nested import flatten, product
 from ..layout.layout import Layout

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
-from typing import NamedTuple
 
 from ..errors import NotExpressible, ShapeError, shown
+from ..immutable import NamedTuple
 from .format import Format
 from .named_records import CODECS, RECORDS
 from .record import Record

@@ -11,7 +11,6 @@ from typing import Any, TypeAlias
 
 from ..errors import NotExpressible, OutOfBounds, ShapeError, shown
 from . import nested
-from .lattice import solutions
 from .nested import MAX_DEPTH, within_depth
 
 Ints: TypeAlias = "int | tuple[Ints, ...]"
@@ -350,6 +349,8 @@ def split(idx: int, shape: Any) -> Any:
 
 def unique_coordinate(idx: int, shape: Any, stride: Any) -> Any:
     """The only coordinate whose index is ``idx``."""
+    from .lattice import solutions
+
     coordinates: list[Any] = []
     question = f"which coordinate maps to {idx}"
     for digits in solutions(nested.flatten(shape), nested.flatten(stride), idx, question=question):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from ..immutable import NamedTuple
 from .modes import simplify_mode
 from .ranges import numeric_modes
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from .strided_index import strided_index
-
 if TYPE_CHECKING:
     from .layout import Layout
 
@@ -58,4 +56,6 @@ class CandleMembers:
 
     def strided_index(self: Layout) -> Iterator[int]:
         """Every offset in row-major order, one after the other, for layouts of any size."""
+        from .strided_index import strided_index
+
         return strided_index(self)

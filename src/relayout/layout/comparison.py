@@ -7,9 +7,10 @@ next position. Two modes agree when no two levels with different steps ever meet
 from __future__ import annotations
 
 from math import gcd
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ..errors import LimitExceeded, NotExpressible
+from ..immutable import NamedTuple
 from .bit_form import bit_form
 from .checks import checked_window
 from .modes import Mode, coalesced, simplify_mode

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..errors import NotExpressible, OutOfBounds, ShapeError, shown
-from ..immutable import Immutable
+from ..immutable import Immutable, NamedTuple
 from ..integers.inttuple import BadCoordinate, as_int, as_shape, coord_error, coord_value, rank_error, split
 from ..integers.nested import depth as nested_depth
 from ..integers.nested import flatten, is_plain_pair, product, running_products, unflatten

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 from math import gcd
-from typing import Any, NamedTuple
+from typing import Any
 
+from ..immutable import NamedTuple
 from ..integers.nested import product
 
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import ShapeError, shown
 from ..integers.inttuple import as_int
-from .comparison import Comparison, compare, follows, normal_form
 from .ranges import is_injective, is_packed, offset_range, offsets, preimage, preimages, storage_size
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from .comparison import Comparison
     from .layout import Layout
 
 
@@ -66,14 +66,20 @@ class Queries:
 
     def is_contiguous(self: Layout) -> bool:
         """Whether the offsets count up by one in row-major order, from any start; an empty layout is contiguous."""
+        from .comparison import follows
+
         return follows(self, self.row_major(self.extents))
 
     def is_fortran_contiguous(self: Layout) -> bool:
         """Whether the offsets count up by one in column-major order, from any start."""
+        from .comparison import follows
+
         return follows(self, self.col_major(self.extents))
 
     def normal_form(self: Layout) -> Layout:
         """The simplest layout of this function, the same for all with one swizzle; refused with an origin."""
+        from .comparison import normal_form
+
         return normal_form(self)
 
     def equivalent(self: Layout, other: Layout) -> bool:
@@ -82,6 +88,8 @@ class Queries:
 
     def compare(self: Layout, other: Layout, flat: bool = False) -> Comparison:
         """The verdict on ``self`` and ``other`` with a counterexample when they differ."""
+        from .comparison import compare
+
         if not isinstance(other, Queries):
             raise ShapeError(
                 f"compare takes layouts, got {shown(other)}.", hint="Layout(shape, stride), or parse a text", got=other

@@ -8,10 +8,8 @@ from itertools import product as cartesian
 from typing import TYPE_CHECKING, Any
 
 from ..errors import LimitExceeded, NotExpressible, OutOfBounds, Overlap, ShapeError
-from ..integers.lattice import solutions
 from ..integers.nested import flatten
 from .modes import DigitBox, Mode, boxes, digit_sum, span
-from .offset_table import offset_table
 
 if TYPE_CHECKING:
     import numpy as np
@@ -207,6 +205,8 @@ def offsets(layout: Layout) -> NDArray[np.int64]:
             dims.append(_window_table(mode, first))
         else:
             dims.extend((n, _wrap(d)) for n, d in zip(mode.sizes[::-1], mode.strides[::-1]) if n > 1)
+    from .offset_table import offset_table
+
     table = offset_table(dims, _wrap(start), swizzle.parameters if swizzle is not None else None)
     return _reshape(table, extents)
 
@@ -273,6 +273,8 @@ def _coordinate(layout: Layout, combination: tuple[DigitBox, ...], digits: Seque
 
 def preimages(layout: Layout, i: int, at_most: int | None = None) -> list[tuple[int, ...]]:
     """The coordinates, one integer per mode, whose offset is ``i``; all of them, or the first ``at_most``."""
+    from ..integers.lattice import solutions
+
     target = i if layout.swizzle is None else layout.swizzle(i)
     coordinates = []
     for combination in _all_boxes(layout):
@@ -327,6 +329,8 @@ def collision(layout: Layout) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
     check_numeric(layout)
     if strides_pass(layout):
         return None
+    from ..integers.lattice import solutions
+
     question = f"whether {layout} is injective"
     if layout.windowed and collision(layout._make(layout.shape, layout.stride)) is None:
         return None

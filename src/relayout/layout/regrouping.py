@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ..errors import LimitExceeded, NotExpressible
+from ..immutable import NamedTuple
 from .modes import Mode, simplify_mode
 
 if TYPE_CHECKING:

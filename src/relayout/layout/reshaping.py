@@ -12,10 +12,10 @@ from ..errors import LimitExceeded, NotExpressible, OutOfBounds, ShapeError, sho
 from ..integers.inttuple import as_int, as_ints
 from ..integers.nested import product
 from .modes import digit_sum
-from .regroup import Part, matching_runs, regroup_modes, step_mode, with_units
 
 if TYPE_CHECKING:
     from .layout import Layout
+    from .regroup import Part
 
 MAX_PIECES = 1 << 16
 """Into how many views a dimension may be split."""
@@ -36,6 +36,8 @@ class Reshaping:
             return self._rebuild([(n, 0, 0, n) for n in target])
         if target == self.extents:
             return self
+        from .regroup import matching_runs, regroup_modes, with_units
+
         moved: Any = 0
         modes = []
         for mode in map(self._mode, range(self.rank)):
@@ -108,6 +110,8 @@ class Reshaping:
         if isinstance(shape, tuple) and self.size == 0:
             moved, outer, inner = 0, (count, 0, 0, count), (size, 0, 0, size)
         elif isinstance(shape, tuple):
+            from .regroup import step_mode
+
             moved, (outer, inner) = step_mode(self._mode(dim), [(count, step), (size, 1)], self)
         else:
             moved = origin * stride

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import gcd
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from ..errors import LimitExceeded, NotExpressible
+from ..immutable import NamedTuple
 from ..integers.nested import flatten
 from .modes import simplify_mode
 from .ranges import effective_swizzle

@@ -17,12 +17,12 @@ from ..integers.inttuple import as_int
 from ..integers.nested import flatten, product
 from .indexing import Indexer, expand_ellipsis, slice_ends
 from .modes import digit_sum
-from .regroup import Part, diagonal_mode, step_mode
 from .reshaping import Reshaping, flat_sizes
-from .strided_blocks import Blocks, strided_blocks
 
 if TYPE_CHECKING:
     from .layout import Layout
+    from .regroup import Part
+    from .strided_blocks import Blocks
 
 
 class Views(Reshaping):
@@ -105,6 +105,8 @@ class Views(Reshaping):
         if self.size == 0:
             return self._with_part(dim, (count, 0, 0, count))
         mode = self._mode(dim)._replace(origin=origin + start)
+        from .regroup import step_mode
+
         constant, (part,) = step_mode(mode, [(count, step)], self)
         return self._with_part(dim, part, constant)
 
@@ -174,6 +176,8 @@ class Views(Reshaping):
                 self._mode(d)._replace(origin=self.origin[d] + start, extent=length)
                 for d, start in zip((first, second), starts)
             ]
+            from .regroup import diagonal_mode
+
             moved, part = diagonal_mode(modes[0], modes[1], self)
         return self._rebuild([p for d, p in enumerate(parts) if d not in (first, second)] + [part], moved)
 
@@ -238,6 +242,8 @@ class Views(Reshaping):
 
     def strided_blocks(self: Layout) -> Blocks:
         """How much of the layout lies together: one block, uniform blocks, or several, in row-major order."""
+        from .strided_blocks import strided_blocks
+
         return strided_blocks(self)
 
     # ---- modes in and out --------------------------------------------------------------------------------

@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ..elements.memory import Memory, address_of, allocate_bytes
 from ..elements.types import Element
 from ..errors import OutOfBounds, ShapeError
 from ..format.format import Format
+from ..immutable import NamedTuple
 from ..integers.inttuple import as_int
 from ..integers.nested import product
 from ..layout.layout import Layout

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard
 from ..elements.interface import Interface, Plain, same_meaning
 from ..elements.memory import as_array
 from ..errors import LimitExceeded, NotExpressible, Overlap, ShapeError, shown
-from ..layout.comparison import first_difference
 from ..layout.layout import Layout
 from ..layout.modes import Mode, digit_sum
 from ..layout.ranges import check_places, collision, effective_swizzle
@@ -206,11 +205,17 @@ def strides_of(layout: Layout) -> tuple[int, tuple[int, ...]] | None:
     for sizes, steps, origin, extent in [layout._mode(d) for d in range(layout.rank)]:
         first = digit_sum(sizes, steps, origin)
         step = digit_sum(sizes, steps, origin + 1) - first if extent > 1 else 0
-        if first_difference(Mode(sizes, steps, origin, extent), Mode((extent,), (step,), 0, extent)) is not None:
+        if len(sizes) > 1 and _differ(Mode(sizes, steps, origin, extent), Mode((extent,), (step,), 0, extent)):
             return None
         start += first
         strides.append(step)
     return start, tuple(strides)
+
+
+def _differ(a: Mode, b: Mode) -> bool:
+    from ..layout.comparison import first_difference
+
+    return first_difference(a, b) is not None
 
 
 def fill_code(interface: Interface, value: Any) -> NDArray[Any]:

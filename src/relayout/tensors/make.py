@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..dialects.registry import Shapeless
-from ..dialects.resolve import resolve
 from ..elements.interface import Plain, as_interface
 from ..elements.memory import ALIGNMENT, Memory, allocate, as_array, own_element
 from ..errors import ShapeError
@@ -17,6 +15,9 @@ from ..layout.ranges import check_allocatable
 from .allocation import Padding, checked_boundary, new_block_table, spread_blocks
 from .data import fill_code
 from .tensor import Tensor, new_tensor
+
+if TYPE_CHECKING:
+    from ..dialects.registry import Shapeless
 
 
 def tensor(x: Any, interface: Any = None, *, axes: str | None = None) -> Tensor:
@@ -83,6 +84,8 @@ def empty(
     """
     boundary = ALIGNMENT if align is None else checked_boundary(align)
     means = as_interface(dtype)
+    from ..dialects.resolve import resolve
+
     operand = resolve(layout, axes=axes, element=means, fill=fill)
     if shape is not None or left_pad is not None or right_pad is not None:
         operand = operand.at(operand.placed.extents if shape is None else shape, left_pad=left_pad, right_pad=right_pad)

@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ..elements.memory import address_of
 from ..errors import NotExpressible, OutOfBounds, ShapeError, shown
+from ..immutable import NamedTuple
 from ..integers.inttuple import as_int
 from ..integers.nested import product
 from ..layout.indexing import fold_keys

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Self
 
-from ..dialects.resolve import resolve
 from ..elements.interface import Interface, Plain, as_interface
 from ..elements.memory import Memory, memory_of
 from ..errors import OutOfBounds, ShapeError, shown
-from ..format import catalog
 from ..format.factors import checked_axes
 from ..format.format import Format
 from ..immutable import Immutable
@@ -23,7 +21,6 @@ from .block_table import BlockTable
 from .data import TensorData, misfit, values_of
 from .gather import unscattered
 from .places import TensorPlaces
-from .trimming import trim_table
 from .views import TensorViews
 
 if TYPE_CHECKING:
@@ -86,6 +83,8 @@ class Tensor(TensorData, TensorViews, TensorPlaces, TensorAllocation, Immutable)
         means = means or Plain(memories[0].element)
         fmt = None
         if not isinstance(layout, Layout) or shape is not None:
+            from ..dialects.resolve import resolve
+
             operand = resolve(layout, shape=shape, axes=axes, element=means)
             layout, axes = operand.placed, operand.axes
             fmt = operand.format if isinstance(operand.format, Format) else None
@@ -142,6 +141,8 @@ class Tensor(TensorData, TensorViews, TensorPlaces, TensorAllocation, Immutable)
         """Another tensor over the same memory, which does not own it; of a table the part that it uses."""
         table = self._table
         if table is not None:
+            from .trimming import trim_table
+
             layout, table = trim_table(layout, table)
         return self.__new__(type(self))._set(self._memories, layout, interface, axes, table)
 
@@ -214,6 +215,8 @@ class Tensor(TensorData, TensorViews, TensorPlaces, TensorAllocation, Immutable)
         layout = self.layout
         if layout.depth < 2:
             return "row-major" if layout == Layout.row_major(layout.extents) else str(layout)
+        from ..format import catalog
+
         bits = self.interface.element.bits
         names = catalog.find(layout, bits) if self.format is None else catalog.names_of(self.format, bits)
         text = str(layout) if self.format is None else f"{self.format.renamed(None)}"

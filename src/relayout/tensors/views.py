@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterator
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
-from ..algebra.coalescing import coalesce
-from ..algebra.composition import composition
 from ..elements.interface import Interface, ScaleOffset
 from ..errors import LimitExceeded, NotExpressible, OutOfBounds
 from ..integers.inttuple import as_int
@@ -18,7 +16,6 @@ from ..integers.nested import running_products, unflatten
 from ..layout.indexing import expand_ellipsis
 from ..layout.layout import Layout, as_layout
 from ..layout.modes import simplify_mode
-from .distribute import deal_elements, thread_coordinate
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -138,6 +135,8 @@ class TensorViews:
         the threads are both nested they meet mode by mode, as in Mojo. Dimensions behind those of the threads stay
         whole, so that ``t.vectorize(1, 4).distribute(threads, k)`` deals out vectors.
         """
+        from .distribute import deal_elements, thread_coordinate
+
         place = thread_coordinate(thread_layout, thread_id, self.layout.rank)
         layout = deal_elements(self.layout, thread_layout, place)
         interface = self.interface
@@ -152,6 +151,8 @@ class TensorViews:
 
     def composition(self: Tensor, layout: Layout) -> Tensor:
         """The elements that ``layout`` names, by their number in colexicographic order, under its coordinates."""
+        from ..algebra.composition import composition
+
         inner = as_layout(layout, "composition")
         if self.interface.axis is not None:
             raise _no_channels("a composition")
@@ -165,6 +166,8 @@ class TensorViews:
 
     def coalesce(self: Tensor) -> Tensor:
         """The elements under the simplest layout that gives each its old integer coordinate."""
+        from ..algebra.coalescing import coalesce
+
         if self.interface.axis is not None:
             raise _no_channels("coalescing")
         return self._like(coalesce(self.layout), self.interface, None)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from ...elements.interface import Interface
 from ...elements.memory import address_of, as_array, exports_array
-from ...elements.subbyte import put, unpack
 from ...elements.types import Element, storage_dtype
 from ...errors import LayoutMismatch, NotExpressible, OutOfBounds, Overlap, ShapeError, shown
 from ...layout.layout import Layout
@@ -208,6 +207,8 @@ def fill_range(out: NDArray[Any], places: tuple[int, int], element: Element, pat
     if element.bits % 8 == 0:
         out[low:high] = np.frombuffer(pattern, out.dtype)
         return
+    from ...elements.subbyte import put, unpack
+
     # Eight elements begin and end with a byte.
     first, last = -(-low // 8), high // 8
     if first < last:

@@ -11,7 +11,6 @@ from ...elements.interface import Interface
 from ...elements.types import Element, storage_dtype
 from ...layout.layout import Layout
 from ...native import native
-from ..conversion import conversion
 from ..nest import loop_nest
 from ..places import reach
 
@@ -39,6 +38,8 @@ def compile_program(
     if kind.bits not in WIDTHS or other.bits not in WIDTHS or max(reach(source), reach(target)) > MAX_REACH:
         return None
     if element != dst_element:
+        from ..conversion import conversion
+
         options["convert"] = conversion(element, dst_element)
         options["target_formats"] = buffer_formats(other)
         if options["convert"] is None or fill is not None:

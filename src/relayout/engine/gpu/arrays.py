@@ -5,11 +5,12 @@ from __future__ import annotations
 import sys
 from functools import cache
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
 from ...elements.dlpack import description, shape_and_strides
 from ...elements.types import Element, element
 from ...errors import DeviceError, ShapeError, shown
+from ...immutable import NamedTuple
 from .device import on_device
 from .foreign import LEGACY, Exported
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from math import gcd, prod
-from typing import NamedTuple
 
+from ...immutable import NamedTuple
 from .shared_memory import VECTOR
 from .work import Work, moved_from
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import gcd, prod
-from typing import NamedTuple
 
+from ...immutable import NamedTuple
 from .geometry import SOURCE, TARGET
 from .kernel_text import KernelInputs, indent_lines
 from .network import Byte, Network

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from math import prod
-from typing import NamedTuple
 
+from ...immutable import NamedTuple
 from .. import tuning
 from .geometry import SOURCE, TARGET
 from .shared_memory import Part

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ...dialects.registry import Shapeless
 from ...dialects.resolve import resolve
@@ -12,7 +12,8 @@ from ...elements.interface import Plain
 from ...elements.memory import memory_of
 from ...elements.types import Element, element, storage_dtype
 from ...errors import DeviceError, NotExpressible, OutOfBounds, Overlap, ShapeError, shown
-from ...format.entries import clear_on_change
+from ...format.name_changes import clear_on_change
+from ...immutable import NamedTuple
 from ...integers.nested import product
 from ...layout.layout import Layout
 from .. import tuning

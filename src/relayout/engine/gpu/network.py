@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from ...immutable import NamedTuple
 
 
 class Byte(NamedTuple):

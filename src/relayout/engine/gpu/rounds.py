@@ -7,7 +7,8 @@ the words. Each place holds a factor 2 of some loop. A round works on all pairs 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+
+from ...immutable import NamedTuple
 
 
 class Held(NamedTuple):

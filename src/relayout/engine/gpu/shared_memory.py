@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import product as cartesian
 from math import gcd
-from typing import NamedTuple
 
+from ...immutable import NamedTuple
 from .. import tuning
 from .work import Axis, Work
 

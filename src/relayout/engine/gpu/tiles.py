@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import gcd, prod
-from typing import NamedTuple
 
+from ...immutable import NamedTuple
 from .. import tuning
 from .extents import Extents
 from .geometry import SOURCE, TARGET, DigitKey

@@ -6,8 +6,8 @@ An axis counts positions. Some of them hold data and some are written; where bot
 from __future__ import annotations
 
 from math import prod
-from typing import NamedTuple
 
+from ...immutable import NamedTuple
 from ...layout.layout import Layout
 from ...layout.swizzle import Swizzle
 from ..nest import Loop, common_digits, merge_loops, merged_modes

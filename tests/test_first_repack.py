@@ -10,6 +10,8 @@ import pytest
 
 from relayout import native_available
 
+pytestmark = pytest.mark.skipif(not native_available(), reason="numpy's copies bring modules of their own")
+
 KINDS = {
     "an array": "rl.repack(m, rl.Layout((8, 8), (1, 8)))",
     "flat memory": "rl.repack(m.reshape(-1), rl.Layout((8, 8), (1, 8)), src=rl.Layout((8, 8), (8, 1)))",
@@ -45,6 +47,7 @@ UNNEEDED = (
     "relayout.elements.subbyte",
     "relayout.engine.blocks",
     "relayout.engine.cpu.general",
+    "relayout.engine.cpu.strided",
     "relayout.engine.dask_arrays",
     "relayout.engine.gpu",
     "relayout.engine.recoding",
@@ -70,7 +73,6 @@ def test_only_what_it_needs_is_imported(kind: str) -> None:
     modules, patterns = first(KINDS[kind])
     assert "relayout.engine.plan" in modules
     assert [m for m in modules if m.startswith(tuple(f"{name}." for name in UNNEEDED)) or m in UNNEEDED] == []
-    assert native_available() != ("relayout.engine.cpu.strided" in modules)
     assert len(modules) < 80
     named = "name" in kind
     assert bool(patterns) == named

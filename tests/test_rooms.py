@@ -63,8 +63,8 @@ SUGAR = {
     Up("algebra.linear", "LinearLayout.parse", "dialects.ttg_text"),
     Up("hardware.conversions", "_operands", "dialects.ttg_text"),
     # A tensor's data moves by plans.
-    Up("tensors.gather", "gather", "engine.plan"),
-    Up("tensors.gather", "scatter", "engine.plan"),
+    Up("tensors.gather", "copy_stored", "engine.plan"),
+    Up("tensors.gather", "_copy_blocks", "engine.ways"),
     # A record takes its own data apart.
     Up("format.record", "Record.unpack", "engine.records"),
     Up("format.record", "Record.pack", "engine.records"),

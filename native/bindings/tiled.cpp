@@ -108,19 +108,31 @@ int TiledProgramObject::call(nb::handle x, nb::handle out, int threads) const {
     const BufferView to(out.ptr(), true, flags);
     if (!to.held()) PyErr_Clear();
     if (!from.held() || !to.held() || !fits(from, formats_) || !fits(to, target_formats_)) return unsuitable;
+    return copy(from.data(), from.size(), to.data(), to.size(), threads);
+}
+
+bool TiledProgramObject::call_untyped(nb::handle x, nb::handle room, Int start) const {
+    const BufferView from(x.ptr(), false, PyBUF_C_CONTIGUOUS), to(room.ptr(), true, PyBUF_SIMPLE);
+    if (!from.held() || !to.held() || start < 0 || start > to.size()) {
+        PyErr_Clear();
+        return false;
+    }
+    return copy(from.data(), from.size(), to.data() + start, to.size() - start, threads_) == done;
+}
+
+int TiledProgramObject::copy(const Byte *a, Int a_size, Byte *b, Int b_size, int threads) const {
     const ByteRange s = program_.source_range(), t = program_.target_range();
-    if (from.size() < s.high || to.size() < t.high) return too_short;
+    if (a_size < s.high || b_size < t.high) return too_short;
     if (s.low == s.high || t.low == t.high) return done;
-    const Byte *a = from.data(), *b = to.data();
     if (a + s.low < b + t.high && b + t.low < a + s.high) return overlapping;
     bool complete = true;
     if (program_.bytes() < release_gil_from) {
-        complete = program_.run(a, to.data(), 1);
+        complete = program_.run(a, b, 1);
     } else {
         // The environment may only be read while no other thread of Python changes it.
         const int workers = threads > 0 ? threads : relayout::default_threads();
         run_in_parts(program_.chunks(), program_.bytes(),
-                     [&](Int begin, Int end) { complete &= program_.run(a, to.data(), workers, begin, end); });
+                     [&](Int begin, Int end) { complete &= program_.run(a, b, workers, begin, end); });
     }
     return complete ? done : refused;
 }
@@ -160,5 +172,6 @@ void bind_tiled(nb::module_ &m) {
              nb::arg("formats"), nb::arg("nontemporal_from") = Tuning{}.nontemporal_from,
              nb::arg("convert") = nb::none(), nb::arg("target_formats") = "", nb::arg("threads") = 0)
         .def("__call__", &TiledProgramObject::call)
+        .def("call_untyped", &TiledProgramObject::call_untyped)
         .def("passes", &TiledProgramObject::passes);
 }

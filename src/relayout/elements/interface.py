@@ -59,6 +59,11 @@ class Plain(Immutable):
 
     def encode(self, values: Any) -> Any:
         """The values as they are stored; the same array where it has that type already."""
+        import numpy as np
+
+        kind = self.element
+        if values.__class__ is np.ndarray and kind.bits >= 8 and values.dtype == storage_dtype(kind):
+            return values
         x = numbers(values)
         return like(values, integers(x, self.element) if self.element.integral else floats(x, self.element))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -145,6 +145,14 @@ ELEMENTS: dict[str, Element] = _elements()
 
 def element(dtype: Any) -> Element:
     """The element type of a name (``"float32"``) or of a numpy, ml_dtypes or torch type."""
+    try:
+        return _find_element(dtype)
+    except TypeError:  # without a hash
+        return _find_element.__wrapped__(dtype)
+
+
+@lru_cache(maxsize=256)
+def _find_element(dtype: Any) -> Element:
     name = dtype if isinstance(dtype, str) else getattr(dtype, "name", None) or getattr(dtype, "__name__", None)
     known = ELEMENTS.get(str(name or dtype).removeprefix("torch."))
     if known is None:

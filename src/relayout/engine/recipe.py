@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ..dialects.resolve import resolve
 from ..elements.interface import Interface, Plain, as_interface
-from ..elements.memory import Memory, address_of, allocate_bytes, bytes_of, no_memory, own_element
+from ..elements.memory import (
+    ALIGNMENT,
+    LARGE,
+    Memory,
+    address_of,
+    allocate_bytes,
+    bytes_of,
+    find_address,
+    no_memory,
+    own_element,
+)
 from ..elements.types import ELEMENTS, Element, storage_dtype
 from ..errors import ShapeError
 from ..format.factors import checked_axes
@@ -67,6 +79,8 @@ class Recipe(NamedTuple):
     strided: tuple[tuple[int, ...], int, tuple[int, ...]] | None
     """Shape, offset and strides in bytes of the data, where it has some."""
     warning: str | None
+    make_array: Callable[[NDArray[Any]], NDArray[Any] | None] | None = None
+    """The short way of small arrays to new memory; it gives None where the plan has a reason not to copy."""
 
     def memory(self, x: Any) -> Any:
         """What the plan reads."""
@@ -210,7 +224,7 @@ def build_recipe(
         plan = filling if new and filling is not None else make_plan(*parts, None, threads)
     growth = growth_warning(-(-layout.size * bits // 8), -(-count * bits // 8))
     dtype = storage_dtype(interface.element) if bits % 8 == 0 else np.dtype(np.uint8)
-    return Recipe(
+    recipe = Recipe(
         _order(x) if src is None else () if isinstance(x, np.ndarray) else None,
         plan,
         filling,
@@ -227,6 +241,35 @@ def build_recipe(
         _array_strides(layout, dtype) if fmt is None and not layout.windowed and bits % 8 == 0 else None,
         " ".join(filter(None, [operand.width_mismatch, growth])) or None if new else None,
     )
+    return recipe._replace(make_array=_array_maker(recipe)) if new and isinstance(x, np.ndarray) else recipe
+
+
+def _array_maker(recipe: Recipe) -> Callable[[NDArray[Any]], NDArray[Any] | None] | None:
+    """The short way, if the recipe is for a small array, and one program writes every byte of the result."""
+    import numpy as np
+
+    way, order = recipe.plan.way, recipe.order
+    if order is None or not isinstance(way, NativeWay) or not way.fills or recipe.nbytes >= LARGE:
+        return None
+    if recipe.warning is not None or (recipe.filling is None and recipe.layout.size < recipe.capacity):
+        return None
+    shape: tuple[int, ...] = (recipe.nbytes // recipe.dtype.itemsize,)
+    start, strides = 0, None
+    if recipe.stored_shape is None and recipe.strided is not None:
+        shape, start, strides = recipe.strided
+    elif recipe.stored_shape is not None and product(recipe.stored_shape) == shape[0]:
+        shape = recipe.stored_shape
+    # Names of the function itself are looked up at once, and most of the time is that of calls.
+    copy, room_size, dtype = way.element_program.call_untyped, recipe.nbytes + ALIGNMENT, recipe.dtype
+    empty, array, byte = np.empty, np.ndarray, np.uint8
+
+    def make_array(x: NDArray[Any]) -> NDArray[Any] | None:
+        room = empty(room_size, byte)
+        first = -find_address(room) % ALIGNMENT
+        done = copy(x.transpose(order) if order else x, room, first)
+        return array(shape, dtype, room, first + start, strides) if done else None
+
+    return make_array
 
 
 def _array_strides(layout: Layout, dtype: np.dtype[Any]) -> tuple[tuple[int, ...], int, tuple[int, ...]] | None:
@@ -269,9 +312,19 @@ def _data(x: Any, src: Any, shape: Any, element: Any) -> _Data:
 
 def packed_element(src: Any, kind: Element) -> Element | None:
     """The type of the elements that words of that type are packed with: ``src`` is made for ones under a byte."""
+    if isinstance(src, Layout):
+        return None
+    return _packed_element(src, kind) if isinstance(src, str | Format) else _packed_element.__wrapped__(src, kind)
+
+
+@lru_cache(maxsize=256)
+def _packed_element(src: Any, kind: Element) -> Element | None:
     fmt = resolve(src, element=kind).format
     bits = fmt.element_bits if isinstance(fmt, Format) else None
     return None if bits is None or bits >= 8 or kind.bits == bits else ELEMENTS[f"uint{bits}"]
+
+
+clear_on_change(_packed_element.cache_clear)
 
 
 def _of_memory(x: Any, src: Layout | Format | Shapeless | str, shape: Any, element: Any) -> _Data:

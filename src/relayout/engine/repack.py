@@ -80,6 +80,10 @@ def repack(
     if isinstance(out, Tensor):
         return _repack_into_tensor(x, dst, src, shape, axes, out, fill, element, threads, progress)
     recipe = recipe_of(x, dst, src, shape, axes, out is None, fill, element, threads)
+    if recipe.make_array is not None and progress is None and given is x:
+        made = recipe.make_array(x)
+        if made is not None:
+            return made
     memory = recipe.memory(x)
     if out is None:
         if recipe.warning is not None:

@@ -7,7 +7,7 @@ their own, which ``way_of_call`` finds.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from ..elements.interface import Interface, ScaleOffset
@@ -35,6 +35,7 @@ from .places import box_range
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from ..tensors.block_table import BlockTable
     from .cpu.general import GeneralProgram
     from .nest import Piece
     from .plan import Plan
@@ -349,10 +350,22 @@ def _copy_blocks(source: Tensor, target: Tensor, threads: int | None) -> None:
     if source.interface != target.interface or native is None:
         target.copy_from(source)
         return
+    (a, x), (b, out) = [(t.layout, [m.bytes for m in t._memories]) for t in (source, target)]
+    copy_scattered(a, b, source.interface.element.bits, x, out, source._table, target._table, threads)
+
+
+def copy_scattered(
+    source: Layout,
+    target: Layout,
+    bits: int,
+    x: Sequence[NDArray[Any]],
+    out: Sequence[NDArray[Any]],
+    x_table: BlockTable | None,
+    out_table: BlockTable | None,
+    threads: int | None = None,
+) -> None:
+    """Move stored elements as they are between memories whose blocks lie where the tables say."""
     from .cpu.general import general_program
 
-    sides = [(t.layout, t._table, [m.bytes for m in t._memories]) for t in (source, target)]
-    (a, x_table, x), (b, out_table, out) = sides
     sizes = [None if table is None else table.elements for table in (x_table, out_table)]
-    run = general_program(a, b, source.interface.element.bits, *sizes)
-    run(x, out, x_table, out_table, workers(threads))
+    general_program(source, target, bits, *sizes)(x, out, x_table, out_table, workers(threads))

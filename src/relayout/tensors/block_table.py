@@ -32,7 +32,7 @@ class BlockTable(Immutable):
     are read-only. The arrays cannot be written, and those given are copied.
     """
 
-    __slots__ = ("_bits", "_start", "buffers", "elements", "shape", "shared", "starts")
+    __slots__ = ("_bits", "_shares", "_start", "_used", "buffers", "elements", "shape", "shared", "starts")
     starts: NDArray[np.int64]
     buffers: NDArray[np.int64]
     shape: tuple[int, ...]
@@ -42,6 +42,10 @@ class BlockTable(Immutable):
     _bits: int | None
     _start: tuple[int, int] | tuple[()] | None
     """``start`` once it was asked for, empty where there is none."""
+    _shares: bool | None
+    """``shares`` once it was asked for."""
+    _used: tuple[int, ...] | None
+    """``used`` once it was asked for."""
 
     def __init__(self, starts: Any, shape: int | Sequence[int], buffers: Any = None) -> None:
         sizes = _block_shape(shape)
@@ -75,6 +79,8 @@ class BlockTable(Immutable):
             ("elements", product(shape)),
             ("_bits", bits),
             ("_start", start),
+            ("_shares", None),
+            ("_used", None),
         ):
             object.__setattr__(self, name, value)
         return self
@@ -112,6 +118,20 @@ class BlockTable(Immutable):
             found = () if scattered or not self.count else (int(self.buffers[0]), int(self.starts[0]))
             object.__setattr__(self, "_start", found)
         return self._start or None
+
+    @property
+    def shares(self) -> bool:
+        """Whether an entry has some of the elements of another one."""
+        if self._shares is None:
+            object.__setattr__(self, "_shares", bool(self.shared.any()))
+        return bool(self._shares)
+
+    @property
+    def used(self) -> tuple[int, ...]:
+        """The buffers that blocks are in."""
+        if self._used is None:
+            object.__setattr__(self, "_used", tuple(sorted(set(self.buffers.tolist()))))
+        return self._used or ()
 
     def address(self, v: Any) -> tuple[Any, Any]:
         """The buffer and the element of a virtual address, or of an array of them, known to be inside."""

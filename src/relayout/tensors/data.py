@@ -14,7 +14,7 @@ from ..errors import LimitExceeded, NotExpressible, Overlap, ShapeError, shown
 from ..layout.layout import Layout
 from ..layout.modes import Mode, digit_sum
 from ..layout.ranges import check_places, collision, effective_swizzle
-from .gather import check_shape, gather, scatter
+from .gather import check_shape, copy_stored, gather, scatter
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -54,7 +54,8 @@ class TensorData:
         start, strides = found
         item = typed.itemsize
         array: NDArray[Any] = np.ndarray(layout.extents, typed.dtype, typed, start * item, [s * item for s in strides])
-        array.setflags(write=self.writable and _places_differ(layout))
+        if not (self.writable and _places_differ(layout)):
+            array.setflags(write=False)
         return array
 
     def _assign(self: Tensor, values: Any) -> None:
@@ -62,9 +63,11 @@ class TensorData:
         import numpy as np
 
         self._check_writable()
-        check_places(self.layout)
+        _check_places_once(self.layout)
         same = is_tensor(values) and same_meaning(values.interface, self.interface)
         if same and (self.interface.axis is None or values.shape == self.shape):
+            if values.shape == self.shape and self._copy_between(values):
+                return
             stored = _broadcast(values.stored(), self.shape)
         elif self.interface.axis is None:
             stored = _broadcast(self.interface.encode(values_of(values)), self.shape)
@@ -74,9 +77,20 @@ class TensorData:
             stored = stored.copy()
         scatter(self._memories, self.layout, self._table, stored)
 
+    def _copy_between(self: Tensor, source: Tensor) -> bool:
+        """Copy the stored values of a tensor of this shape in one pass, where both lie in memories that are apart."""
+        import numpy as np
+
+        (a, layout), (b, own) = source._flat, self._flat
+        x, out = source._memories[a].typed, self._memories[b].typed
+        if layout is None or own is None or x is None or out is None or np.may_share_memory(x, out):
+            return False
+        copy_stored(layout, own, self.interface.element, x, out)
+        return True
+
     def _check_writable(self: Tensor) -> None:
         if not self.writable:
-            shared = None if self._table is None or not self._table.shared.any() else int(self._table.shared.argmax())
+            shared = None if self._table is None or not self._table.shares else int(self._table.shared.argmax())
             self._refuse_to_write(shared)
 
     def _refuse_to_write(self: Tensor, block: int | None) -> NoReturn:
@@ -99,7 +113,8 @@ class TensorData:
 
         Between tensors of one interface the stored values are copied as they are.
         """
-        shape = source.shape if is_tensor(source) else values_of(source).shape
+        source = source if is_tensor(source) else values_of(source)
+        shape = source.shape
         if shape != self.shape:
             raise ShapeError(
                 f"a source of shape {shape} does not fit a tensor of shape {self.shape}.",
@@ -188,6 +203,10 @@ class TensorData:
         return 1, 0
 
 
+_check_places_once = lru_cache(maxsize=1024)(check_places)
+
+
+@lru_cache(maxsize=1024)
 def _places_differ(layout: Layout) -> bool:
     """Whether no two elements are known or feared to share a place."""
     try:
@@ -244,6 +263,8 @@ def values_of(x: Any) -> NDArray[Any]:
     """What is to be written, as an array."""
     import numpy as np
 
+    if x.__class__ is np.ndarray:
+        return x
     if is_tensor(x):
         return x.numpy()
     if hasattr(x, "__dlpack__"):
@@ -257,6 +278,8 @@ def values_of(x: Any) -> NDArray[Any]:
 def _broadcast(values: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
     import numpy as np
 
+    if values.shape == shape:
+        return values
     check_shape(shape)
     extra = values.ndim - len(shape)
     if extra > 0 and set(values.shape[:extra]) == {1}:

@@ -6,16 +6,18 @@ Nothing is proven here: every offset is inside the memory.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import product as cartesian
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 from ..elements.memory import Memory
-from ..elements.types import storage_dtype
+from ..elements.types import Element, storage_dtype
 from ..errors import LimitExceeded, shown
 from ..layout.layout import Layout
 from ..layout.modes import boxes
 from ..layout.ranges import effective_swizzle
+from ..native import native
 from .block_table import BlockTable
 
 if TYPE_CHECKING:
@@ -63,9 +65,10 @@ def gather(memories: Sequence[Memory], layout: Layout, table: BlockTable | None)
     buffer, flat = unscattered(layout, table)
     typed = memories[buffer].typed
     if flat is not None and typed is not None and out.size >= MIN_PLANNED:
-        from ..engine.plan import plan_of_elements
-
-        plan_of_elements(flat, Layout.row_major(out.shape), memories[0].element)(typed, out.reshape(-1))
+        copy_stored(flat, _row_major(out.shape), memories[0].element, typed, out.reshape(-1))
+        return out
+    if flat is None and typed is not None and out.size >= MIN_PLANNED and native is not None:
+        _copy_blocks(memories, layout, table, out, to_memory=False)
         return out
     if (
         flat is None
@@ -89,12 +92,13 @@ def scatter(memories: Sequence[Memory], layout: Layout, table: BlockTable | None
     """Write stored values of the layout's shape, which are no part of the memory."""
     buffer, flat = unscattered(layout, table)
     typed = memories[buffer].typed
-    if flat is not None and typed is not None and values.size >= MIN_PLANNED and values.dtype == typed.dtype:
+    if typed is not None and values.size >= MIN_PLANNED and values.dtype == typed.dtype:
         found = _flat_values(values)
-        if found is not None:
-            from ..engine.plan import plan_of_elements
-
-            plan_of_elements(found[0], flat, memories[0].element)(found[1], typed)
+        if found is not None and flat is not None:
+            copy_stored(found[0], flat, memories[0].element, found[1], typed)
+            return
+        if flat is None and native is not None:
+            _copy_blocks(memories, layout, table, values, to_memory=True)
             return
     if flat is not None and typed is not None and fits_views(flat):
         for stored, part_values in views(flat, typed, values):
@@ -105,10 +109,36 @@ def scatter(memories: Sequence[Memory], layout: Layout, table: BlockTable | None
             memories[k].write(where, values[index][mine])
 
 
+def copy_stored(source: Layout, target: Layout, element: Element, x: NDArray[Any], out: NDArray[Any]) -> None:
+    """Move stored elements as they are from one flat memory to another."""
+    from ..engine.plan import plan_of_elements
+
+    plan_of_elements(source, target, element)(x, out)
+
+
+_row_major = lru_cache(maxsize=1024)(Layout.row_major)
+
+
+def _copy_blocks(
+    memories: Sequence[Memory], layout: Layout, table: BlockTable | None, values: NDArray[Any], *, to_memory: bool
+) -> None:
+    """Move elements between blocks that are scattered, or swizzled from a start, and an array in logical order."""
+    import numpy as np
+
+    from ..engine.ways import copy_scattered
+
+    own, bits = [m.bytes for m in memories], memories[0].element.bits
+    flat = [np.ascontiguousarray(values).reshape(-1).view(np.uint8)]
+    if to_memory:
+        copy_scattered(_row_major(values.shape), layout, bits, flat, own, None, table)
+    else:
+        copy_scattered(layout, _row_major(values.shape), bits, own, flat, table, None)
+
+
 def _flat_values(values: NDArray[Any]) -> tuple[Layout, NDArray[Any]] | None:
     """The layout of an array, and its flat memory; None where it is one value, or strides cut elements."""
     if values.flags.c_contiguous:
-        return Layout.row_major(values.shape), values.reshape(-1)
+        return _row_major(values.shape), values.reshape(-1)
     if not any(values.strides) or any(s % values.itemsize for s in values.strides):
         return None
     from .make import tensor
@@ -132,6 +162,7 @@ def unscattered(layout: Layout, table: BlockTable | None) -> tuple[int, Layout |
     return buffer, layout.with_offset(layout.offset + start) if start else layout
 
 
+@lru_cache(maxsize=1024)
 def fits_views(layout: Layout) -> bool:
     """Whether few strided views hold all elements."""
     if layout.swizzle is not None:
@@ -149,15 +180,23 @@ def views(layout: Layout, flat: NDArray[Any], array: NDArray[Any]) -> Iterator[t
     import numpy as np
 
     item = flat.itemsize
+    for shape, start, strides, index in strided_boxes(layout):
+        stored: NDArray[Any] = np.ndarray(shape, flat.dtype, flat, start * item, [s * item for s in strides])
+        # To cut dimensions into digits never takes a copy.
+        yield stored, array[index].reshape(shape)
+
+
+@lru_cache(maxsize=256)
+def strided_boxes(layout: Layout) -> tuple[tuple[tuple[int, ...], int, tuple[int, ...], Any], ...]:
+    """The full boxes of digits of a layout: shape, first offset, strides, and which elements in logical order."""
+    found = []
     for combination in cartesian(*[boxes(layout._mode(d)) for d in range(layout.rank)]):
         start = layout.offset + sum([box.base for box in combination])
         digits = [digit for box in combination for digit in zip(box.sizes[::-1], box.strides[::-1]) if digit[0] > 1]
-        shape = [n for n, _ in digits]
-        stored: NDArray[Any] = np.ndarray(shape, flat.dtype, flat, start * item, [s * item for _, s in digits])
         firsts = [box.start - o for box, o in zip(combination, layout.origin)]
-        index: Any = (..., *[slice(a, a + prod(box.sizes)) for a, box in zip(firsts, combination)])
-        # To cut dimensions into digits never takes a copy.
-        yield stored, array[index].reshape(shape)
+        index = (..., *[slice(a, a + prod(box.sizes)) for a, box in zip(firsts, combination)])
+        found.append((tuple([n for n, _ in digits]), start, tuple([s for _, s in digits]), index))
+    return tuple(found)
 
 
 def slabs(layout: Layout) -> Iterator[tuple[tuple[Any, ...], Layout]]:

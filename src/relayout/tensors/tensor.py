@@ -120,17 +120,14 @@ class Tensor(TensorData, TensorViews, TensorPlaces, TensorAllocation, Immutable)
         fmt: Format | None,
     ) -> Self:
         """All parts, known to fit together."""
-        for name, value in (
-            ("_memories", memories),
-            ("layout", layout),
-            ("interface", interface),
-            ("axes", axes),
-            ("_table", table),
-            ("padding", padding),
-            ("format", fmt),
-            ("_flat", unscattered(layout, table)),
-        ):
-            object.__setattr__(self, name, value)
+        _set_memories(self, memories)
+        _set_layout(self, layout)
+        _set_interface(self, interface)
+        _set_axes(self, axes)
+        _set_table(self, table)
+        _set_padding(self, padding)
+        _set_format(self, fmt)
+        _set_flat(self, unscattered(layout, table))
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -170,8 +167,7 @@ class Tensor(TensorData, TensorViews, TensorPlaces, TensorAllocation, Immutable)
         """Whether all of its memory may be written; blocks that share memory may not."""
         if self._table is None:
             return self._memories[0].writable
-        used = set(self._table.buffers.tolist())
-        return all(self._memories[k].writable for k in used) and not self._table.shared.any()
+        return not self._table.shares and all(self._memories[k].writable for k in self._table.used)
 
     @property
     def owns_padding(self) -> bool:
@@ -239,7 +235,10 @@ class Tensor(TensorData, TensorViews, TensorPlaces, TensorAllocation, Immutable)
         if coordinate is None:
             return self.slice(*keys)
         place = self._place(coordinate)
-        return self.interface.decode(self._memories[place.buffer].read(place.where), **self._channel(coordinate))
+        memory = self._memories[place.buffer]
+        if memory.typed is not None and isinstance(self.interface, Plain):
+            return memory.typed.item(place.where)
+        return self.interface.decode(memory.read(place.where), **self._channel(coordinate))
 
     def __setitem__(self, key: Any, value: Any) -> None:
         keys = fold_keys(key, self.layout)
@@ -267,8 +266,9 @@ class Tensor(TensorData, TensorViews, TensorPlaces, TensorAllocation, Immutable)
         """One index >= 0 per dimension, if the keys are all integers."""
         if len(keys) != self.ndim or any(k is None or k is Ellipsis or isinstance(k, slice) for k in keys):
             return None
-        numbers = [as_int(k, "an index") for k in keys]
-        for d, (x, n) in enumerate(zip(numbers, self.shape)):
+        numbers = [k if k.__class__ is int else as_int(k, "an index") for k in keys]
+        shape = self.shape
+        for d, (x, n) in enumerate(zip(numbers, shape)):
             if not -n <= x < n:
                 raise OutOfBounds(
                     f"index {x} is outside dimension {d}, which has size {n}.",
@@ -277,10 +277,17 @@ class Tensor(TensorData, TensorViews, TensorPlaces, TensorAllocation, Immutable)
                     index=x,
                     size=n,
                 )
-        return tuple([x % n for x, n in zip(numbers, self.shape)])
+        return tuple([x % n for x, n in zip(numbers, shape)])
 
     def _channel(self, coordinate: tuple[int, ...]) -> dict[str, int]:
         return {} if self.interface.axis is None else {"channel": coordinate[self.interface.axis]}
+
+
+# Setters of the slots themselves, since an immutable value takes no other.
+_set_memories, _set_layout, _set_interface, _set_axes, _set_table, _set_padding, _set_format, _set_flat = [
+    vars(Tensor)[name].__set__
+    for name in ("_memories", "layout", "interface", "axes", "_table", "padding", "format", "_flat")
+]
 
 
 def new_tensor() -> Tensor:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
@@ -30,14 +30,21 @@ class TensorViews:
 
     __slots__ = ()
 
-    def _view(self: Tensor, view: View) -> Tensor:
-        """The tensor under ``view``, with the channels and the names of its dimensions where they led."""
-        layout = view(self.layout)
-        return self._like(layout, _interface(self, view), _axes(self, view, layout.rank))
+    def _view(self: Tensor, view: View, kept: Sequence[int] | None = None) -> Tensor:
+        """The tensor under ``view``, with the channels and the names of its dimensions where they led.
+
+        ``kept`` are the old dimensions that those of the view are, if each is one.
+        """
+        layout, axes = view(self.layout), self.axes
+        if axes is not None:
+            axes = _axes(self, view, layout.rank) if kept is None else "".join([axes[d] for d in kept])
+        return self._like(layout, _interface(self, view), axes)
 
     def slice(self: Tensor, *items: Any) -> Tensor:
         """Basic indexing as in numpy: integers, slices with any step, ``...`` and None."""
-        return self._view(lambda layout: layout.slice(*items))
+        keys = expand_ellipsis(items, self.layout.rank)
+        kept = None if any(key is None for key in keys) else [d for d, key in enumerate(keys) if key.__class__ is slice]
+        return self._view(lambda layout: layout.slice(*keys), kept)
 
     def slice_at(self: Tensor, *items: Any) -> Tensor:
         """Core AI's ``slice(at:)``: the rank stays, an integer keeps its dimension with size 1."""
@@ -59,19 +66,24 @@ class TensorViews:
 
     def narrow(self: Tensor, dim: int, start: int, length: int) -> Tensor:
         """``length`` indices of a dimension from ``start`` on."""
-        return self._view(lambda layout: layout.narrow(dim, start, length))
+        return self._view(lambda layout: layout.narrow(dim, start, length), range(self.layout.rank))
 
     def pick(self: Tensor, dim: int, index: int) -> Tensor:
         """One index of a dimension, which is gone then."""
-        return self._view(lambda layout: layout.pick(dim, index))
+        gone = self.layout._dim(dim)
+        return self._view(lambda layout: layout.pick(dim, index), [d for d in range(self.layout.rank) if d != gone])
 
     def permute(self: Tensor, *dims: Any) -> Tensor:
         """The dimensions in another order."""
-        return self._view(lambda layout: layout.permute(*dims))
+        order = dims[0] if len(dims) == 1 and isinstance(dims[0], tuple | list) else dims
+        return self._view(lambda layout: layout.permute(*dims), order)
 
     def transpose(self: Tensor, a: int = -2, b: int = -1) -> Tensor:
         """Two dimensions exchanged, the last two by default."""
-        return self._view(lambda layout: layout.transpose(a, b))
+        order = list(range(self.layout.rank))
+        a, b = self.layout._dim(a), self.layout._dim(b)
+        order[a], order[b] = b, a
+        return self._view(lambda layout: layout.permute(order), order)
 
     def reshape(self: Tensor, *shape: Any) -> Tensor:
         """The elements in row-major order under another shape; refused where that is no view."""
@@ -99,7 +111,7 @@ class TensorViews:
 
     def flip(self: Tensor, *dims: int) -> Tensor:
         """The order along each of ``dims`` (all by default) reversed."""
-        return self._view(lambda layout: layout.flip(*dims))
+        return self._view(lambda layout: layout.flip(*dims), range(self.layout.rank))
 
     def unfold(self: Tensor, dim: int, size: int, step: int) -> Tensor:
         """Windows of ``size`` along a dimension, ``step`` apart, as a new last dimension."""

@@ -532,10 +532,10 @@ def test_exit_codes_of_a_process(arguments: tuple[str, ...], code: int) -> None:
     ],
 )
 def test_what_a_command_may_raise(error: BaseException, code: int, word: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def failing(*arguments: Any) -> None:
+    def failing(*arguments: Any, **words: Any) -> None:
         raise error
 
-    monkeypatch.setattr(look, "subject", failing)
+    monkeypatch.setattr(look, "describe", failing)
     done = run("show", "4:1", "--json")
     assert done.exit_code == code
     assert json.loads(done.stdout)["error"]["code"] == word

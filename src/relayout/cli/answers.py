@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import math
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -12,13 +11,8 @@ from typing import Any, NamedTuple, TextIO
 
 import click
 
-from ..ask.facts import sharding_facts
-from ..dialects.shardings import is_sharding
-from ..errors import BadFile, LayoutError
-from ..format.format import Format
-from ..format.record import Record
-from ..layout.layout import Layout
-from ..layout.swizzle import Swizzle
+from ..ask.json_values import as_json
+from ..errors import BadFile
 
 BAD_INPUT = 3
 """The exit code of input that cannot be read."""
@@ -254,41 +248,3 @@ def json_text(value: Any, level: int = 0) -> str:
     space = "  " * level
     lines = [f"{space}  {json.dumps(key)}: {json_text(entry, level + 1)}" for key, entry in value.items()]
     return "{\n" + ",\n".join(lines) + f"\n{space}}}"
-
-
-def as_json(x: Any) -> Any:
-    """``x`` in the types of JSON; layouts, formats, records, shardings with their parts, all else as text."""
-    if isinstance(x, Layout):
-        return _layout(x)
-    if isinstance(x, Format):
-        parts = {name: getattr(x, name) for name in ("rank", "order", "axes", "fill", "indirect", "align")}
-        return as_json({"text": str(x), "blocks": x.pairs[x.rank :], **parts, "element_bits": x.element_bits})
-    if isinstance(x, Record):
-        return _record(x)
-    if is_sharding(x):
-        return {"text": str(x), **sharding_facts(x)}
-    if isinstance(x, Swizzle):
-        return list(x.parameters)
-    if isinstance(x, LayoutError):
-        return {"code": x.code, "name": type(x).__name__, "message": x.message, "hint": x.hint}
-    if isinstance(x, dict):
-        return {str(key): as_json(value) for key, value in x.items()}
-    if isinstance(x, tuple | list):
-        return [as_json(entry) for entry in x]
-    if x is None or isinstance(x, str | bool | int) or (isinstance(x, float) and math.isfinite(x)):
-        return x
-    return as_json(x.item()) if hasattr(x, "item") and getattr(x, "ndim", 0) == 0 else str(x)
-
-
-def _layout(x: Layout) -> dict[str, Any]:
-    parts = {name: getattr(x, name) for name in ("shape", "stride", "offset", "extents", "origin", "swizzle")}
-    return {"text": str(x), **as_json(parts), "size": x.size}
-
-
-def _record(x: Record) -> dict[str, Any]:
-    fields = []
-    for field in x.fields:
-        planes = [as_json(plane._asdict()) for plane in field.planes]
-        fields.append({"name": field.name, "element": field.element, "zero": field.zero, "planes": planes})
-    parts = {name: getattr(x, name) for name in ("axes", "block", "nbytes", "order", "value")}
-    return {"text": str(x), **as_json(parts), "fields": fields}

@@ -10,8 +10,9 @@ from typing import Any, NoReturn
 
 import click
 
+from ..ask.json_values import as_json
 from ..errors import BadFile, Cancelled, LayoutError, LimitExceeded, NotExpressible, ParseError
-from .answers import BAD_INPUT, SCHEMA, as_json, fold, json_text, print_stderr, print_stdout, width_of
+from .answers import BAD_INPUT, SCHEMA, fold, json_text, print_stderr, print_stdout, width_of
 
 USAGE, NOT_EXPRESSIBLE, LIMIT, BUG, INTERRUPTED = 2, 4, 5, 70, 130
 _IN_JSON = ("text", "position", "counterexample", "candidates", "missing", "limit", "file", "tensor")

@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from fnmatch import fnmatchcase
 from typing import Any
 
 import click
 
-from ..ask.explain import explain
-from ..ask.facts import facts_as_text, format_facts, layout_facts, record_facts, sharding_facts, unless_refused
-from ..ask.record_words import brief_record
-from ..dialects.read import as_record
-from ..dialects.shardings import as_sharding
+from ..ask.catalog_search import entry_facts, entry_pairs, entry_row, search_catalog
+from ..ask.description import describe
+from ..ask.facts import facts_as_text, unless_refused
 from ..dialects.tilers import parse_integers
 from ..elements.types import element
-from ..format import catalog as formats
-from ..format.entries import Entry
 from ..format.format import Format, format_of
-from ..format.record import Record
-from ..format.records import NamedRecord, known_records, lookup_record, names_of_record
 from ..integers.nested import product
 from ..layout.layout import Layout
-from ..sharding.sharding import Sharding
 from .answers import Answer, Block, Command, FieldList, TextTable
 from .arguments import axes_option, dtype_option, layout, shape_option, subject, text_argument
 from .failures import with_option_names
@@ -40,32 +31,8 @@ def show(text: str, shape: Any, axes: str | None, dtype: str | None) -> Answer:
 
     TEXT is a layout in any notation or a name of the catalog.
     """
-    sharding = as_sharding(text, shape)
-    if sharding is not None:
-        return _shown_sharding(sharding, explain(sharding, axes=axes, dtype=dtype))
-    record = as_record(text)
-    if record is not None:
-        return _shown_record(record, explain(text, shape, axes=axes, dtype=dtype), shape)
-    found = subject(text, shape, axes, dtype)
-    bits = None if dtype is None else element(dtype).bits
-    facts = layout_facts(found, bits) if isinstance(found, Layout) else format_facts(found)
-    words = explain(text, shape, axes=axes, dtype=dtype)
-    names = formats.names_of(found, bits) if isinstance(found, Format) else formats.find(found, bits)
-    facts["names"] = [] if isinstance(found, Layout) and not found.size else names
-    result = {**facts, "kind": type(found).__name__.lower(), "layout": found, "explanation": words.splitlines()}
-    return Answer(result, [FieldList(facts_as_text(facts)), "", with_option_names(words)])
-
-
-def _shown_record(record: Record, words: str, shape: Any) -> Answer:
-    facts = {**record_facts(record, shape), "names": names_of_record(record)}
-    result = {**facts, "kind": "record", "record": record, "explanation": words.splitlines()}
-    return Answer(result, [FieldList(facts_as_text(facts)), "", words])
-
-
-def _shown_sharding(sharding: Sharding, words: str) -> Answer:
-    facts = sharding_facts(sharding)
-    result = {**facts, "kind": "sharding", "sharding": sharding, "explanation": words.splitlines()}
-    return Answer(result, [FieldList(facts_as_text(facts)), "", words])
+    told = describe(text, shape, axes=axes, dtype=dtype)
+    return Answer(told.result, [FieldList(facts_as_text(told.facts)), "", with_option_names(told.words)])
 
 
 # ---- at --------------------------------------------------------------------------------------------------
@@ -174,57 +141,11 @@ def catalog(words: tuple[str, ...]) -> Answer:
     A word is part of a name, of a source or of a note, or a pattern for the name as in htp:*. The exit code is 1 where
     nothing is found.
     """
-    named = (formats.lookup(words[0]) or lookup_record(words[0])) if len(words) == 1 else None
-    if named is not None:
-        return Answer(_as_result(named), [FieldList(list(_entry_pairs(named)))])
-    every: list[Entry | NamedRecord] = [*[formats.entry(name) for name in formats.names()], *known_records().values()]
-    found = [entry for entry in every if all(_matches(entry, word.lower()) for word in words)]
-    if not found:
-        near = formats.near(" ".join(words))
-        meant = f" Did you mean {', '.join(near)}?" if near else ""
+    found = search_catalog(words)
+    if found.named:
+        return Answer(entry_facts(found.entries[0]), [FieldList(list(entry_pairs(found.entries[0])))])
+    if not found.entries:
+        meant = f" Did you mean {', '.join(found.near)}?" if found.near else ""
         return Answer([], [f"nothing is called so.{meant}"], no=True)
-    rows = [_row(entry) for entry in found]
-    return Answer([_as_result(entry) for entry in found], [TextTable(("name", "axes", "format"), rows)])
-
-
-def _matches(entry: Entry | NamedRecord, word: str) -> bool:
-    if "*" in word or "?" in word:
-        return fnmatchcase(entry.name.lower(), word)
-    return any(word in text.lower() for text in (entry.name, entry.provenance, entry.note))
-
-
-def _form(form: Format | Layout) -> str:
-    """The factors of a format, without the axes, which have a place of their own; a tile as CuTe writes it."""
-    return form.to("cute") if isinstance(form, Layout) else str(form.renamed(None))
-
-
-def _row(entry: Entry | NamedRecord) -> tuple[str, str, str]:
-    """One line of the list: the factors alone, the widths that there are forms for, or the fields of a record."""
-    if isinstance(entry, NamedRecord):
-        return entry.name, entry.record.axes, brief_record(entry.record)
-    forms = list(entry.forms.values())
-    if len(forms) > 1:
-        return entry.name, entry.axes, f"for {'|'.join(map(str, entry.forms))} bits"
-    (form,) = forms
-    return entry.name, entry.axes, _form(form if isinstance(form, Layout) else Format(form.rank, form.pairs))
-
-
-def _entry_pairs(entry: Entry | NamedRecord) -> Iterator[tuple[str, str]]:
-    yield "name", entry.name
-    if isinstance(entry, NamedRecord):
-        yield "record", str(entry.record)
-    else:
-        yield "axes", entry.axes
-        for bits, form in entry.forms.items():
-            yield "format" if bits is None else f"{bits} bits", _form(form)
-    yield "source", entry.provenance
-    if entry.note:
-        yield "note", entry.note
-
-
-def _as_result(entry: Entry | NamedRecord) -> dict[str, Any]:
-    about = {"source": entry.provenance, "note": entry.note}
-    if isinstance(entry, NamedRecord):
-        return {"name": entry.name, "axes": entry.record.axes, "record": entry.record, **about}
-    forms = {"any" if bits is None else bits: form for bits, form in entry.forms.items()}
-    return {"name": entry.name, "axes": entry.axes, "forms": forms, **about}
+    table = TextTable(("name", "axes", "format"), [entry_row(entry) for entry in found.entries])
+    return Answer([entry_facts(entry) for entry in found.entries], [table])

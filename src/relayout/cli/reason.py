@@ -10,22 +10,20 @@ from typing import Any
 import click
 
 from ..ask.comparing import compare as compare_texts
-from ..ask.every_shape import FormatComparison
+from ..ask.comparison_facts import comparison_facts
 from ..ask.explain import explain as explained
 from ..ask.infer import infer as from_data
 from ..ask.inference.boxes import inference_of
 from ..ask.inference.dumps import pair_of
 from ..ask.inference.hypotheses import rank_hypotheses
-from ..ask.inference.result import Candidate, Inference
-from ..ask.record_comparison import RecordComparison
+from ..ask.inference.inference_facts import candidate_facts, inference_facts
+from ..ask.inference.result import Candidate
 from ..ask.rosetta import refusal_reason
 from ..dialects.registry import dialect_names
 from ..dialects.resolve import resolve
 from ..dialects.shardings import SHARDING_DIALECTS, as_sharding
 from ..elements.types import ELEMENTS
 from ..errors import LayoutError, error_classes
-from ..layout.comparison import Comparison
-from ..sharding.comparison import ShardingComparison
 from ..sharding.sharding import Sharding
 from .answers import Answer, Command, FieldList, TextTable
 from .arguments import axes_option, dtype_option, layouts, shape_option, text_argument, to_option
@@ -108,46 +106,7 @@ def compare(a: str, b: str, shape: Any, axes: str | None, dtype: str | None, fla
     compared with records: every bit of every field, and what it means; shardings with shardings: who holds what.
     """
     verdict = compare_texts(a, b, flat, limit, shape=shape, axes=axes, dtype=dtype)
-    if isinstance(verdict, RecordComparison):
-        facts = {"same": bool(verdict), "same_places": verdict.same_places, **verdict._asdict()}
-        return Answer(facts, [str(verdict)], no=not verdict)
-    if isinstance(verdict, ShardingComparison):
-        facts = {"same": bool(verdict), **verdict._asdict()}
-        return Answer(facts, [str(verdict)], no=not verdict)
-    if isinstance(verdict, FormatComparison):
-        return _every_shape(verdict)
-    return Answer({"same": bool(verdict), "every_shape": False, **_difference(verdict)}, [str(verdict)], no=not verdict)
-
-
-def _every_shape(verdict: FormatComparison) -> Answer:
-    """The answer for formats without a shape: about all of them, or a smallest where they differ."""
-    facts: dict[str, Any] = {"same": bool(verdict), "every_shape": True, "a": verdict.a, "b": verdict.b}
-    if verdict.example is not None:
-        facts |= {"every_shape": False, **_difference(verdict.example)}
-    return Answer(facts, [str(verdict)], no=not verdict)
-
-
-def _difference(verdict: Comparison) -> dict[str, Any]:
-    return {
-        "shape": verdict.a.extents,
-        "coordinate": verdict.coordinate,
-        "offsets": verdict.offsets,
-        "domains": verdict.domains,
-        "regrouping": None if verdict.regrouping is None else str(verdict.regrouping),
-        "storage": _storage(verdict),
-        "a": verdict.a,
-        "b": verdict.b,
-    }
-
-
-def _storage(verdict: Comparison) -> list[int | None]:
-    sizes: list[int | None] = []
-    for x in (verdict.a, verdict.b):
-        try:
-            sizes.append(x.storage_size)
-        except LayoutError:
-            sizes.append(None)
-    return sizes
+    return Answer(comparison_facts(verdict), [str(verdict)], no=not verdict)
 
 
 # ---- infer -----------------------------------------------------------------------------------------------
@@ -208,37 +167,19 @@ def infer(
         if among:
             ranked = rank_hypotheses(pair_of(values, dumps, packed), among)
             return Answer(
-                {"candidates": [_candidate(x) for x in ranked]}, [_ranking(ranked)], no=bool(ranked[0].mismatches)
+                {"candidates": [candidate_facts(x) for x in ranked]}, [_ranking(ranked)], no=bool(ranked[0].mismatches)
             )
         found = from_data(values, dumps, dtype=packed)
     elif offsets:
         found = from_data(offsets=tensor(files[0], shape, dtype).stored())
     else:
         found = inference_of(tensor(files[0], shape, dtype).layout)
-    return Answer(_inference(found), [FieldList(_pairs(str(found)))])
+    return Answer(inference_facts(found), [FieldList(_pairs(str(found)))])
 
 
 def _pairs(text: str) -> list[tuple[str, str]]:
     cut = [line.partition(" ") for line in text.splitlines()]
     return [(label, value.strip()) for label, _, value in cut]
-
-
-def _inference(found: Inference) -> dict[str, Any]:
-    """The fields that say something, with the other candidates in a line each."""
-    kept = {name: value for name, value in found._asdict().items() if value not in ((), None) or name in _ALWAYS}
-    if found.others:
-        kept["others"] = [_candidate(x) for x in found.others]
-    texts = {name: text for name, text in found.texts.items() if isinstance(text, str)}
-    return {**kept, "settled": found.settled, "texts": texts}
-
-
-_ALWAYS = ("layout", "format", "names", "elements", "seen", "padding", "fill")
-
-
-def _candidate(x: Candidate) -> dict[str, Any]:
-    facts: dict[str, Any] = {"layout": str(x.layout), "names": x.names, "mismatches": x.mismatches}
-    facts |= {} if x.text is None else {"text": x.text}
-    return facts if x.mismatch is None else {**facts, "first": x.mismatch._asdict()}
 
 
 def _ranking(ranked: Sequence[Candidate]) -> TextTable:

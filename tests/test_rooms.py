@@ -37,6 +37,7 @@ ROOMS: tuple[str | tuple[str, ...], ...] = (
     "__init__",
     "testing",
     "web",
+    "agents",
     "cli",
     "__main__",
 )

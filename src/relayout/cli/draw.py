@@ -14,14 +14,12 @@ from click.core import ParameterSource
 from ..algebra import tiling
 from ..algebra.composition import composition
 from ..ask.comparing import compare
-from ..dialects.tilers import parse_integers, parse_layout, parse_tiler
-from ..drawing.cells import CELLS, COLORS
-from ..drawing.choose_scene import VIEWS
+from ..dialects.tilers import parse_integers, parse_layout, parse_part, parse_tiler
+from ..drawing.cells import CELLS, COLORS, VIEWS
 from ..drawing.draw import draw as drawn
 from ..drawing.drawing import Drawing
 from ..drawing.scene import HTML_CELLS
 from ..drawing.text import format_layout
-from ..errors import ParseError
 from ..files.sizes import format_size
 from .answers import IN_JSON, Answer, Command, print_stderr, width_of
 from .arguments import as_sizes, axes_option, dtype_option, layout, shape_option, text_argument
@@ -129,7 +127,7 @@ def draw(
     default those with several blocks, else the last two that are longer than 1; there is one grid for each coordinate
     of the others. --op draws an OPERATION on TEXT and OTHER, with the first tile or copy marked.
     """
-    key = None if part is None else _part(part)
+    key = None if part is None else parse_part(part)
     words = {"shape": shape, "axes": axes, "dtype": dtype}
     _check_usage(style, len(others), op, difference, in_html and output is not None)
     if style != "blocks":
@@ -188,23 +186,3 @@ def colours() -> int:
 
     found = {"standard": 16, "windows": 16, "256": 256, "truecolor": 1 << 24}
     return 0 if os.environ.get("NO_COLOR") else found.get(Console(force_terminal=True).color_system or "", 0)
-
-
-def _part(text: str) -> tuple[Any, ...]:
-    """The index that the text writes as numpy does: ``start:stop:step`` and ``...``."""
-    found: list[Any] = []
-    position = 0
-    for word in text.split(","):
-        entry = word.strip()
-        if entry == "...":
-            found.append(...)
-        elif re.fullmatch(r"-?\d{1,300}", entry):
-            found.append(int(entry))
-        elif re.fullmatch(r"(-?\d{1,300})?:(-?\d{1,300})?(:(-?\d{1,300})?)?", entry):
-            found.append(slice(*[int(n) if n else None for n in entry.split(":")]))
-        else:
-            raise ParseError(
-                "this is not a part.", text=text, position=position, hint="write it as in 0,:8,2:10:2 or ...,0"
-            )
-        position += len(word) + 1
-    return tuple(found)

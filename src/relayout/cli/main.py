@@ -54,6 +54,7 @@ COMMANDS = {
     },
     "Start": {
         "demo": ("tour", "Show what relayout does, on built-in data."),
+        "mcp": ("mcp", "Answer agents by the Model Context Protocol."),
     },
 }
 """Every command by section: the module of this package that has it under its name, and what it does."""

@@ -54,6 +54,30 @@ def parse_layout(text: str) -> Layout:
     return resolve(text).placed
 
 
+def parse_part(text: str) -> tuple[Any, ...]:
+    """The index that a text writes as numpy does, with ``start:stop:step`` and ``...``.
+
+    >>> parse_part("0,:8")
+    (0, slice(None, 8, None))
+    """
+    found: list[Any] = []
+    position = 0
+    for word in text.split(","):
+        entry = word.strip()
+        if entry == "...":
+            found.append(...)
+        elif re.fullmatch(r"-?\d{1,300}", entry):
+            found.append(int(entry))
+        elif re.fullmatch(r"(-?\d{1,300})?:(-?\d{1,300})?(:(-?\d{1,300})?)?", entry):
+            found.append(slice(*[int(n) if n else None for n in entry.split(":")]))
+        else:
+            raise ParseError(
+                "this is not a part.", text=text, position=position, hint="write it as in 0,:8,2:10:2 or ...,0"
+            )
+        position += len(word) + 1
+    return tuple(found)
+
+
 def _split_at_commas(text: str) -> list[str]:
     """The parts between commas that are in no bracket."""
     parts, level, start = [], 0, 0

@@ -11,6 +11,8 @@ from .scene import CATEGORIES, PLAIN, STEPS, Scale
 
 CELLS = ("offset", "coordinate", "block", "value", "none")
 COLORS = ("block", "unit", "memory", "coordinate", "row", "column", "value", "none")
+VIEWS = ("logical", "memory", "both")
+"""What is drawn of a layout: elements by their coordinates, by their addresses, or both."""
 
 
 BLOCKS = 6

@@ -24,6 +24,7 @@ from ..sharding.comparison import ShardingComparison, compare_shardings
 from ..sharding.sharding import Sharding
 from .atom_scenes import atom_scene
 from .bank_scenes import banks_scene
+from .cells import VIEWS
 from .drawing import Drawing
 from .operations import operation_scene
 from .record_scenes import comparison_scene, record_title, records_scene
@@ -34,9 +35,6 @@ from .sharding_scenes import DrawnSharding, sharding_difference_scene, shardings
 from .subjects import look_at, subjects_of
 from .threads import linear_scene, threads_scene
 from .words import title_line
-
-VIEWS = ("logical", "memory", "both")
-"""What is drawn of a layout: elements by their coordinates, by their addresses, or both."""
 
 
 def drawing_of(

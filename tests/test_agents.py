@@ -1,4 +1,4 @@
-"""``relayout mcp``: the protocol spoken by hand, line by line, and its limits; the official client is in another file."""
+"""``relayout mcp``: the protocol spoken by hand, line by line, and its limits."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_nothing_is_answered_before_a_version_is_known() -> None:
 
 def test_tools_are_listed_with_schemas(peer: Peer) -> None:
     listed = peer.ask("tools/list")["result"]["tools"]
-    assert [tool["name"] for tool in listed] == "parse translate compare explain infer draw catalog".split()
+    assert [tool["name"] for tool in listed] == ["parse", "translate", "compare", "explain", "infer", "draw", "catalog"]
     for tool in listed:
         assert tool["annotations"]["readOnlyHint"]
         assert not tool["annotations"]["openWorldHint"]

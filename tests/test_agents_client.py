@@ -1,4 +1,4 @@
-"""``relayout mcp`` by the official client of the protocol, in both of its ways to begin, its schemas judged by jsonschema."""
+"""``relayout mcp`` by the official client of the protocol, in both of its ways to begin."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ Reply = Callable[[dict[str, Any] | None], None]
 
 
 @dataclass(slots=True, eq=False)
-class Call:
+class ToolCall:
     """A call of a tool by the request of this id."""
 
     id: int | str
@@ -28,15 +28,15 @@ class Call:
     cancelled: bool = False
 
 
-class Calls:
+class CallQueue:
     """The calls under way, by the ids of their requests."""
 
     def __init__(self, seconds: float) -> None:
         self._computing = Computing(seconds)
-        self._queue: SimpleQueue[Call | None] = SimpleQueue()
+        self._queue: SimpleQueue[ToolCall | None] = SimpleQueue()
         self._lock = Lock()
-        self._open: dict[int | str, Call] = {}
-        self._running: Call | None = None
+        self._open: dict[int | str, ToolCall] = {}
+        self._running: ToolCall | None = None
         self._thread = Thread(target=self._run, daemon=True)
 
     def start(self) -> None:
@@ -47,7 +47,7 @@ class Calls:
     def __contains__(self, id: int | str) -> bool:
         return id in self._open
 
-    def add(self, call: Call) -> None:
+    def add(self, call: ToolCall) -> None:
         """Take a call; refused at once where too many wait already."""
         with self._lock:
             full = len(self._open) > limits.WAITING
@@ -86,7 +86,7 @@ class Calls:
                 del self._open[call.id]
             call.reply(None if call.cancelled else answer)
 
-    def _answer(self, call: Call) -> dict[str, Any]:
+    def _answer(self, call: ToolCall) -> dict[str, Any]:
         try:
             return self._computing.ask(call.name, call.arguments)
         except LimitExceeded as limit:

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 from .._version import __version__
 from . import limits
-from .calls import Call, Calls
+from .calls import CallQueue, ToolCall
 from .tools import tools
 
 MODERN_VERSIONS = ("2026-07-28",)
@@ -57,7 +57,7 @@ class MessageError(Exception):
 class Session:
     """The messages of one client; ``write`` takes what goes back to it."""
 
-    def __init__(self, calls: Calls, write: Callable[[Any], None]) -> None:
+    def __init__(self, calls: CallQueue, write: Callable[[Any], None]) -> None:
         self._calls = calls
         self._write = write
         self._version: str | None = None
@@ -162,7 +162,9 @@ class Session:
         params = {"_meta": {"io.modelcontextprotocol/subscriptionId": id}, "notifications": {}}
         self._write({"jsonrpc": "2.0", "method": "notifications/subscriptions/acknowledged", "params": params})
 
-    def _call(self, id: int | str, params: dict[str, Any], finish: Send, send: Send, modern: bool) -> None:
+    def _call(
+        self, id: int | str, params: dict[str, Any], finish: Callable[[dict[str, Any]], None], send: Send, modern: bool
+    ) -> None:
         name, arguments = params.get("name"), params.get("arguments", {})
         if not isinstance(name, str) or name not in tools():
             what = f"Unknown tool: {name[:100]}" if isinstance(name, str) else "tools/call has a name."
@@ -181,7 +183,7 @@ class Session:
             else:
                 finish(_tool_result(answer, as_texts))
 
-        self._calls.add(Call(id, name, arguments, reply))
+        self._calls.add(ToolCall(id, name, arguments, reply))
 
 
 def _message(line: bytes | None) -> Any:

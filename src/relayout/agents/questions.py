@@ -157,9 +157,9 @@ def draw(
     if difference:
         if len(texts) != 2:
             raise ShapeError("a difference is drawn of two layouts.", hint="give two texts")
-        picture = draw_texts(compare_texts(*texts, **given), **look)
+        picture = draw_texts(compare_texts(texts[0], texts[1], **given), **look)
     else:
-        picture = draw_texts(*texts, **given, **look)
+        picture = draw_texts(texts[0], *texts[1:], **given, **look)
     drawn = (render_text if form == "text" else render_svg)(picture.scene(limits.CELLS))
     return _answer(drawn, {"form": form, "picture": drawn})
 

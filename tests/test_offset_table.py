@@ -167,6 +167,7 @@ class TestNative:
 
 
 def test_without_the_extension_there_is_no_kernel(monkeypatch):
+    monkeypatch.delenv("RELAYOUT_NATIVE", raising=False)
     monkeypatch.setitem(sys.modules, "relayout._native", None)
     assert native_module._load() is None
 

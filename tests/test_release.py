@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from html.parser import HTMLParser
 from importlib.metadata import metadata
 from importlib.util import module_from_spec, spec_from_file_location
@@ -126,6 +127,24 @@ def test_a_name_and_a_wheel_that_disagree_are_seen(tmp_path: Path) -> None:
 def test_the_scripts_of_a_release_are_sound(path: Path) -> None:
     assert os.access(path, os.X_OK)
     subprocess.run(["bash", "-n", str(path)], check=True)
+
+
+def test_a_release_is_never_pure_where_it_should_not_be() -> None:
+    wheels = tomllib.loads((ROOT / "release" / "cibuildwheel.toml").read_text())["tool"]["cibuildwheel"]
+    places = [wheels, *[part for part in wheels.values() if isinstance(part, dict) and "environment" in part]]
+    assert [place["environment"]["RELAYOUT_NATIVE"] for place in places] == ["1"] * len(places)
+    for name in ("build.sh", "cross.sh"):
+        assert "RELAYOUT_NATIVE=1" in (ROOT / "release" / name).read_text()
+
+
+def test_everything_that_makes_a_release_has_a_version() -> None:
+    tools = [line for line in (ROOT / "release" / "tools.txt").read_text().splitlines() if not line.startswith("#")]
+    assert [line for line in tools if not re.fullmatch(r"[\w-]+==[\d.]+", line)] == []
+    hosted = (ROOT / "release" / "hosted.yml").read_text()
+    actions = re.findall(r"uses: (\S+)", hosted)
+    assert len(actions) > 5
+    assert [name for name in actions if not re.fullmatch(r"[\w./-]+@v\d+\.\d+\.\d+", name)] == []
+    assert "secrets." not in hosted
 
 
 # ---- one version -----------------------------------------------------------------------------------------

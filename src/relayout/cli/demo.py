@@ -156,7 +156,7 @@ def run() -> None:
                     _evaluate(line, names)
     engine = "native" if rl.native_available() else "pure Python"
     click.secho(f"\n# {len(STEPS)} steps in {time.perf_counter() - started:.2f} s, {engine} core.", fg="cyan")
-    click.secho("# Next: docs/concepts.md, five minutes.", fg="cyan")
+    click.secho("# Next: relayout explore, all of it in a browser; relayout --help, all commands.", fg="cyan")
 
 
 @contextmanager

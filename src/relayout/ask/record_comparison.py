@@ -180,6 +180,8 @@ def _first_difference(
 
 def bit_places(record: Record, name: str, shape: Any) -> NDArray[Any]:
     """The place of every bit of a field in a tensor of that shape: one axis for each dimension, then the bits."""
+    import numpy as np
+
     field, grid = record[name], record.grid(shape)
     batch = len(grid) - record.rank
     room = 8 * record.nbytes
@@ -191,7 +193,8 @@ def bit_places(record: Record, name: str, shape: Any) -> NDArray[Any]:
             hint=f"give multiples of {_group(record)}",
             shape=shape,
         )
-    table = stored.offsets().reshape(*grid, room)[..., field.bit_places()]
+    inside = np.array(field.bit_places(), np.int64).reshape(*field.shape, field.bits)
+    table = stored.offsets().reshape(*grid, room)[..., inside]
     pairs = [axis for d in range(record.rank) for axis in (batch + d, len(grid) + d)]
     ordered = table.transpose(*range(batch), *pairs, table.ndim - 1)
     sizes = [n * m for n, m in zip(grid[batch:], field.shape)]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from ..ask.record_comparison import RecordComparison, field_type
 from ..ask.record_words import bit_range, order_line, plane_bytes
@@ -16,9 +16,6 @@ from ..format.records import names_of_record
 from ..integers.nested import product
 from .scene import CATEGORIES, PADDING, PLAIN, SVG_CELLS, Grid, LegendEntry, Pane, PaneAxis, Scene
 from .words import title_line
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 ACROSS = 16
 """The cells of a line, unless a width in bytes is asked for."""
@@ -35,9 +32,9 @@ PART = "A cell with [3:2] holds the bits 2 and 3 of its element."
 class Owners(NamedTuple):
     """For every bit of a record its field, -1 for none; the number of its element; and which bit of that it is."""
 
-    field: NDArray[Any]
-    element: NDArray[Any]
-    bit: NDArray[Any]
+    field: list[int]
+    element: list[int]
+    bit: list[int]
 
 
 class Region(NamedTuple):
@@ -133,15 +130,12 @@ def comparison_scene(verdict: RecordComparison, width: int | None, limit: int) -
 
 def owners_of(record: Record) -> Owners:
     """Whose every bit of a record is."""
-    import numpy as np
-
     room = 8 * record.nbytes
-    found = Owners(np.full(room, -1), np.full(room, -1), np.full(room, -1))
+    found = Owners([-1] * room, [-1] * room, [-1] * room)
     for k, field in enumerate(record.fields):
-        at = field.bit_places().reshape(-1, field.bits)
-        found.field[at] = k
-        found.element[at] = np.arange(len(at)).reshape(-1, 1)
-        found.bit[at] = np.arange(field.bits)
+        for number, at in enumerate(field.bit_places()):
+            found.field[at] = k
+            found.element[at], found.bit[at] = divmod(number, field.bits)
     return found
 
 
@@ -168,16 +162,18 @@ def regions_of(record: Record, owners: Owners) -> Iterator[Region]:
 
 def _unit(owners: Owners, start: int, stop: int) -> int:
     """The widest cells of which each holds consecutive bits of one element, or of nobody."""
-    import numpy as np
-
-    field, element, bit = [part[start:stop] for part in owners]
-    inside = field >= 0
-    goes_on = (field[1:] == field[:-1]) & (element[1:] == element[:-1]) & ((bit[1:] == bit[:-1] + 1) | ~inside[1:])
+    bits = list(zip(*[part[start:stop] for part in owners]))
+    ends = [k + 1 for k, (mine, other) in enumerate(pairwise(bits)) if not _goes_on(mine, other)]
+    owned = any(field >= 0 for field, _, _ in bits)
     for unit in _UNITS:
-        together = np.arange(1, stop - start) % unit != 0
-        if (stop - start) % unit == 0 and bool(goes_on[together].all()) and (unit <= 8 or bool(inside.any())):
+        if (stop - start) % unit == 0 and not any(end % unit for end in ends) and (unit <= 8 or owned):
             return unit
     return 1
+
+
+def _goes_on(mine: tuple[int, ...], other: tuple[int, ...]) -> bool:
+    """Whether a bit is the next one of the same element, or neither is anybody's."""
+    return mine[:2] == other[:2] and (other[2] == mine[2] + 1 or other[0] < 0)
 
 
 # ---- panes -----------------------------------------------------------------------------------------------------
@@ -209,7 +205,7 @@ def _pane(
 
 
 def _cell(record: Record, owners: Owners, at: int, unit: int, names: dict[int, str]) -> RecordCell:
-    k, number, low = [int(part[at]) for part in owners]
+    k, number, low = [part[at] for part in owners]
     if k < 0:
         return RecordCell("", PADDING, None, f"no field\nbyte {_byte(at)}")
     field = record.fields[k]
@@ -239,7 +235,7 @@ def _byte(bit: int) -> str:
 
 def _fields_in(owners: Owners, region: Region) -> list[int]:
     """The fields of a region, in the order of their first bits."""
-    part = owners.field[8 * region.start : 8 * region.stop].tolist()
+    part = owners.field[8 * region.start : 8 * region.stop]
     return [k for k in dict.fromkeys(part) if k >= 0]
 
 
@@ -264,9 +260,8 @@ def _region_title(record: Record, owners: Owners, region: Region) -> str:
     parts = []
     for k in _fields_in(owners, region):
         field = record.fields[k]
-        inside = slice(8 * region.start, 8 * region.stop)
-        bits = owners.bit[inside][owners.field[inside] == k]
-        low, high = int(bits.min()), int(bits.max())
+        bits = [owners.bit[at] for at in range(8 * region.start, 8 * region.stop) if owners.field[at] == k]
+        low, high = min(bits), max(bits)
         some = "" if high - low + 1 == field.bits else f"{bit_range(low, high - low + 1)} of "
         short = f" ({names[k]})" if names[k] not in ("", field.name) and product(field.shape) > 1 else ""
         parts.append(f"{some}{field.name}{short} {field_type(field)}")

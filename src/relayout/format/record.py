@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from itertools import product as coordinates
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..algebra.composition import composition
 from ..errors import NotExpressible, Overlap, ShapeError, shown
@@ -17,11 +18,9 @@ from ..immutable import Immutable, NamedTuple
 from ..integers.inttuple import as_int
 from ..integers.nested import flatten, product
 from ..layout.layout import Layout
+from ..layout.strided_index import strided_index
 from .factors import checked_axes, per_dim
 from .format import Format
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 MAX_BITS = 1 << 20
 """The most bits that one record may have: its layout is proven bit by bit."""
@@ -70,15 +69,18 @@ class RecordField(NamedTuple):
         """The width of one element."""
         return element_width(self.element)
 
-    def bit_places(self) -> NDArray[Any]:
-        """The place of every bit in the record: an array of ``shape`` and one more axis, the bits of an element."""
-        import numpy as np
-
-        found = np.zeros((*self.shape, self.bits), np.int64)
+    def bit_places(self) -> list[int]:
+        """The place of every bit in the record: those of an element after each other, elements in row-major order."""
+        shape, width = self.shape, self.bits
+        found = [0] * (product(shape) * width)
         for plane in self.planes:
-            sizes = plane.layout.extents
-            box = [slice(start, start + n) for start, n in zip(plane.start, sizes)]
-            found[(*box, slice(plane.low, plane.low + plane.bits))] = plane.whole.offsets().reshape(*sizes, plane.bits)
+            places = iter(strided_index(plane.whole))
+            for coordinate in _coordinates(plane):
+                number = 0
+                for c, n in zip(coordinate, shape):
+                    number = number * n + c
+                first = number * width + plane.low
+                found[first : first + plane.bits] = islice(places, plane.bits)
         return found
 
 
@@ -367,7 +369,7 @@ def _check_apart(fields: tuple[RecordField, ...], room: int) -> None:
     owner: dict[int, str] = {}
     for field in fields:
         for plane in field.planes:
-            for address in plane.whole.offsets().reshape(-1).tolist():
+            for address in strided_index(plane.whole):
                 if not 0 <= address < room or address in owner:
                     other = f"is bit of {owner[address]} too" if address in owner else f"is outside of {room} bits"
                     raise Overlap(

@@ -71,7 +71,7 @@ def _alike(a: Record, b: Record) -> bool:
     plain = Format(a.rank + 1, [(d, 0) for d in range(a.rank + 1)])
     if around[0] != around[1] or mine != theirs or not (a.order or plain).equivalent(b.order or plain):
         return False
-    return a == b or all(bool((f.bit_places() == b[f.name].bit_places()).all()) for f in a.fields)
+    return a == b or all(f.bit_places() == b[f.name].bit_places() for f in a.fields)
 
 
 @cache

@@ -14,7 +14,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from importlib.resources import files
 from io import BufferedReader, RawIOBase
 from socket import SHUT_RDWR, socket
 from socketserver import TCPServer
@@ -22,9 +21,8 @@ from threading import BoundedSemaphore, Lock
 from time import monotonic
 from typing import Any
 
-from ..drawing.colours import css
-from ..drawing.html import MODULES, STYLE, fill_template, page_file, script_json
 from .handle import handle
+from .page import page_files
 
 BODY_LIMIT = 1 << 23
 """The longest question, in bytes."""
@@ -42,29 +40,6 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-_TYPES = {"html": "text/html", "js": "text/javascript", "css": "text/css", "svg": "image/svg+xml"}
-
-
-def served_files() -> dict[str, tuple[str, bytes]]:
-    """The type and the content of each file by its path behind the token; the page itself is under the empty path."""
-    own = [file for file in (files(__package__) / "assets").iterdir() if _suffix(file.name) in _TYPES]
-    content = {f"assets/{file.name}": file.read_bytes() for file in own}
-    content |= {f"picture/{name}": page_file(name).encode() for name in (*MODULES, STYLE) if name != "page.js"}
-    table = {path: (_TYPES[_suffix(path)], data) for path, data in content.items()}
-    table["picture/colours.css"] = "text/css", css().encode()
-    kind, page = table.pop("assets/page.html")
-    table[""] = kind, _page(page.decode(), table).encode()
-    return table
-
-
-def _suffix(name: str) -> str:
-    return name.rpartition(".")[2]
-
-
-def _page(template: str, table: dict[str, Any]) -> str:
-    """The page with all that its first picture waits for: which scripts there are, and what the fields offer."""
-    scripts = [f'<link rel="modulepreload" href="{path}">' for path in table if path.endswith(".js")]
-    return fill_template(template, {"modules": "\n".join(scripts), "start": script_json(handle({"ask": "start"}))})
 
 
 class Explorer(ThreadingHTTPServer):
@@ -75,7 +50,7 @@ class Explorer(ThreadingHTTPServer):
 
     def __init__(self, port: int = 0, answer: Callable[[Any], dict[str, Any]] = handle) -> None:
         self.token = secrets.token_urlsafe(16)
-        self.files = served_files()
+        self.files = page_files()
         self.answer = answer
         self.free_lines = BoundedSemaphore(LINES)
         self._strangers: dict[socket, None] = {}

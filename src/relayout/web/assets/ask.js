@@ -1,4 +1,6 @@
-// Questions to the server; a newer question of a kind puts an end to the older one.
+// Questions; a newer question of a kind puts an end to the older one.
+
+import { send } from "./transport.js";
 
 /**
  * @typedef {{code: string, name: string, message: string, hint: string, field: string, text?: string, position?: number}} Failure
@@ -16,24 +18,6 @@ export async function ask(question, words = {}) {
   open.get(question)?.abort();
   const mine = new AbortController();
   open.set(question, mine);
-  try {
-    const response = await fetch("handle", {
-      method: "POST",
-      headers: { "Content-Type": "application/json" },
-      body: JSON.stringify({ ask: question, ...words }),
-      signal: mine.signal,
-    });
-    if (!response.ok) return failure(`the server refused: ${response.status} ${response.statusText}.`);
-    return await response.json();
-  } catch {
-    return mine.signal.aborted ? null : failure("the server does not answer.", "is `relayout explore` still running?");
-  }
-}
-
-/**
- * @param {string} message
- * @param {string} hint
- */
-function failure(message, hint = "") {
-  return { error: { code: "", name: "Error", message, hint, field: "" } };
+  const answer = await send({ ask: question, ...words }, mine.signal);
+  return mine.signal.aborted ? null : answer;
 }

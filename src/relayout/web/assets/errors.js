@@ -5,6 +5,15 @@
 const BEFORE = 40;
 const AFTER = 24;
 
+/**
+ * The answer where there is none.
+ * @param {string} message
+ * @param {string} hint
+ */
+export function failure(message, hint = "") {
+  return { error: { code: "", name: "Error", message, hint, field: "" } };
+}
+
 /** Take all errors off the page. */
 export function forgive() {
   for (const box of document.querySelectorAll(".error")) box.replaceChildren();

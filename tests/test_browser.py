@@ -1,9 +1,7 @@
 """The pages in a real browser: the picture as one file, and the explorer."""
 
 import re
-import shutil
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -11,30 +9,15 @@ from typing import Any
 import pytest
 
 import relayout as rl
+from browsing import Browser, Locator, Open, Page, expect, launched_browser, opened_pages
 from relayout.web.presets import PRESETS
 from relayout.web.server import Explorer
-
-sync_api = pytest.importorskip("playwright.sync_api", reason="NO BROWSER TESTS: pip install playwright")
-from playwright.sync_api import Browser, Locator, Page, expect  # noqa: E402
-
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-if CHROMIUM is None:
-    warnings.warn("NO BROWSER TESTS: there is no Chromium; apt-get install chromium", stacklevel=1)
-    pytest.skip("NO BROWSER TESTS: there is no Chromium; apt-get install chromium", allow_module_level=True)
-
-FLAGS = [
-    *["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"],
-    *["--disable-background-networking", "--disable-component-update"],
-]
-Open = Callable[..., Page]
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with sync_api.sync_playwright() as playwright:
-        made = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+    with launched_browser() as made:
         yield made
-        made.close()
 
 
 @pytest.fixture(scope="module")
@@ -47,28 +30,8 @@ def server() -> Iterator[Explorer]:
 
 @pytest.fixture
 def opened(browser: Browser) -> Iterator[Open]:
-    """Opens pages; afterwards none of them may have complained, or asked anybody but its own server."""
-    contexts = []
-    complaints: list[str] = []
-
-    def open_page(url: str, width: int = 1280, height: int = 900, **words: Any) -> Page:
-        context = browser.new_context(viewport={"width": width, "height": height}, **words)
-        contexts.append(context)
-        page = context.new_page()
-        home = url.partition("#")[0].rpartition("/")[0]
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
-        page.on(
-            "request",
-            lambda request: None if request.url.startswith((home, "data:")) else complaints.append(request.url),
-        )
-        page.goto(url)
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()
-    assert complaints == []
+    with opened_pages(browser) as open_page:
+        yield open_page
 
 
 @pytest.fixture

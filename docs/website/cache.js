@@ -1,0 +1,17 @@
+// Keeps the page and all that it loads, so that it works without a network; it answers nothing itself.
+
+const KEPT = "relayout-explorer-{{version}}";
+const FILES = JSON.parse('{{files}}');
+
+self.addEventListener("install", (event) => event.waitUntil(caches.open(KEPT).then((kept) => kept.addAll(FILES))));
+
+self.addEventListener("activate", (event) => {
+  const old = (name) => name.startsWith("relayout-explorer-") && name !== KEPT;
+  const forget = async () => Promise.all((await caches.keys()).filter(old).map((name) => caches.delete(name)));
+  event.waitUntil(forget().then(() => self.clients.claim()));
+});
+
+self.addEventListener("fetch", (event) => {
+  if (event.request.method !== "GET") return;
+  event.respondWith(caches.match(event.request, { ignoreSearch: true, cacheName: KEPT }).then((kept) => kept ?? fetch(event.request)));
+});

@@ -1,0 +1,94 @@
+// Questions go to Python in this page: a worker answers them, one after another. What the examples show was answered when
+// the site was built, so that it is there before Python is.
+
+import { failure } from "./errors.js";
+
+/** After so many milliseconds a question is ended, and Python with it; the next question starts it again. */
+const LIMIT = 10_000;
+
+/** @typedef {{worker: Worker, ready: Promise<void>}} Python */
+
+/** @type {Python | null} */ let python = null;
+/** @type {Promise<unknown>} */ let last = Promise.resolve();
+
+/** @type {Promise<Record<string, any>>} */
+const written = fetch("answers.json").then((response) => response.json(), () => ({}));
+
+/**
+ * The answer to a question, or a failure; what comes after the signal is of no use to anybody.
+ * @param {object} question
+ * @param {AbortSignal} signal
+ * @returns {Promise<any>}
+ */
+export async function send(question, signal) {
+  return (await written)[JSON.stringify(question)] ?? askPython(question, signal);
+}
+
+/**
+ * What Python says, when it has answered all that was asked before.
+ * @param {object} question
+ * @param {AbortSignal} [signal] a question that nobody wants any more is not asked
+ * @param {number} [limit]
+ * @returns {Promise<any>}
+ */
+export function askPython(question, signal, limit = LIMIT) {
+  const mine = last.then(() => (signal?.aborted ? null : answer(question, limit)));
+  last = mine;
+  return mine;
+}
+
+/**
+ * @param {object} question
+ * @param {number} limit
+ */
+async function answer(question, limit) {
+  python ??= start();
+  const { worker, ready } = python;
+  try {
+    await ready;
+  } catch (error) {
+    return failure(`Python does not start in this browser: ${error}`, "`relayout explore` shows the same page without it");
+  }
+  return new Promise((done) => {
+    const timer = setTimeout(() => {
+      worker.terminate();
+      python = start();
+      done(failure(`no answer within ${limit / 1000} seconds, so the question was ended.`, "ask about a part of it"));
+    }, limit);
+    worker.onmessage = ({ data }) => {
+      clearTimeout(timer);
+      done(JSON.parse(data.answer));
+    };
+    worker.postMessage(JSON.stringify(question));
+  });
+}
+
+/**
+ * Start Python, and tell how far it is.
+ * @returns {Python}
+ */
+function start() {
+  const worker = new Worker("worker.js", { type: "module" });
+  /** @type {Promise<void>} */
+  const ready = new Promise((done, refuse) => {
+    worker.onmessage = ({ data }) => {
+      if (data.failed) refuse(data.failed);
+      else if (data.ready) done();
+      else tell(data.progress);
+    };
+    worker.onerror = (event) => refuse(event.message || "its script cannot be loaded");
+  });
+  ready.then(() => tell(""), () => tell(""));
+  return { worker, ready };
+}
+
+/** @param {string} words */
+function tell(words) {
+  const line = document.getElementById("progress");
+  if (!line) return;
+  line.textContent = words;
+  line.hidden = !words;
+}
+
+python = start();
+python.ready.then(() => navigator.serviceWorker?.register("cache.js"), () => {});

@@ -55,13 +55,13 @@ def page() -> str:
     parts = [HEAD]
     taken: Counter[str] = Counter()
     for title, about, names in groups():
-        links = ", ".join([f"[`{name}`](#{_anchor(name, taken)})" for name in names])
+        links = ", ".join([f"[`{name}`](#{anchor_of(name, taken)})" for name in names])
         parts.append(f"## {title}\n\n{about[0].upper()}{about[1:]}\n\n{_folded(links)}\n")
         parts += ["\n".join(_entry(name)) for name in names]
     return "\n".join(parts)
 
 
-def _anchor(name: str, taken: Counter[str]) -> str:
+def anchor_of(name: str, taken: Counter[str]) -> str:
     """Where a forge puts the heading: in small letters, and numbered where another has the same ones."""
     anchor = name.lower()
     taken[anchor] += 1
@@ -74,23 +74,23 @@ def _entry(name: str) -> Iterator[str]:
     if isinstance(thing, ModuleType):
         yield f"{_first_paragraph(thing)}\n"
         for member in thing.__all__:
-            signature = _signature(f"{name}.{member}", getattr(thing, member), one_line=True)
+            signature = signature_text(f"{name}.{member}", getattr(thing, member), one_line=True)
             yield f"* `{signature}`: {_first_paragraph(getattr(thing, member))}"
         yield ""
         return
-    if callable(thing) and not _is_error(thing):
-        yield f"```\n{_signature(name, thing)}\n```\n"
+    if callable(thing) and not is_error(thing):
+        yield f"```\n{signature_text(name, thing)}\n```\n"
     yield f"{_first_paragraph(thing)}\n"
-    members = [] if _is_error(thing) or not isinstance(thing, type) else list(_members(thing))
+    members = [] if is_error(thing) or not isinstance(thing, type) else list(public_members(thing))
     if members:
         yield _folded(f"Members: {', '.join([f'`{member}`' for member in members])}.") + "\n"
 
 
-def _is_error(thing: Any) -> bool:
+def is_error(thing: Any) -> bool:
     return isinstance(thing, type) and issubclass(thing, Exception)
 
 
-def _members(cls: type) -> Iterator[str]:
+def public_members(cls: type) -> Iterator[str]:
     """The public members, from this class or a base that is no tuple's."""
     for name, _ in inspect.getmembers(cls):
         owned = any(name in vars(base) for base in cls.__mro__ if base not in (object, tuple))
@@ -98,7 +98,7 @@ def _members(cls: type) -> Iterator[str]:
             yield name
 
 
-def _signature(name: str, thing: Any, one_line: bool = False) -> str:
+def signature_text(name: str, thing: Any, one_line: bool = False) -> str:
     """The call as it is written in Python, one parameter a line where one line would be too long."""
     try:
         signature = inspect.signature(thing)

@@ -24,7 +24,7 @@ self.fetch = async (...words) => {
 };
 
 const megabytes = (/** @type {number} */ count) => (count / 1e6).toFixed(1);
-const tell = (/** @type {string} */ words) => self.postMessage({ progress: `${words}… the examples above are there already.` });
+const tell = (/** @type {string} */ words) => self.postMessage({ progress: `${words}… The examples are there already.` });
 
 try {
   const wheel = fetch("relayout.whl").then((response) => response.arrayBuffer());

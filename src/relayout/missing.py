@@ -22,10 +22,9 @@ class MissingPackages:
 
 
 def missing_package(name: str) -> MissingPackage:
-    """The error that says which package is not installed."""
-    return MissingPackage(
-        f"relayout needs {name}, which is not installed.", hint=f"python -m pip install {name}", name=name
-    )
+    """The error that says which package is not installed; in the page of a browser none can be."""
+    hint = f"python -m pip install {name}" if sys.platform != "emscripten" else "relayout explore answers it, outside"
+    return MissingPackage(f"relayout needs {name}, which is not installed.", hint=hint, name=name)
 
 
 def _importer() -> str:

@@ -17,7 +17,7 @@ pytest_collect_file = Sybil(
 ).pytest()
 
 
-LONG = ("test_sanitized", "test_native_build", "test_browser", "test_repack_file", "test_conformance")
+LONG = ("test_sanitized", "test_native_build", "test_site", "test_browser", "test_repack_file", "test_conformance")
 """Files that begin first, the longest before the others: what is left at the end keeps all processors busy."""
 
 

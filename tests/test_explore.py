@@ -661,6 +661,6 @@ def test_a_port_that_is_taken_is_refused(server: Explorer) -> None:
 def test_a_link_of_before_shows_the_same() -> None:
     from relayout.cli.explore import _fragment
 
-    link = "http://127.0.0.1:4321/abc/#a=nChw8c&pin=0%3A0%2C1"
-    assert _fragment(link, None, None, None) == "#a=nChw8c&pin=0%3A0%2C1"
+    for home in ("http://127.0.0.1:4321/abc/", "https://docs.example/explorer/index.html"):
+        assert _fragment(f"{home}#a=nChw8c&pin=0%3A0%2C1", None, None, None) == "#a=nChw8c&pin=0%3A0%2C1"
     assert _fragment(None, None, None, None) == ""

@@ -12,13 +12,16 @@ import doctest
 import operator
 import re
 import shlex
+import sys
 from collections.abc import Callable, Iterator
 from functools import cache
+from itertools import pairwise, takewhile
 from typing import Any
 from urllib.parse import urlencode
 
-import relayout as rl
 from make_api import groups
+
+import relayout as rl
 from relayout.codegen.targets import target_names
 from relayout.dialects.read import dialects_reading
 from relayout.elements.types import ELEMENTS
@@ -99,8 +102,18 @@ def block_states(language: str, body: str, known: dict[str, Any]) -> Iterator[Fi
 
 @cache
 def answered(state: tuple[tuple[str, str], ...]) -> bool:
-    """Whether the explorer draws a state."""
-    return "error" not in handle({"ask": "view", "state": dict(state)})
+    """Whether the explorer draws a state, in a page that has no numpy."""
+    before = sys.modules.get("numpy")
+    sys.modules["numpy"] = None  # type: ignore[assignment]
+    try:
+        return "error" not in handle({"ask": "view", "state": dict(state)})
+    except ModuleNotFoundError:
+        return False
+    finally:
+        if before is None:
+            del sys.modules["numpy"]
+        else:
+            sys.modules["numpy"] = before
 
 
 # ---- Python --------------------------------------------------------------------------------------------------
@@ -274,10 +287,10 @@ def shell_states(body: str) -> Iterator[Fields]:
         if found is None:
             continue
         try:
-            command, *words = shlex.split(re.split(r"[|;]", _outside_quotes(found[1]))[0].replace("\0", "|"), comments=True)
+            command, *words = shlex.split(_first_command(found[1]), comments=True)
         except ValueError:
             continue
-        fields = {_OPTIONS[word]: after for word, after in zip(words, words[1:]) if word in _OPTIONS}
+        fields = {_OPTIONS[word]: after for word, after in pairwise(words) if word in _OPTIONS}
         texts = [word for before, word in zip(["", *words], words) if word[:1] != "-" and before[:2] != "--"]
         if command == "compare" and len(texts) > 1:
             yield {"a": texts[0], "b": texts[1], "do": "compare", **fields}
@@ -291,9 +304,9 @@ def shell_states(body: str) -> Iterator[Fields]:
             yield {"a": texts[0], "b": texts[1], "do": command}
 
 
-def _outside_quotes(line: str) -> str:
-    """The line with the bars inside its quotes out of the way."""
-    return re.sub(r"'[^']*'|\"[^\"]*\"", lambda found: found[0].replace("|", "\0").replace(";", "\1"), line)
+def _first_command(line: str) -> str:
+    """What stands before a bar or a semicolon outside of quotes."""
+    return "".join(takewhile(lambda part: part not in ("|", ";"), re.findall(r"'[^']*'|\"[^\"]*\"|.", line)))
 
 
 def text_states(body: str) -> Iterator[Fields]:

@@ -40,10 +40,15 @@ POLICY = (
 )
 
 
+def package_file() -> Path:
+    """Where the npm package is kept, among the user's caches."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "relayout" / f"pyodide-{PYODIDE}.tgz"
+
+
 def pyodide_package() -> Path:
-    """The npm package, brought by ``npm pack`` once and kept among the user's caches; its checksum is ours."""
-    caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "relayout"
-    package = caches / f"pyodide-{PYODIDE}.tgz"
+    """The npm package, brought by ``npm pack`` once; its checksum is ours."""
+    package = package_file()
+    caches = package.parent
     if not package.exists():
         npm = shutil.which("npm")
         if npm is None:

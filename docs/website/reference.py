@@ -10,13 +10,15 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-import relayout
 from make_api import anchor_of, groups, is_error, public_members, signature_text
+
+import relayout
 
 VOCABULARIES = ("htp", "mojo", "coreai", "candle", "catalog")
 """The modules whose names are public as well."""
 
 
+_EXAMPLES = re.compile(r"(?:^>>>.*(?:\n.+)*(?:\n\n(?=>>>))?)+", re.M)
 _SELF = re.compile(r"\(\s*self(?:,\s*|(?=\)))")
 
 
@@ -29,7 +31,9 @@ def reference_pages() -> dict[str, str]:
     for name in VOCABULARIES:
         module = import_module(f"relayout.{name}")
         entries = [entry for member in module.__all__ for entry in _entry(member, getattr(module, member), f"{name}.")]
-        found[f"{name}.md"] = "\n".join([f"# relayout.{name}\n", f"{markdown(inspect.getdoc(module) or '')}\n", *entries])
+        found[f"{name}.md"] = "\n".join(
+            [f"# relayout.{name}\n", f"{markdown(inspect.getdoc(module) or '')}\n", *entries]
+        )
     return found
 
 
@@ -94,5 +98,4 @@ def markdown(words: str) -> str:
             parts.append(inspect.cleandoc(part))
             continue
         parts.append(re.sub(r"(?::\w+:)?(`+)(.+?)\1", r"`\2`", part, flags=re.S))
-    text = "\n\n".join(parts)
-    return re.sub(r"(?:^>>>.*(?:\n.+)*(?:\n\n(?=>>>))?)+", lambda found: f"```python\n{found[0]}\n```", text, flags=re.M)
+    return _EXAMPLES.sub(lambda found: f"```python\n{found[0]}\n```", "\n\n".join(parts))

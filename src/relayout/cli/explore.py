@@ -49,7 +49,7 @@ def explore(
 
 def _fragment(text: str | None, shape: tuple[int, ...] | None, axes: str | None, dtype: str | None) -> str:
     """The end of the address that fills in the fields of the page."""
-    if text is not None and text.startswith(("http://127.0.0.1:", "http://localhost:")):
+    if text is not None and text.startswith(("http://", "https://")):
         return f"#{urlsplit(text).fragment}"
     sizes = "" if shape is None else ",".join(map(str, shape))
     fields = {"a": text, "shape": sizes, "axes": axes, "dtype": dtype}

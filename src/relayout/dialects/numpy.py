@@ -27,6 +27,9 @@ _NAMED = re.compile(
     r"""\b(?:dtype|typestr)['"]?\s*[=:]\s*(?:np\.|numpy\.)?(?:dtype\()?['"]?([<>|=]?[\w.?]+)""", re.ASCII
 )
 _DTYPE = re.compile(r"[<>|=]?[A-Za-z?][A-Za-z]{0,12}\d{0,4}", re.ASCII)
+_SIZES = {"int": (1, 2, 4, 8), "uint": (1, 2, 4, 8), "float": (2, 4, 8), "complex": (8, 16)}
+_KINDS = {f"{name[0]}{size}": f"{name}{8 * size}" for name, sizes in _SIZES.items() for size in sizes} | {"b1": "bool"}
+"""numpy's short names, of a kind and its bytes."""
 
 
 EXAMPLES = (
@@ -61,13 +64,22 @@ def element(text: str) -> Element | None:
     found = _NAMED.search(text)
     if found is None:
         return None
+    short = found[1].rpartition(".")[2]
+    named = _element_named(short)
+    if named is not None:
+        return named
     import numpy as np
 
-    short = found[1].rpartition(".")[2]
     try:
-        return ELEMENTS.get(short) or ELEMENTS.get(np.dtype(short if _DTYPE.fullmatch(short) else "").name)
+        return ELEMENTS.get(np.dtype(short if _DTYPE.fullmatch(short) else "").name)
     except (TypeError, ValueError):
         return None
+
+
+def _element_named(short: str) -> Element | None:
+    """The type of a name that is ours as well, or of a kind with its bytes, as in ``<f4``; numpy knows others."""
+    order = short.startswith(("<", ">", "|", "="))
+    return ELEMENTS.get(_KINDS.get(short[order:], short))
 
 
 def _integers(scan: Scanner, words: dict[str, Any], name: str) -> tuple[int, ...]:
@@ -91,11 +103,12 @@ def _item_size(scan: Scanner, words: dict[str, Any]) -> int:
 
 def _size_of(scan: Scanner, name: str) -> int:
     """The bytes of numpy's type of that name, or of one that numpy lacks."""
+    short = name.rpartition(".")[2]
+    named = _element_named(short)
+    if named is not None:
+        return named.bytes
     import numpy as np
 
-    short = name.rpartition(".")[2]
-    if short in ELEMENTS:
-        return element_of(short).bytes
     try:
         return np.dtype(short if _DTYPE.fullmatch(short) else "").itemsize
     except (TypeError, ValueError):

@@ -104,7 +104,8 @@ def signature_text(name: str, thing: Any, one_line: bool = False) -> str:
         signature = inspect.signature(thing)
     except (TypeError, ValueError):
         return name
-    words = list(_parameters(signature))
+    fields = thing.__annotations__ if isinstance(thing, type) and issubclass(thing, tuple) else {}
+    words = list(_parameters(signature, fields))
     result = "" if isinstance(thing, type) else _typed(" -> ", signature.return_annotation)
     line = f"{name}({', '.join(words)}){result}"
     if one_line or len(line) <= WIDTH:
@@ -112,8 +113,8 @@ def signature_text(name: str, thing: Any, one_line: bool = False) -> str:
     return "\n".join([f"{name}(", *[f"    {word}," for word in words], f"){result}"])
 
 
-def _parameters(signature: inspect.Signature) -> Iterator[str]:
-    """Every parameter, with the bare ``*`` and ``/`` between their kinds."""
+def _parameters(signature: inspect.Signature, fields: dict[str, Any]) -> Iterator[str]:
+    """Every parameter, with the bare ``*`` and ``/`` between their kinds; what is a field has the type of that."""
     before = None
     for parameter in signature.parameters.values():
         kind = parameter.kind
@@ -122,7 +123,8 @@ def _parameters(signature: inspect.Signature) -> Iterator[str]:
         if kind is kind.KEYWORD_ONLY and before not in (kind, kind.VAR_POSITIONAL):
             yield "*"
         stars = {kind.VAR_POSITIONAL: "*", kind.VAR_KEYWORD: "**"}.get(kind, "")
-        typed = _typed(": ", parameter.annotation)
+        own = parameter.annotation
+        typed = _typed(": ", fields.get(parameter.name, own) if own is parameter.empty else own)
         equals = " = " if typed else "="
         given = "" if parameter.default is parameter.empty else f"{equals}{parameter.default!r}"
         yield f"{stars}{parameter.name}{typed}{given}"

@@ -271,7 +271,7 @@ def test_every_page_of_the_project_is_in_the_navigation() -> None:
             yield from [value] if isinstance(value, str) else leaves(value)
 
     found = list(leaves(yaml.safe_load((ROOT / "mkdocs.yml").read_text())["nav"]))
-    assert sorted(found) == sorted([*make_site.page_sources().values(), "explorer/index.html"])
+    assert sorted(found) == sorted([*make_site.page_sources().values(), "explorer/index.html"]), "see mkdocs.yml"
 
 
 # ---- what it is made of ----------------------------------------------------------------------------------

@@ -26,7 +26,8 @@ picture = rl.draw("((3,2),(2,2)):((1,6),(3,12))")
 A picture is rendered when somebody asks: `.svg()` for documents (it follows the reader's dark mode), `.html()` for one
 page that works from disk and answers to the mouse, `.text()` and `.ansi()` for terminals, `.tikz()` for LaTeX, and
 `.save("x.svg")` for the form that the ending names. Notebooks show the SVG by themselves, as they do of layouts,
-formats, tensors and comparisons; `.frame()` is the page for them. `relayout draw` is the [same in a terminal](cli.md).
+formats, tensors and comparisons; `.frame()` is the page for them. Answers that are no pictures are tables there
+([an example](../examples/layouts.ipynb)). `relayout draw` is the [same in a terminal](cli.md).
 
 Each picture below is what its line of code draws.
 """

@@ -81,8 +81,18 @@ SUGAR = {
     Up("sharding.sharding", "Sharding._repr_svg_", "drawing.notebook"),
     Up("tensors.tensor", "Tensor._repr_svg_", "drawing.notebook"),
     Up("ask.record_comparison", "RecordComparison._repr_svg_", "drawing.notebook"),
-    Up("ask.banks", "Banks._repr_svg_", "drawing.notebook"),
-    Up("ask.sectors", "Sectors._repr_svg_", "drawing.notebook"),
+    # An answer that is no picture is a table there.
+    Up("format.entries", "Entry._repr_html_", "drawing.notebook_tables"),
+    Up("format.records", "NamedRecord._repr_html_", "drawing.notebook_tables"),
+    Up("format.catalog", "_Entries._repr_html_", "drawing.notebook_tables"),
+    Up("ask.rosetta", "Rosetta._repr_html_", "drawing.notebook_tables"),
+    Up("ask.inference.result", "Inference._repr_html_", "drawing.notebook_tables"),
+    Up("ask.banks", "Banks._repr_html_", "drawing.notebook_tables"),
+    Up("ask.sectors", "Sectors._repr_html_", "drawing.notebook_tables"),
+    Up("ask.advice", "Advice._repr_html_", "drawing.notebook_tables"),
+    Up("ask.every_shape", "FormatComparison._repr_html_", "drawing.notebook_tables"),
+    Up("sharding.comparison", "ShardingComparison._repr_html_", "drawing.notebook_tables"),
+    Up("dialects.resolve", "Resolved._repr_html_", "drawing.notebook_tables"),
 }
 """The methods that are one line in a lower room and ask a higher one."""
 

@@ -126,6 +126,11 @@ class Advice:
     def __repr__(self) -> str:
         return f"<advice: {self.words}, {self.wavefronts} wavefronts, {self.bytes} bytes>"
 
+    def _repr_html_(self) -> str:
+        from ..drawing.notebook_tables import html_of
+
+        return html_of(self)
+
 
 def advise(
     shape: Any, element: Any, accesses: Sequence[Any], arch: str | Architecture = "sm90", budget: int | None = None

@@ -67,6 +67,11 @@ class FormatComparison(NamedTuple):
     def _repr_svg_(self) -> str | None:
         return None if self.example is None else self.example._repr_svg_()
 
+    def _repr_html_(self) -> str | None:
+        from ..drawing.notebook_tables import verdict_html
+
+        return None if self.example is not None else verdict_html(self)
+
     def __str__(self) -> str:
         if self.a.rank != self.b.rank:
             return f"different domains: {self.a.rank} and {self.b.rank} dimensions"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..dialects.read import as_record
@@ -18,6 +18,7 @@ from ..format.record import Record
 from ..integers.nested import product
 from ..layout.layout import Layout
 from ..layout.modes import coalesced, simplify_mode
+from .notebook_text import NotebookText
 from .record_words import record_lines
 
 if TYPE_CHECKING:
@@ -43,6 +44,10 @@ def explain(
     From the fastest: 4 of dimension 1 (stride 1), 3 of dimension 0 (stride 4).
     Contiguous: row-major without holes, one run of 12 elements.
     """
+    return NotebookText("\n".join(_lines_of(x, shape, axes, dtype)))
+
+
+def _lines_of(x: Any, shape: Any, axes: str | None, dtype: Any) -> Iterable[str]:
     from ..hardware.atoms import as_atom
 
     atom = as_atom(x)
@@ -53,26 +58,26 @@ def explain(
             raise ShapeError(
                 "an atom has its own sizes and types.", hint="leave shape=, axes= and dtype= out", atom=atom
             )
-        return "\n".join(atom_lines(atom))
+        return atom_lines(atom)
     sharding = as_sharding(x, shape)
     if sharding is not None:
         from .sharding_words import sharding_lines
 
         if axes is not None:
             raise ShapeError("a sharding has no names for dimensions.", hint="leave axes= out", sharding=sharding)
-        return "\n".join(sharding_lines(sharding, None if dtype is None else element(dtype).bits))
+        return sharding_lines(sharding, None if dtype is None else element(dtype).bits)
     record = as_record(x)
     if record is not None:
         if axes is not None or dtype is not None:
             raise ShapeError("a record names its own axes and types.", hint="leave axes= and dtype= out", record=record)
-        return "\n".join(record_lines(record, shape))
+        return record_lines(record, shape)
     operand = resolve(x, element=dtype)
     if operand.threads:
         if axes is not None:
             raise ShapeError("threads are told by dimension.", hint="leave axes= out", axes=axes)
         from .thread_words import thread_lines
 
-        return "\n".join(thread_lines(operand if shape is None else operand.at(shape)))
+        return thread_lines(operand if shape is None else operand.at(shape))
     found = operand.description if shape is None or isinstance(operand.format, Format) else operand.at(shape).placed
     lines: list[str] = []
     bits = None if dtype is None else element(dtype).bits
@@ -101,7 +106,7 @@ def explain(
         lines += [f"Other names of {names[0]}: {', '.join(others)}."] if others else []
     if len(names) <= _MOST_NAMES:
         lines += [f"{name}: {note}" for name in names if (note := catalog.ENTRIES[name].note)]
-    return "\n".join(lines)
+    return lines
 
 
 _MOST_NAMES = 6

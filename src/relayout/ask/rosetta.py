@@ -52,6 +52,11 @@ class Rosetta(Mapping[str, "str | LayoutError"]):
     def __repr__(self) -> str:
         return f"<rosetta of {self.x}: {', '.join(self.texts)}>"
 
+    def _repr_html_(self) -> str:
+        from ..drawing.notebook_tables import html_of
+
+        return html_of(self)
+
 
 def refusal_reason(error: LayoutError, x: Layout | Format) -> str:
     """The refusal without the layout itself."""

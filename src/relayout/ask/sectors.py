@@ -131,10 +131,10 @@ class Sectors:
     def __repr__(self) -> str:
         return f"<{self.headline}>"
 
-    def _repr_svg_(self) -> str | None:
-        from ..drawing.notebook import svg_of
+    def _repr_html_(self) -> str:
+        from ..drawing.notebook_tables import html_of
 
-        return svg_of(self)
+        return html_of(self)
 
 
 def sectors(

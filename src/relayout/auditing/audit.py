@@ -102,6 +102,16 @@ class Audit:
 
         return audit_text(self)
 
+    def __repr__(self) -> str:
+        from .words import summary
+
+        return f"<{summary(self)}>"
+
+    def _repr_html_(self) -> str:
+        from .words import audit_html
+
+        return audit_html(self)
+
 
 def audit(x: str | PathLike[str], kind: str | None = None, *, times: str | PathLike[str] | None = None) -> Audit:
     """What the artefact at a path, or in a text of several lines, moves; of that kind, or as its content tells.

@@ -219,6 +219,20 @@ def trouble_lines(audit: Audit) -> list[str]:
     return ["Not read, or contradicting itself:", *lines] if lines else []
 
 
+def audit_html(audit: Audit) -> str:
+    """What a notebook shows of it: the summary, the tables, and what would save most."""
+    from ..drawing.notebook_tables import division_html, rows_html, words_html
+
+    parts = [words_html(summary(audit))]
+    for table in (move_rows(audit), buffer_rows(audit)):
+        if table.rows:
+            parts.append(rows_html(table.rows, table.titles))
+            parts += [words_html(f"and {table.left_out} more")] if table.left_out else []
+    parts += [words_html(totals_text(audit))] if audit.totals.moves else []
+    parts += [words_html("\n".join(lines)) for lines in (saving_lines(audit), trouble_lines(audit)) if lines]
+    return division_html(*parts)
+
+
 def audit_text(audit: Audit) -> str:
     """All of it in plain text, tables in columns."""
     parts = [summary(audit)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from ..ask.notebook_text import NotebookText
 from ..dialects.resolve import Resolved, resolve, resolve_together
 from ..elements.encoding import named_encoding
 from ..elements.interface import Interface, Plain, same_meaning
@@ -64,7 +65,7 @@ def code(
             raise ShapeError("the functions of one layout move no elements.", hint="give dst as well", src=src)
         operand = resolve(src, shape=shape, axes=axes)
         named = _checked_name(name, _name_words(src) or "layout", language)
-        return language.write_index(index_functions(operand, named, _title(src, operand)))
+        return NotebookText(language.write_index(index_functions(operand, named, _title(src, operand))))
     interface = _interface(_own_element(src, dst) if element is None else element)
     first = resolve(src, element=interface)
     to = interface if dst_element is None else _interface(dst_element)
@@ -77,9 +78,9 @@ def code(
         back = f"{_title(dst, aim)} to {_title(src, source)}"
         functions.append(_pack_function(aim, source, to, interface, f"{named}_inverse", back, axes))
     if not test:
-        return language.write_pack(functions)
+        return NotebookText(language.write_pack(functions))
     pairs = [(source, aim), (aim, source)][: len(functions)]
-    return language.write_test(functions, [checked_runs(f, *pair) for f, pair in zip(functions, pairs)])
+    return NotebookText(language.write_test(functions, [checked_runs(f, *pair) for f, pair in zip(functions, pairs)]))
 
 
 def _own_element(*operands: Any) -> Any:

@@ -175,6 +175,11 @@ class Resolved(NamedTuple):
             return None
         return f"{self.text or self.format} is made for elements of {bits} bits, not for {self.element.name}."
 
+    def _repr_html_(self) -> str:
+        from ..drawing.notebook_tables import html_of
+
+        return html_of(self)
+
 
 def resolve(
     x: Any,

@@ -93,6 +93,9 @@ class NotebookFrame(NamedTuple):
     page: str
     height: int
 
+    def __repr__(self) -> str:
+        return f"<page of {len(self.page.encode())} bytes, {self.height} pixels high>"
+
     def _repr_html_(self) -> str:
         look = f"width:100%;height:{self.height}px;border:0"
         return f'<iframe srcdoc="{escape(self.page, quote=True)}" sandbox="allow-scripts" style="{look}"></iframe>'

@@ -121,9 +121,15 @@ class Plan(Immutable, NativeCallable):
 
     def explain(self) -> str:
         """What a run does, in words and numbers; the speed is a rough guess."""
+        from ..ask.notebook_text import NotebookText
         from .explain import explain
 
-        return explain(self)
+        return NotebookText(explain(self))
+
+    def _repr_html_(self) -> str:
+        from ..ask.notebook_text import NotebookText
+
+        return NotebookText(self.explain())._repr_html_()
 
 
 def plan(

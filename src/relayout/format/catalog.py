@@ -49,6 +49,14 @@ class _Entries(Mapping[str, Entry]):
     def __len__(self) -> int:
         return len(known_entries()[0])
 
+    def __repr__(self) -> str:
+        return f"<{len(self)} named formats>"
+
+    def _repr_html_(self) -> str:
+        from ..drawing.notebook_tables import html_of
+
+        return html_of(self)
+
 
 ENTRIES: Mapping[str, Entry] = _Entries()
 """Every named format by its full name, without the other names that some have."""

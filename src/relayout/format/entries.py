@@ -56,6 +56,11 @@ class Entry(NamedTuple):
             )
         return self.forms[element_bits]
 
+    def _repr_html_(self) -> str:
+        from ..drawing.notebook_tables import html_of
+
+        return html_of(self)
+
 
 @cache
 def known_entries() -> tuple[dict[str, Entry], dict[str, Entry]]:

@@ -24,6 +24,11 @@ class NamedRecord(NamedTuple):
     def record(self) -> Record:
         return _parse_once(self.text)
 
+    def _repr_html_(self) -> str:
+        from ..drawing.notebook_tables import html_of
+
+        return html_of(self)
+
 
 def record(name: str) -> Record:
     """The record of that name.

@@ -41,6 +41,11 @@ class ShardingComparison(NamedTuple):
             return f"{where}different: device {self.device} is only in the {self.only} mesh"
         return f"{where}different: device {self.device} holds {self.coordinate} only in the {self.only}"
 
+    def _repr_html_(self) -> str:
+        from ..drawing.notebook_tables import verdict_html
+
+        return verdict_html(self)
+
 
 def compare_shardings(a: Sharding, b: Sharding) -> ShardingComparison:
     """Both for the shape that one of them has; without any for every shape."""

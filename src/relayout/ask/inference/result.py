@@ -124,3 +124,8 @@ class Inference(NamedTuple):
             plural = "lies" if len(self.next_probe) == 1 else "lie"
             lines.append(f"open      all data fit, but do not say where {where} {plural}")
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        from ...drawing.notebook_tables import html_of
+
+        return html_of(self)

@@ -30,25 +30,27 @@ esac
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 zig=$("$tools/python" -c 'import os, ziglang; print(os.path.join(os.path.dirname(ziglang.__file__), "zig"))')
+programs=$cache/zig-$target
+mkdir -p "$programs"
 for language in cc c++ ar ranlib; do
     options=$([[ $language == c* ]] && echo "-target $target" || true)
-    printf '#!/bin/sh\nexec "%s" %s %s "$@"\n' "$zig" "$language" "$options" >"$work/$language"
-    chmod +x "$work/$language"
+    printf '#!/bin/sh\nexec "%s" %s %s "$@"\n' "$zig" "$language" "$options" >"$programs/$language"
+    chmod +x "$programs/$language"
 done
 
 python=${PYTHON:-python3}
 minor=$("$python" -c 'import sys; print(sys.version_info.minor)')
-export CC=$work/cc CXX=$work/c++ RELAYOUT_NATIVE=1 _PYTHON_HOST_PLATFORM=$platform
+export CC=$programs/cc CXX=$programs/c++ RELAYOUT_NATIVE=1 _PYTHON_HOST_PLATFORM=$platform
 export SETUPTOOLS_EXT_SUFFIX=.cpython-3$minor-$suffix.so
 "$python" -m pip wheel -q --no-deps -w "$work/built" . \
     -C cmake.define.CMAKE_SYSTEM_NAME="$name" -C cmake.define.CMAKE_SYSTEM_PROCESSOR="$machine" \
-    -C cmake.define.CMAKE_AR="$work/ar" -C cmake.define.CMAKE_RANLIB="$work/ranlib" \
-    -C cmake.define.CMAKE_CXX_STANDARD_LIBRARIES="$libraries"
+    -C cmake.define.CMAKE_AR="$programs/ar" -C cmake.define.CMAKE_RANLIB="$programs/ranlib" \
+    -C cmake.define.CMAKE_CXX_STANDARD_LIBRARIES="$libraries" -C build-dir="$cache/$system-3.$minor"
 
 mkdir -p "$out"
 if [[ $name == Linux ]]; then
-    # The tag is what the compiled core was found to need, not what was hoped for.
-    "$tools/python" -m auditwheel repair --plat "$system" --only-plat -w "$out" "$work"/built/*.whl
+    # The tag is that of the oldest system that has what the compiled core was found to need, not what was hoped for.
+    "$tools/python" -m auditwheel repair --plat auto -w "$out" "$work"/built/*.whl
 else
     cp "$work"/built/*.whl "$out"
 fi

@@ -44,7 +44,7 @@ for wheel in "$@"; do
     export PYTHONPATH=$place PYTHONHOME=$cache/aarch64-$suite/usr PYTHONDONTWRITEBYTECODE=1
     RELAYOUT_NATIVE=1 "${python[@]}" release/smoke.py native
     RELAYOUT_NATIVE=0 "${python[@]}" release/smoke.py pure
-    nan_bits=("${python[@]}" -m pytest -q -p no:cacheprovider -o addopts= --rootdir "$place" -k "not without_the_compiled")
+    nan_bits=("${python[@]}" -m pytest -q -p no:cacheprovider -o addopts= --noconftest -k "not without_the_compiled")
     for native in 0 1; do RELAYOUT_NATIVE=$native "${nan_bits[@]}" tests/test_nan_bits.py; done
     unset PYTHONPATH PYTHONHOME
 done

@@ -42,6 +42,8 @@ python=${PYTHON:-python3}
 minor=$("$python" -c 'import sys; print(sys.version_info.minor)')
 export CC=$programs/cc CXX=$programs/c++ RELAYOUT_NATIVE=1 _PYTHON_HOST_PLATFORM=$platform
 export SETUPTOOLS_EXT_SUFFIX=.cpython-3$minor-$suffix.so
+# nanobind's headers count on another header to bring this one, which libc++ does not.
+export CXXFLAGS="-include cstdio"
 "$python" -m pip wheel -q --no-deps -w "$work/built" . \
     -C cmake.define.CMAKE_SYSTEM_NAME="$name" -C cmake.define.CMAKE_SYSTEM_PROCESSOR="$machine" \
     -C cmake.define.CMAKE_AR="$programs/ar" -C cmake.define.CMAKE_RANLIB="$programs/ranlib" \

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Tries wheels for musl on a machine with glibc, without a container: Debian's source of Python 3.13, built once with Debian's
-# musl-gcc, runs by musl's own loader, and numpy has wheels for it.
+# musl-gcc, runs by musl's own loader, and numpy has wheels for it. Those need a loader of musl 1.2.4 or newer.
 #
 #     release/smoke_musl.sh dist/*cp312-abi3-musllinux*x86_64.whl dist/*-py3-none-any.whl
 set -euo pipefail
@@ -10,14 +10,15 @@ command -v musl-gcc >/dev/null || { echo "there is no musl-gcc (Debian: musl-too
 
 root=$cache/musl
 if [[ ! -e $root/python/bin/python3.13 ]]; then
-    mkdir -p "$root/apt/lists/partial" "$root/source"
+    mkdir -p "$root/apt/lists/partial" "$root/apt/archives/partial" "$root/source"
     : >"$root/apt/status"
     key=/usr/share/keyrings/debian-archive-keyring.gpg
-    echo "deb-src [signed-by=$key] http://deb.debian.org/debian trixie main" >"$root/apt/sources.list"
-    options=(-qq -o APT::Sandbox::User= -o Dir::State="$root/apt" -o Dir::State::status="$root/apt/status" -o Dir::Cache="$root/apt"
+    printf "%s [signed-by=$key] http://deb.debian.org/debian trixie main\n" deb deb-src >"$root/apt/sources.list"
+    options=(-qq -o APT::Sandbox::User= -o Acquire::Languages=none -o Dir::State="$root/apt" -o Dir::State::status="$root/apt/status" -o Dir::Cache="$root/apt"
         -o Dir::Etc::SourceList="$root/apt/sources.list" -o Dir::Etc::SourceParts=-)
     apt-get "${options[@]}" update
     (cd "$root/source" && apt-get "${options[@]}" source --download-only python3.13 && tar xf ./*.orig.tar.xz)
+    (cd "$root/source" && apt-get "${options[@]}" download musl && dpkg-deb -x musl_*.deb "$root/musl")
     # Debian's GCC names the folder of its own libc, which configure holds against musl's; and the libraries of that one are
     # no use here, so pkg-config finds none.
     printf '#!/bin/sh\n[ "$1" = --print-multiarch ] || exec musl-gcc "$@"\n' >"$root/cc"
@@ -34,5 +35,6 @@ for wheel in "$@"; do
         --platform musllinux_1_2_x86_64 --platform musllinux_1_1_x86_64 "$wheel"
     kind=$([[ $wheel == *-none-any.whl ]] && echo pure || echo native)
     export RELAYOUT_NATIVE=$([[ $kind == native ]] && echo 1 || echo 0)
-    PYTHONPATH=$place PYTHONDONTWRITEBYTECODE=1 "$root/python/bin/python3.13" -P release/smoke.py "$kind"
+    PYTHONPATH=$place PYTHONHOME=$root/python PYTHONDONTWRITEBYTECODE=1 \
+        "$root/musl/usr/lib/x86_64-linux-musl/libc.so" "$root/python/bin/python3.13" -P release/smoke.py "$kind"
 done

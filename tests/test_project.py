@@ -133,7 +133,8 @@ def test_the_names_that_a_star_import_leaves_out_are_there() -> None:
         assert getattr(relayout, name).__doc__
 
 
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "release" / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "release/README.md")]
+PAGES += sorted((ROOT / "docs").rglob("*.md"))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

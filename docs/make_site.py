@@ -32,6 +32,9 @@ ELSEWHERE = {
 OPEN = "[Open the explorer](explorer/index.html){ .md-button .md-button--primary }"
 """The way in, under the claim of the first page."""
 
+ABOUT_THE_SITE = "**Try it in a browser**"
+"""How a part of the README begins that says how to get to the site."""
+
 _LINK = re.compile(r"(?P<text>!?\[[^\]]*\])\((?P<path>(?!\w+:)[^)#\s]*)(?P<anchor>#[^)\s]*)?\)")
 
 
@@ -58,20 +61,24 @@ def site_page(source: str, text: str) -> str:
     return _LINK.sub(linked, text)
 
 
-def write_pages(docs: Path) -> None:
-    """Write all that the pages are made of into the folder ``docs``."""
+def write_pages(docs: Path) -> list[dict[str, str]]:
+    """Write all that the pages are made of into the folder ``docs``; the states of the explorer that they open."""
     pages = {place: site_page(source, (PROJECT / source).read_text()) for source, place in page_sources().items()}
-    title, claim, rest = pages["index.md"].split("\n\n", 2)
-    pages["index.md"] = "\n\n".join([title, claim, OPEN, rest])
+    title, claim, *rest = pages["index.md"].split("\n\n")
+    pages["index.md"] = "\n\n".join(
+        [title, claim, OPEN, *[part for part in rest if not part.startswith(ABOUT_THE_SITE)]]
+    )
     pages["api.md"] = links_to_reference(pages["api.md"])
     pages |= {f"api/{name}": text for name, text in reference_pages().items()}
+    opened: list[dict[str, str]] = []
     for place, text in pages.items():
         (docs / place).parent.mkdir(parents=True, exist_ok=True)
         explorer = os.path.relpath("explorer", Path(place).parent)
-        shown = re.sub(r"^```(python|py)$(?=\n>>>)", "```pycon", with_buttons(text, explorer), flags=re.M)
+        shown = re.sub(r"^```(python|py)$(?=\n>>>)", "```pycon", with_buttons(text, explorer, opened), flags=re.M)
         (docs / place).write_text(shown)
     shutil.copytree(PROJECT / "docs" / "gallery", docs / "gallery", dirs_exist_ok=True)
     shutil.copy(PROJECT / "docs" / "website" / "site.css", docs)
+    return opened
 
 
 def settings() -> str:
@@ -86,8 +93,8 @@ def build_site(out: Path) -> None:
     """Build the site into ``out``, in place of what is there."""
     with TemporaryDirectory() as folder:
         work = Path(folder)
-        write_pages(work / "docs")
-        write_explorer(work / "docs" / "explorer", "../index.html")
+        opened = write_pages(work / "docs")
+        write_explorer(work / "docs" / "explorer", "../index.html", opened)
         (work / "mkdocs.yml").write_text(settings())
         subprocess.run([sys.executable, "-m", "zensical", "build", "--strict"], cwd=work, check=True)
         shutil.rmtree(out, ignore_errors=True)

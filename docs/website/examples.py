@@ -52,14 +52,18 @@ _NOTATED = re.compile(r"[:<>(){}\[\]]|^[A-Za-z]*\d+[a-z]")
 """A text that nobody writes for anything but a layout."""
 
 
-def with_buttons(page: str, explorer: str) -> str:
-    """The page with a line of buttons under each example that has layouts; ``explorer`` is the way to its folder."""
+def with_buttons(page: str, explorer: str, opened: list[Fields]) -> str:
+    """The page with a line of buttons under each example that has layouts; what they open is put into ``opened``.
+
+    ``explorer`` is the way from the page to the explorer's folder.
+    """
     known: dict[str, Any] = {}
 
     def extended(found: re.Match[str]) -> str:
         states = list(dict.fromkeys(tuple(x.items()) for x in block_states(found["language"], found["body"], known)))
         if not states:
             return found[0]
+        opened.extend(dict(state) for state in states if dict(state) not in opened)
         links = [_link(dict(state), explorer, alone=len(states) == 1) for state in states]
         return f'{found[0].rstrip()}\n\n<p class="try">{" ".join(links)}</p>\n'
 

@@ -34,6 +34,9 @@ SHA512 = "0YvXxEhfEdpLfb/XkM2BFAeMROq0iMUX2bzzH9pOttyMcWkwq+HbE5uyuGD82LN7y2q+SN
 PYTHON_FILES = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
 """What a page loads of it."""
 
+LARGEST_ANSWER = 100_000
+"""The most bytes of an answer that is written for an example of another page."""
+
 POLICY = (
     "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; connect-src 'self'; img-src data:; "
     "worker-src 'self'; base-uri 'none'; form-action 'none'"
@@ -71,26 +74,51 @@ def pure_wheel(folder: Path) -> bytes:
     return wheel.read_bytes()
 
 
-def written_answers() -> dict[str, Any]:
-    """What the page asks to show each example, as its script writes the question, with the answer."""
+def question_text(ask: str, state: dict[str, str]) -> str:
+    """A question as the page's script writes it."""
     order = [field.name for field in fields(State)]
-    found = {}
-    for state in PRESETS.values():
-        for ask in ("view", "facts"):
-            question = {"ask": ask, "state": {name: state[name] for name in order if name in state}}
-            found[_json(question)] = handle(question)
-    return found
+    return _json({"ask": ask, "state": {name: state[name] for name in order if state.get(name)}})
 
 
-def write_explorer(out: Path, home: str) -> None:
-    """Write the explorer into ``out``; its title links to ``home``."""
+def written_answers(examples: list[dict[str, str]]) -> dict[str, bytes]:
+    """The files of answers: what the page's own examples show is in the first, with the files of the others in it."""
+    answers = {text: handle(json.loads(text)) for state in PRESETS.values() for text in _asked(state)}
+    files, content = {}, {}
+    for number, state in enumerate(examples):
+        text = question_text("view", state)
+        answer = _json(handle(json.loads(text))).encode()
+        if text not in answers and len(answer) <= LARGEST_ANSWER:
+            files[text] = f"examples/{number}.json"
+            content[files[text]] = answer
+    return {"answers.json": _json({"answers": answers, "files": files}).encode(), **content}
+
+
+def _asked(state: dict[str, str]) -> list[str]:
+    return [question_text(ask, state) for ask in ("view", "facts")]
+
+
+def write_explorer(out: Path, home: str, examples: list[dict[str, str]]) -> None:
+    """Write the explorer into ``out``; its title links to ``home``, and ``examples`` are what other pages open."""
     policy = f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
-    answers = '<link rel="preload" href="answers.json" as="fetch" crossorigin>'
+    preload = '<link rel="preload" href="answers.json" as="fetch" crossorigin>'
     title = f'<a href="{escape(home)}">relayout</a>'
-    content = {
-        path or "index.html": file.content
-        for path, file in page_files((HERE / "transport.js").read_bytes(), policy + answers, title).items()
-    }
+    pages = page_files((HERE / "transport.js").read_bytes(), policy + preload, title)
+    content = {path or "index.html": file.content for path, file in pages.items()}
+    content |= python_files()
+    content |= written_answers(examples)
+    loaded = ["relayout.whl", *[f"pyodide/{name}" for name in PYTHON_FILES if not name.endswith(".mjs")]]
+    content["worker.js"] = _filled("worker.js", bytes=str(sum(len(content[name]) for name in loaded)))
+    kept = [name for name in sorted(content) if not name.startswith("examples/")]
+    version = hashlib.sha256(b"".join([f"{name}\0".encode() + content[name] for name in kept])).hexdigest()
+    content["cache.js"] = _filled("cache.js", version=version[:16], files=json.dumps(["./", *kept]))
+    for name, data in content.items():
+        (out / name).parent.mkdir(parents=True, exist_ok=True)
+        (out / name).write_bytes(data)
+
+
+def python_files() -> dict[str, bytes]:
+    """Python for browsers, and relayout for it."""
+    content = {}
     with TemporaryDirectory() as folder:
         content["relayout.whl"] = pure_wheel(Path(folder))
     with tarfile.open(pyodide_package()) as package:
@@ -100,16 +128,7 @@ def write_explorer(out: Path, home: str) -> None:
                 raise SystemExit(f"pyodide {PYODIDE} has no {name}")
             content[f"pyodide/{name}"] = file.read()
     content["pyodide/pyodide-lock.json"] = _without_packages(content["pyodide/pyodide-lock.json"])
-    content["answers.json"] = _json(written_answers()).encode()
-    fetched = ["relayout.whl", *[f"pyodide/{name}" for name in PYTHON_FILES if not name.endswith(".mjs")]]
-    whole = sum(len(content[name]) for name in fetched)
-    content["worker.js"] = _filled("worker.js", bytes=str(whole))
-    version = hashlib.sha256(b"".join([f"{name}\0".encode() + content[name] for name in sorted(content)])).hexdigest()
-    kept = json.dumps(["./", *sorted(content)])
-    content["cache.js"] = _filled("cache.js", version=version[:16], files=kept)
-    for name, data in content.items():
-        (out / name).parent.mkdir(parents=True, exist_ok=True)
-        (out / name).write_bytes(data)
+    return content
 
 
 def _filled(name: str, **parts: str) -> bytes:

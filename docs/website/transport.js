@@ -1,5 +1,5 @@
-// Questions go to Python in this page: a worker answers them, one after another. What the examples show was answered when
-// the site was built, so that it is there before Python is.
+// Questions go to Python in this page: a worker answers them, one after another. What the examples show, here and on the
+// other pages of the site, was answered when it was built, so that it is there before Python is.
 
 import { failure } from "./errors.js";
 
@@ -10,9 +10,13 @@ const LIMIT = 10_000;
 
 /** @type {Python | null} */ let python = null;
 /** @type {Promise<unknown>} */ let last = Promise.resolve();
+let started = false;
 
-/** @type {Promise<Record<string, any>>} */
-const written = fetch("answers.json").then((response) => response.json(), () => ({}));
+/**
+ * Answers by their questions, and the files that have more of them.
+ * @type {Promise<{answers: Record<string, any>, files: Record<string, string>}>}
+ */
+const written = fetch("answers.json").then((response) => response.json(), () => ({ answers: {}, files: {} }));
 
 /**
  * The answer to a question, or a failure; what comes after the signal is of no use to anybody.
@@ -21,7 +25,14 @@ const written = fetch("answers.json").then((response) => response.json(), () => 
  * @returns {Promise<any>}
  */
 export async function send(question, signal) {
-  return (await written)[JSON.stringify(question)] ?? askPython(question, signal);
+  const { answers, files } = await written;
+  const words = JSON.stringify(question);
+  if (answers[words]) return answers[words];
+  if (files[words] && !started && navigator.onLine) {
+    const response = await fetch(files[words]).catch(() => null);
+    if (response?.ok) return response.json();
+  }
+  return askPython(question, signal);
 }
 
 /**
@@ -91,4 +102,5 @@ function tell(words) {
 }
 
 python = start();
+python.ready.then(() => (started = true), () => {});
 python.ready.then(() => navigator.serviceWorker?.register("cache.js"), () => {});

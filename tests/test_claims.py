@@ -109,7 +109,7 @@ def test_claims_that_make_no_sense_are_told_of_beside_the_others(claim: str, why
     good = '[[claims]]\nequal = ["(4,8):(8,1)", "(4,8):(8,1)"]\n'
     text = f'[layouts]\nodd = {{ layout = "(4,8):(8,1)", colour = "red" }}\n{good}[[claims]]\n{claim}\n{good}'
     found = verdicts(tmp_path / "a.toml", text)
-    assert [holds for holds, _ in found] == [True, False, True]
+    assert [holds for holds, _ in found] == [True, False, True, False]  # the layout that has a colour
     assert why in found[1][1]
     assert check(str(tmp_path / "a.toml")).returncode == 3
 
@@ -130,6 +130,113 @@ def test_files_that_are_none(text: str, why: str, tmp_path: Path) -> None:
     with pytest.raises(BadFile, match=why.replace("[", r"\[")):
         read_claims(tmp_path / "a.toml")
     assert check(str(tmp_path / "a.toml")).returncode == 3
+
+
+TRAPS = [
+    # Each has its own axes: row-major over nhwc is not row-major over nchw.
+    (
+        'a = { layout = "0 1 2 3", axes = "nhwc", shape = [1, 2, 3, 4] }\n'
+        'b = { layout = "0 1 2 3", axes = "nchw", shape = [1, 4, 2, 3] }',
+        'equal = ["a", "b"]',
+        "different at (0, 1, 0, 0): 12 and 3",
+    ),
+    ('a = { layout = "0 1", axes = "hw" }\nb = { layout = "0 1", axes = "wh" }', 'equal = ["a", "b"]', "different at"),
+    # Each has its own shape.
+    (
+        'a = { layout = "nhwc", shape = [1, 2, 3, 4] }\nb = { layout = "nhwc", shape = [1, 8, 8, 8] }',
+        'equal = ["a", "b"]',
+        "different domains",
+    ),
+    (
+        'a = { layout = "nhwc", shape = [1, 2, 3, 4] }',
+        'equal = ["a", "nhwc"]\nshape = [1, 8, 8, 8]',
+        "not (1, 8, 8, 8)",
+    ),
+    (
+        'a = { layout = "mesh(x=2) deals (x)", shape = [4] }\nb = { layout = "mesh(x=2) deals (x)", shape = [6] }',
+        'equal = ["a", "b"]',
+        "not one tensor's",
+    ),
+    ('a = "nhwc"', 'equal = ["a", "a"]\nshape = []', "does not fit"),
+    # Elements of another width lie elsewhere.
+    (
+        'a = { layout = "(4,8):(8,1)", element = "float16" }\nb = { layout = "(4,8):(8,1)", element = "float32" }',
+        'equal = ["a", "b"]',
+        "elements of 16 and 32 bits",
+    ),
+    # What shares places has no padding to tell: of 25 places 4 hold data.
+    ('a = "(4,4):(0,8)"', 'padding_below = "50%"\nof = "a"', "share a place"),
+    # One place of 2^60 is padding, though no double tells.
+    (
+        f'a = {{ layout = "0 / 0,2", shape = [{(1 << 60) - 1}] }}',
+        'padding_below = "0%"\nof = "a"',
+        "under 0.1% of the storage is padding",
+    ),
+    ('a = { layout = "0 / 0,20", shape = [19] }', 'padding_below = "5%"\nof = "a"', "5.0%"),
+    ('a = { layout = "0 / 0,20", shape = [19] }', 'padding_below = 0.05\nof = "a"', "5.0%"),
+    ('a = "2:1"', "fits = []\nbytes = 1", "nothing fits"),
+    # Three of four elements lie below the first.
+    ('a = { layout = "4:-1", element = "uint8" }', 'fits = "a"\nbytes = 4', "goes below 0"),
+    ('a = { layout = "4:-1" }', 'padding_below = "5%"\nof = "a"', "goes below 0"),
+    ('smem_a = "2:1"', 'equal = ["smem_b", "2:1"]', "no layout of the file"),
+]
+
+
+@pytest.mark.parametrize(("layouts", "claim", "found"), TRAPS)
+def test_no_false_claim_passes(layouts: str, claim: str, found: str, tmp_path: Path) -> None:
+    told = verdicts(tmp_path / "a.toml", f"[layouts]\n{layouts}\n[[claims]]\n{claim}\n")
+    assert [holds for holds, _ in told] == [False]
+    assert found in told[0][1]
+
+
+def test_layouts_meet_by_the_names_of_their_axes(tmp_path: Path) -> None:
+    layouts = (
+        'a = { layout = "0 1 2 3", axes = "nhwc", shape = [1, 2, 3, 4] }\n'
+        'b = { layout = "0 2 3 1", axes = "nchw", shape = [1, 4, 2, 3] }\n'
+        'wide = { layout = "xla:[8,128]{1,0:T(8,128)}", element = "float32" }\n'
+    )
+    text = f'[layouts]\n{layouts}[[claims]]\nequal = ["a", "b"]\n[[claims]]\nequal = ["wide", "(8,128):(128,1)"]\n'
+    assert [holds for holds, _ in verdicts(tmp_path / "a.toml", text)] == [True, True]
+
+
+def test_a_layout_that_nobody_needs_must_be_readable_too(tmp_path: Path) -> None:
+    text = '[layouts]\nodd = "nonsense"\nblock = "ggml:Q4_0"\n[[claims]]\nequal = ["2:1", "2:1"]\n'
+    (tmp_path / "a.toml").write_text(text)
+    done = check(str(tmp_path / "a.toml"))
+    assert done.returncode == 3
+    assert "layout odd" in done.stdout
+    assert "1 of 1 claims hold" in done.stdout
+
+
+def test_a_file_is_read_as_any_editor_writes_it(tmp_path: Path) -> None:
+    text = '# \u2028\r\n[[claims]]\r\nequal = ["2:1", "2:1"]\r\n\r\n[[claims]]\r\nequal = ["2:1", "2:2"]\r\n'
+    (tmp_path / "a.toml").write_bytes(b"\xef\xbb\xbf" + text.encode())
+    found = list(check_claims(tmp_path / "a.toml"))
+    assert [(verdict.claim.line, verdict.holds) for verdict in found] == [(2, True), (5, False)]
+
+
+def test_a_bad_file_leaves_the_others_to_be_checked(tmp_path: Path) -> None:
+    (tmp_path / "bad.toml").write_text("x = [\n1,\n")
+    (tmp_path / "good.toml").write_text('[[claims]]\nequal = ["2:1", "2:1"]\n')
+    done = check("bad.toml", "good.toml", folder=tmp_path)
+    assert done.returncode == 3
+    assert "bad.toml: it is no TOML" in done.stdout
+    assert "(at " in done.stdout
+    assert "ok  good.toml:1" in done.stdout
+    told = json.loads(check("--json", "bad.toml", "good.toml", folder=tmp_path).stdout)["result"]
+    assert [claim["error"] and claim["error"]["code"] for claim in told["claims"]] == ["RL011", None]
+
+
+def test_what_pytest_cannot_read_is_told_in_a_line(pytester: pytest.Pytester) -> None:
+    pytester.makefile(".toml", layouts="x = [\n")
+    done = pytester.runpytest_subprocess("-p", "no:cacheprovider")
+    done.assert_outcomes(errors=1)
+    done.stdout.fnmatch_lines(["*it is no TOML*"])
+    assert "Traceback" not in done.stdout.str()
+    pytester.makefile(".toml", layouts='[layouts]\nodd = "x y"\n[[claims]]\nfits = "2:1"\nbytes = 1\n')
+    done = pytester.runpytest_subprocess("-p", "no:cacheprovider")
+    done.assert_outcomes(failed=2)
+    done.stdout.fnmatch_lines(["*layouts.toml:3: bytes need the type*", "*Hint: element = *"])
 
 
 def test_claims_are_tests_of_pytest(pytester: pytest.Pytester) -> None:

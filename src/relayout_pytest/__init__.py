@@ -43,26 +43,35 @@ class ClaimFile(pytest.File):
     """A file of claims."""
 
     def collect(self) -> Iterator[ClaimItem]:
-        from relayout.files.claims import read_claims
+        from relayout.errors import BadFile
+        from relayout.files.claims import read_claims, unreadable_layouts
 
-        layouts, claims = read_claims(self.path)
+        try:
+            layouts, claims = read_claims(self.path)
+        except BadFile as error:
+            raise self.CollectError(str(error)) from None
         for claim in claims:
             yield ClaimItem.from_parent(self, name=claim.name, claim=claim, layouts=layouts)
+        for verdict in unreadable_layouts(self.path, layouts):
+            yield ClaimItem.from_parent(
+                self, name=verdict.claim.name, claim=verdict.claim, layouts=layouts, verdict=verdict
+            )
 
 
 class ClaimItem(pytest.Item):
     """One claim, which holds or fails."""
 
-    def __init__(self, *, claim: Any, layouts: dict[str, Any], **words: Any) -> None:
+    def __init__(self, *, claim: Any, layouts: dict[str, Any], verdict: Any = None, **words: Any) -> None:
         super().__init__(**words)
-        self.claim, self.layouts = claim, layouts
+        self.claim, self.layouts, self.verdict = claim, layouts, verdict
 
     def runtest(self) -> None:
         from relayout.files.claims import check_claim
 
-        verdict = check_claim(self.claim, self.layouts)
+        verdict = self.verdict or check_claim(self.claim, self.layouts)
         if not verdict.holds:
-            pytest.fail(verdict.found, pytrace=False)
+            hint = f"\nHint: {verdict.error.hint}" if verdict.error is not None and verdict.error.hint else ""
+            pytest.fail(f"{verdict.claim.place}: {verdict.found}{hint}", pytrace=False)
 
     def reportinfo(self) -> tuple[Path, int, str]:
         return self.path, max(self.claim.line - 1, 0), f"claim: {self.name}"

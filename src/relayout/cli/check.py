@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from ..files.claims import ClaimVerdict, check_claims
+from ..errors import BadFile
+from ..files.claims import WORDS, Claim, ClaimVerdict, check_claims
 from .answers import Answer, Command
 
 EXAMPLES = """\b
@@ -25,13 +26,22 @@ def check(files: tuple[Path, ...]) -> Answer:
     bytes, have no bank conflicts, or little padding. The exit code is 1 where a claim does not hold, with the
     coordinate, and 3 where one makes no sense.
     """
-    verdicts = [verdict for file in files or (Path("layouts.toml"),) for verdict in check_claims(file)]
+    verdicts: list[ClaimVerdict] = []
+    for file in files or (Path("layouts.toml"),):
+        try:
+            verdicts += check_claims(file)
+        except BadFile as error:
+            if len(files) < 2:
+                raise
+            # The others are checked all the same.
+            verdicts.append(ClaimVerdict(Claim("file", {}, error.message, str(file), 0), False, "", error))
     lines = [line for verdict in verdicts for line in _lines(verdict)]
-    held = sum([verdict.holds for verdict in verdicts])
-    lines.append(f"{held} of {len(verdicts)} claims hold")
+    claims = [verdict for verdict in verdicts if verdict.claim.kind in WORDS]
+    held = sum([verdict.holds for verdict in claims])
+    lines.append(f"{held} of {len(claims)} claims hold")
     broken = any(verdict.error is not None for verdict in verdicts)
     facts = {"claims": [_facts(verdict) for verdict in verdicts], "hold": held}
-    return Answer(facts, ["\n".join(lines)], no=held < len(verdicts), unread=broken)
+    return Answer(facts, ["\n".join(lines)], no=held < len(claims), unread=broken)
 
 
 def _lines(verdict: ClaimVerdict) -> list[str]:
@@ -53,5 +63,5 @@ def _facts(verdict: ClaimVerdict) -> dict[str, object]:
         "kind": claim.kind,
         "holds": verdict.holds,
         "found": verdict.found,
-        "error": None if verdict.error is None else type(verdict.error).__name__,
+        "error": verdict.error,
     }

@@ -16,13 +16,19 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterator
+from difflib import get_close_matches
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..ask.banks import banks
 from ..ask.comparing import compare
-from ..dialects.resolve import Resolved, resolve
-from ..errors import BadFile, LayoutError, ShapeError, shown
+from ..dialects.read import as_record
+from ..dialects.resolve import Resolved, parse, resolve
+from ..dialects.shardings import as_sharding
+from ..elements.types import element as element_of
+from ..errors import BadFile, LayoutError, Overlap, ShapeError, UnknownName, shown
+from ..layout.ranges import check_allocatable
 from .sizes import format_size, parse_size
 
 WORDS = {
@@ -60,10 +66,25 @@ class ClaimVerdict(NamedTuple):
 
 
 def check_claims(path: Path) -> Iterator[ClaimVerdict]:
-    """The claims of a file, each proven or refuted; one that makes no sense is told of, and does not hold."""
+    """The claims of a file, each proven or refuted; one that makes no sense is told of, and does not hold.
+
+    So is a layout of the file that cannot be read, though no claim may need it.
+    """
     layouts, claims = read_claims(path)
     for claim in claims:
         yield check_claim(claim, layouts)
+    yield from unreadable_layouts(path, layouts)
+
+
+def unreadable_layouts(path: Path, layouts: dict[str, Any]) -> Iterator[ClaimVerdict]:
+    """A verdict, which does not hold, for each named layout that nobody can read."""
+    for name in layouts:
+        try:
+            words = _operand(name, layouts)
+            if not _is_whole(words["layout"]):
+                _resolve(words)
+        except LayoutError as error:
+            yield ClaimVerdict(Claim("layout", {}, f"layout {name}", str(path), 0), False, error.message, error)
 
 
 def check_claim(claim: Claim, layouts: dict[str, Any]) -> ClaimVerdict:
@@ -78,7 +99,8 @@ def check_claim(claim: Claim, layouts: dict[str, Any]) -> ClaimVerdict:
 def read_claims(path: Path) -> tuple[dict[str, Any], list[Claim]]:
     """The named layouts of a file, as written, and its claims; what is no such file is refused."""
     try:
-        text = path.read_text("utf-8")
+        # Some editors begin a text with a mark.
+        text = path.read_text("utf-8-sig")
         read = tomllib.loads(text)
     except OSError as error:
         raise BadFile(f"{path}: {error.strerror}.", hint="name a file of claims, as layouts.toml", file=path) from None
@@ -87,9 +109,10 @@ def read_claims(path: Path) -> tuple[dict[str, Any], list[Claim]]:
     odd = sorted(read.keys() - {"layouts", "claims"})
     layouts, claims = read.get("layouts", {}), read.get("claims", [])
     if odd or not isinstance(layouts, dict) or not isinstance(claims, list) or not claims:
-        what = f"it has {shown(odd[0])}" if odd else "it has no claims"
+        what = f"it has {shown(odd[0])}" if odd else "its layouts are no table"
+        what = "it has no claims" if not odd and isinstance(layouts, dict) else what
         raise BadFile(f"{path}: {what}.", hint="a file has [layouts] and [[claims]]", file=path)
-    lines = [n for n, line in enumerate(text.splitlines(), 1) if re.match(r"\s*\[\[\s*claims\s*\]\]", line)]
+    lines = [n for n, line in enumerate(text.split("\n"), 1) if re.match(r"\s*\[\[\s*claims\s*\]\]", line)]
     places = lines if len(lines) == len(claims) else [0] * len(claims)
     return layouts, [_claim(words, str(path), line) for words, line in zip(claims, places)]
 
@@ -129,6 +152,8 @@ def _prove(claim: Claim, layouts: dict[str, Any]) -> tuple[bool, str]:
         return _prove_equal(words, layouts)
     if claim.kind == "fits":
         names = words["fits"] if isinstance(words["fits"], list) else [words["fits"]]
+        if not names:
+            raise ShapeError("nothing fits anywhere.", hint='as in fits = ["a", "b"]')
         return _prove_fit([_meant(name, layouts) for name in names], parse_size(_word(words, "bytes")))
     if claim.kind == "padding_below":
         return _prove_padding(_meant(_word(words, "of"), layouts), words["padding_below"])
@@ -145,14 +170,33 @@ def _prove_equal(words: dict[str, Any], layouts: dict[str, Any]) -> tuple[bool, 
         raise ShapeError(f"equal are two layouts or more, got {shown(names)}.", hint='as in equal = ["a", "b"]')
     first, *others = names
     for other in others:
-        a, b = [_operand(name, layouts) for name in (first, other)]
-        shape = words.get("shape") or a.get("shape") or b.get("shape")
-        element = words.get("element") or a.get("element") or b.get("element")
-        axes = words.get("axes") or a.get("axes") or b.get("axes")
-        verdict = compare(a["layout"], b["layout"], shape=shape, axes=axes, dtype=element)
-        if not verdict:
-            return False, f"{first} and {other}: {verdict}"
+        same, found = _compare(*[_operand(name, layouts) for name in (first, other)], words)
+        if not same:
+            return False, f"{first} and {other}: {found}"
     return True, "the same function"
+
+
+def _compare(a: dict[str, Any], b: dict[str, Any], words: dict[str, Any]) -> tuple[bool, str]:
+    """Whether two operands, each with its own shape, axes and element, are the same; a claim's words are for both."""
+    element = words.get("element") or a.get("element") or b.get("element")
+    kinds = [element_of(x["element"]) for x in (a, b) if "element" in x]
+    if len({kind.bits for kind in kinds}) > 1:
+        return False, f"elements of {kinds[0].bits} and {kinds[1].bits} bits"
+    if _is_whole(a["layout"]) or _is_whole(b["layout"]):
+        given = [tuple(x["shape"]) for x in (words, a, b) if "shape" in x]
+        if len(set(given)) > 1:
+            raise ShapeError(f"the shapes {given[0]} and {given[1]} are not one tensor's.", hint="give one shape")
+        whole = compare(a["layout"], b["layout"], shape=given[0] if given else None)
+        return bool(whole), str(whole)
+    meant = [_resolve({"element": element, **x}) for x in (a, b)]
+    operands = [x if x.layout is not None else x.format for x in meant]
+    verdict = compare(operands[0], operands[1], shape=words.get("shape"), axes=words.get("axes"))
+    return bool(verdict), str(verdict)
+
+
+def _is_whole(text: str) -> bool:
+    """Whether a text is a record or a sharding, which is compared as a whole and has no layout of its own."""
+    return as_sharding(text) is not None or as_record(text) is not None
 
 
 def _prove_fit(several: list[Resolved], room: int) -> tuple[bool, str]:
@@ -163,19 +207,22 @@ def _prove_fit(several: list[Resolved], room: int) -> tuple[bool, str]:
 def _prove_padding(meant: Resolved, most: Any) -> tuple[bool, str]:
     limit = _share(most)
     layout = meant.placed
-    padding = 1 - layout.size / layout.storage_size if layout.storage_size else 0.0
+    check_allocatable(layout)
+    if not layout.is_injective():
+        raise Overlap(f"{layout} has elements that share a place.", hint="padding is told where each has its own")
+    padding = 1 - Fraction(layout.size, layout.storage_size) if layout.storage_size else Fraction(0)
     beside = [f"{n} of {box}" for n, box in zip(layout.extents, layout.padded_shape) if n != box]
     where = f": {' x '.join(beside)} positions hold data" if beside else ""
-    return padding < limit or padding == 0, f"{padding:.1%} of the storage is padding{where}"
+    told = "under 0.1%" if 0 < padding < Fraction(1, 1000) else f"{float(padding):.1%}"
+    return padding < limit or padding == 0, f"{told} of the storage is padding{where}"
 
 
-def _share(x: Any) -> float:
-    text = str(x).strip()
-    try:
-        share = float(text[:-1]) / 100 if text.endswith("%") else float(text)
-    except ValueError:
-        raise ShapeError(f"{shown(x)} is no share.", hint='write it as in "5%" or 0.05', got=x) from None
-    if not 0 <= share <= 1:
+def _share(x: Any) -> Fraction:
+    found = re.fullmatch(r"\s*(\d{1,9}(?:\.\d{1,18})?)\s*(%?)\s*", str(x), re.ASCII)
+    if found is None or isinstance(x, bool):
+        raise ShapeError(f"{shown(x)} is no share.", hint='write it as in "5%" or 0.05', got=x)
+    share = Fraction(found[1]) / (100 if found[2] else 1)
+    if share > 1:
         raise ShapeError(f"{shown(x)} is not between 0 and 100%.", hint='write it as in "5%" or 0.05', got=x)
     return share
 
@@ -184,17 +231,24 @@ def _storage(meant: Resolved) -> int:
     """The bytes of a layout with its padding."""
     if meant.element is None:
         raise ShapeError("bytes need the type of the elements.", hint='element = "float16" beside the layout')
+    check_allocatable(meant.placed)
     return -(-meant.placed.storage_size * meant.element.bits // 8)
 
 
 def _meant(name: Any, layouts: dict[str, Any]) -> Resolved:
     """The layout of a name, or of a text."""
-    words = _operand(name, layouts)
+    return _resolve(_operand(name, layouts))
+
+
+def _resolve(words: dict[str, Any]) -> Resolved:
     return resolve(words["layout"], shape=words.get("shape"), axes=words.get("axes"), element=words.get("element"))
 
 
 def _operand(name: Any, layouts: dict[str, Any]) -> dict[str, Any]:
     """The words of a layout: of the file's table by its name, or a text alone."""
+    if isinstance(name, str) and name not in layouts and (near := _misspelt(name, layouts)):
+        hint = f"did you mean {' or '.join(near)}?"
+        raise UnknownName(f"{shown(name)} is no layout of the file, and nobody reads it as one.", hint=hint, name=name)
     found = layouts.get(name, name) if isinstance(name, str) else name
     words = found if isinstance(found, dict) else {"layout": found}
     odd = sorted(words.keys() - LAYOUT_WORDS)
@@ -202,6 +256,18 @@ def _operand(name: Any, layouts: dict[str, Any]) -> dict[str, Any]:
         what = f"has no {odd[0]!r}" if odd else f"needs a text under layout, got {shown(words.get('layout'))}"
         raise ShapeError(f"{shown(name)} {what}.", hint=f"a layout has {', '.join(sorted(LAYOUT_WORDS))}", name=name)
     return {**words, "shape": tuple(words["shape"])} if isinstance(words.get("shape"), list) else dict(words)
+
+
+def _misspelt(name: str, layouts: dict[str, Any]) -> list[str]:
+    """The names of the file that a word is like, which is no text of a layout itself."""
+    near = get_close_matches(name, layouts)
+    if not near:
+        return []
+    try:
+        parse(name)
+    except LayoutError:
+        return near
+    return []
 
 
 def _word(words: dict[str, Any], name: str) -> Any:

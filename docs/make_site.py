@@ -20,12 +20,15 @@ from website.examples import with_buttons
 from website.explorer import write_explorer
 from website.reference import links_to_reference, reference_pages
 
+from relayout import __version__
+
 PROJECT = Path(__file__).parent.parent
 ELSEWHERE = {
     "README.md": "index.md",
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
     "native/README.md": "native.md",
+    "release/README.md": "release.md",
 }
 """Pages of the project that are outside of docs, and where the site has them."""
 
@@ -82,8 +85,9 @@ def write_pages(docs: Path) -> list[dict[str, str]]:
 
 
 def settings() -> str:
-    """The project's mkdocs.yml, with the pages of the API reference in it."""
+    """The project's mkdocs.yml, with the pages of the API reference in it, and the version under every page."""
     made = yaml.safe_load((PROJECT / "mkdocs.yml").read_text())
+    made["copyright"] = f"relayout {__version__}"
     (reference,) = [part["Reference"] for part in made["nav"] if "Reference" in part]
     reference[1:1] = [f"api/{name}" for name in reference_pages()]
     return yaml.safe_dump(made, sort_keys=False)

@@ -170,7 +170,7 @@ def _prove_equal(words: dict[str, Any], layouts: dict[str, Any]) -> tuple[bool, 
         raise ShapeError(f"equal are two layouts or more, got {shown(names)}.", hint='as in equal = ["a", "b"]')
     first, *others = names
     for other in others:
-        same, found = _compare(*[_operand(name, layouts) for name in (first, other)], words)
+        same, found = _compare(_operand(first, layouts), _operand(other, layouts), words)
         if not same:
             return False, f"{first} and {other}: {found}"
     return True, "the same function"
@@ -189,7 +189,7 @@ def _compare(a: dict[str, Any], b: dict[str, Any], words: dict[str, Any]) -> tup
         whole = compare(a["layout"], b["layout"], shape=given[0] if given else None)
         return bool(whole), str(whole)
     meant = [_resolve({"element": element, **x}) for x in (a, b)]
-    operands = [x if x.layout is not None else x.format for x in meant]
+    operands: list[Any] = [x if x.layout is not None else x.format for x in meant]
     verdict = compare(operands[0], operands[1], shape=words.get("shape"), axes=words.get("axes"))
     return bool(verdict), str(verdict)
 

@@ -26,8 +26,9 @@ from click.testing import CliRunner
 
 import relayout as rl
 from relayout.cli.main import relayout
-from relayout.dialects import resolve as resolving
+from relayout.dialects import read as reading
 from relayout.files import tuning
+from relayout.files.file_pool import FilePool
 from relayout.files.jobs import changes, staging
 from relayout.files.jobs.journal import Journal
 from relayout.files.jobs.rules import Rule, read_rules
@@ -134,14 +135,13 @@ def test_nothing_is_read_more_than_twice(
 ) -> None:
     x = noise(shape, "uint8")
     np.save(tmp_path / "x.npy", x)
-    read, count = os.preadv, [0]
+    read, count = FilePool.read, [0]
 
-    def counted(number: int, buffers: Any, start: int) -> int:
-        found = read(number, buffers, start)
-        count[0] += found
-        return found
+    def counted(files: FilePool, segments: Any, starts: Any, out: Any) -> None:
+        count[0] += out.size
+        read(files, segments, starts, out)
 
-    monkeypatch.setattr(os, "preadv", counted)
+    monkeypatch.setattr(FilePool, "read", counted)
     rl.repack_file(tmp_path / "x.npy", tmp_path / "y.npy", to=to, max_memory=little(x.nbytes // 4), jobs=1)
     assert x.nbytes <= count[0] <= 2 * x.nbytes
     assert np.load(tmp_path / "y.npy").tobytes() == rl.repack(x, to).tobytes()
@@ -469,16 +469,16 @@ def kill_at(moment: int) -> None:
 
 def test_a_text_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = []
-    read = resolving.read
+    read = reading.read
 
     def counted(text: str, *words: Any) -> Any:
         texts.append(text)
         return read(text, *words)
 
-    monkeypatch.setattr(resolving, "read", counted)
+    monkeypatch.setattr(reading, "read", counted)
     np.savez(tmp_path / "x.npz", **{f"x{k}": noise((1, 9 + k, 9, 40), "uint8") for k in range(3)})
-    rl.repack_file(tmp_path / "x.npz", tmp_path / "y.npz", to="htp:R4Crouton", verify=True)
-    assert texts == ["htp:R4Crouton"]
+    rl.repack_file(tmp_path / "x.npz", tmp_path / "y.npz", to="format:0 1 2 3 / 1,8 2,8 3,32", verify=True)
+    assert texts == ["format:0 1 2 3 / 1,8 2,8 3,32"]
 
 
 @pytest.mark.usefixtures("cut_small")

@@ -10,4 +10,5 @@ NB_MODULE(_native, m) {
     bind_callable(m);
     bind_memory(m);
     bind_convert(m);
+    bind_file_runs(m);
 }

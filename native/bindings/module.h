@@ -17,3 +17,4 @@ void bind_callable(nb::module_ &m);
 void bind_memory(nb::module_ &m);
 void bind_convert(nb::module_ &m);
 void bind_general(nb::module_ &m);
+void bind_file_runs(nb::module_ &m);

@@ -47,6 +47,9 @@ class FileTuning(NamedTuple):
     max_write_bytes: int = 1 << 20
     """Longer writes are split: a long one waits longer for the pages that the disk is busy with."""
 
+    min_native_runs: int = 16
+    """So many runs are read or written by one call of the compiled core, fewer by Python's own."""
+
     process_bytes: int = 48 << 20
     """What Python, numpy and this package take of the memory that is granted; the rest is for data.
 

@@ -1,0 +1,79 @@
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "bindings/buffer.h"
+#include "bindings/module.h"
+
+#if !defined(_WIN32)
+#include <unistd.h>
+
+namespace {
+
+using relayout::Byte;
+using relayout::Int;
+
+// Moves runs of one length between memory, where one follows the other, and the places of a file, in order and without
+// the GIL. `move(memory, count, place)` does one call of the system, of at most `most` bytes. Returns how many bytes
+// were moved before the file ended.
+template <typename Move>
+Int move_runs(Byte *memory, Int size, const std::vector<Int> &places, Int most, const Move &move) {
+    if (places.empty() || size % Int(places.size()) || most < 1) throw nb::value_error("the runs have one length");
+    const Int length = size / Int(places.size());
+    int failure = 0;
+    Int done = 0;
+    {
+        nb::gil_scoped_release release;
+        for (const Int place : places) {
+            const Int end = done + length;
+            for (Int at = place; done < end;) {
+                const ssize_t count = move(memory + done, std::size_t(std::min(end - done, most)), at);
+                if (count < 0 && errno == EINTR) continue;
+                if (count <= 0) {
+                    failure = count < 0 ? errno : -1;
+                    break;
+                }
+                done += count;
+                at += count;
+            }
+            if (failure) break;
+        }
+    }
+    if (failure > 0) {
+        errno = failure;
+        PyErr_SetFromErrno(PyExc_OSError);
+        throw nb::python_error();
+    }
+    return done;
+}
+
+Int read_runs(int file, nb::handle out, const std::vector<Int> &places, Int most) {
+    const BufferView view(out.ptr(), true, PyBUF_SIMPLE);
+    if (!view.held()) throw nb::python_error();
+    return move_runs(view.data(), view.size(), places, most,
+                     [file](Byte *memory, std::size_t count, Int at) { return pread(file, memory, count, off_t(at)); });
+}
+
+Int write_runs(int file, nb::handle data, const std::vector<Int> &places, Int most) {
+    const BufferView view(data.ptr(), false, PyBUF_SIMPLE);
+    if (!view.held()) throw nb::python_error();
+    return move_runs(view.data(), view.size(), places, most, [file](const Byte *memory, std::size_t count, Int at) {
+        return pwrite(file, memory, count, off_t(at));
+    });
+}
+
+}  // namespace
+
+void bind_file_runs(nb::module_ &m) {
+    m.def("read_runs", &read_runs, nb::arg("file"), nb::arg("out"), nb::arg("places"), nb::arg("most"),
+          "Fill memory with runs of a file, one after another; the bytes until its end.");
+    m.def("write_runs", &write_runs, nb::arg("file"), nb::arg("data"), nb::arg("places"), nb::arg("most"),
+          "Write memory as runs to these places of a file; the bytes that it took.");
+}
+#else
+void bind_file_runs(nb::module_ &) {}
+#endif

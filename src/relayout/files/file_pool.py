@@ -80,14 +80,14 @@ class FilePool:
             done = native.read_runs(self.descriptor(path).number, out, places, out.size)
             if done < out.size:
                 length = out.size // len(starts)
-                raise _truncated(path, places[done // length] + done % length)
+                raise _early_end(path, places[done // length] + done % length)
             return
         for path, file, place, view in self._parts(segments, starts, out.data):
             count = os.preadv(file.number, [view], place)
             while count < len(view):
                 more = os.preadv(file.number, [view[count:]], place + count)
                 if not more:
-                    raise _truncated(path, place + count)
+                    raise _early_end(path, place + count)
                 count += more
 
     def read_tensor(self, tensor: StoredTensor, starts: Sequence[int], out: NDArray[np.uint8]) -> None:
@@ -168,7 +168,7 @@ def _are_many(segments: Sequence[Segment], starts: Sequence[int]) -> bool:
     return len(segments) == 1 and len(starts) >= tuning.ACTIVE.min_native_runs and hasattr(native, "read_runs")
 
 
-def _truncated(path: Path, end: int) -> BadFile:
+def _early_end(path: Path, end: int) -> BadFile:
     return BadFile(
         f"{path} ends at byte {end}, and was longer when it was opened.",
         hint="do not change a file while it is read",

@@ -141,7 +141,7 @@ nb::list TiledProgramObject::passes(bool aligned) const {
     static const char *names[] = {"runs", "padded runs", "transpose", "interleave", "deinterleave", "scatter", "fill"};
     nb::list all;
     for (const Pass &pass : program_.passes(aligned)) {
-        const KernelCall &call = pass.calls[0];
+        const KernelCall &call = (pass.inner ? *pass.inner : pass).calls[0];
         nb::dict d;
         d["kernel"] = names[int(call.kind)];
         d["width"] = 1 << call.width;
@@ -155,6 +155,7 @@ nb::list TiledProgramObject::passes(bool aligned) const {
         d["padded"] = pass.padded;
         d["nontemporal"] = program_.is_nontemporal(pass);
         d["shifted"] = pass.shifted;
+        d["slabs"] = bool(pass.inner);
         nb::list loops;
         for (const TileLoop &loop : pass.loops)
             loops.append(nb::make_tuple(loop.count, loop.tile, loop.extent, loop.step.source, loop.step.target));

@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "common/caches.h"
 #include "common/thread_pool.h"
 #include "general/tuning.h"
 #include "kernels/kernels.h"
@@ -283,7 +284,7 @@ void GeneralProgram::copy_by_network(const Nest &nest, const std::array<Memory, 
         return memories[side].address + std::uintptr_t((nest.start[side] + base[side]) * bits_ / 8);
     };
     bool nontemporal =
-        network.lines && count_ / 8 * bits_ >= packed::nontemporal_from && place({0, 0}, target_side) % cache_line == 0;
+        network.lines && count_ / 8 * bits_ >= beyond_caches() && place({0, 0}, target_side) % cache_line == 0;
     for (const Loop &loop : nest.outer) nontemporal = nontemporal && loop.step.target * bits_ / 8 % cache_line == 0;
     for (const Int offset : network.stages.back().to) nontemporal = nontemporal && offset % cache_line == 0;
     const Int ahead = std::max<Int>(1, packed::prefetched_bytes / network.tile_bytes);

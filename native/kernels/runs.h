@@ -100,6 +100,22 @@ template <typename Word> struct Scalar {
     void store(Byte *p) const { std::memcpy(p, &v, sizeof(Word)); }
 };
 
+// Short runs that lie side by side in the target: each is written as a whole word, and what is too much of it is
+// written over by the next; the last is copied as it is. Runs lie far enough apart that words are inside the source.
+template <typename T>
+void joined_runs(const Byte *s, Byte *d, const Repeat &strip, Int length, const Repeat &repeat, Int ahead) {
+    const Int times = repeat.count, count = strip.count, ss = strip.source;
+    for (Int r = 0; r < times; ++r) {
+        const Byte *from = s + r * repeat.source;
+        Byte *to = d + r * repeat.target;
+        for (Int i = 0; i + 1 < count; ++i, from += ss, to += length) {
+            if (ahead) prefetch(from + ahead);
+            T::load(from).store(to);
+        }
+        copy(from, to, length);
+    }
+}
+
 template <typename V> void copy_run_nontemporal(const Byte *s, Byte *d, Int length, Int ahead) {
     for (Int k = 0; k < length; k += V::bytes) {
         if (ahead && k % cache_line == 0) prefetch(s + k + ahead);
@@ -118,6 +134,11 @@ void runs(const Byte *s, Byte *d, const Repeat &strip, Int length, const Repeat 
         return double_runs<Vec64>(s, d, strip, length - 64, repeat, ahead);
     if (!nontemporal && length > 32 && length < 64) return double_runs<Vec32>(s, d, strip, length - 32, repeat, ahead);
     if (!nontemporal && length > 16 && length < 32) return double_runs<Vec16>(s, d, strip, length - 16, repeat, ahead);
+    if (length > 2 && length < 16 && strip.target == length && strip.source >= 16) {
+        if (length < 4) return joined_runs<Scalar<std::uint32_t>>(s, d, strip, length, repeat, ahead);
+        if (length > 4 && length < 8) return joined_runs<Scalar<std::uint64_t>>(s, d, strip, length, repeat, ahead);
+        if (length > 8) return joined_runs<Vec16>(s, d, strip, length, repeat, ahead);
+    }
     if (length >= 8 && length < 16) return double_runs<Scalar<std::uint64_t>>(s, d, strip, length - 8, repeat, ahead);
     if (length >= 4 && length < 8) return double_runs<Scalar<std::uint32_t>>(s, d, strip, length - 4, repeat, ahead);
     if (length >= 2 && length < 4) return double_runs<Scalar<std::uint16_t>>(s, d, strip, length - 2, repeat, ahead);

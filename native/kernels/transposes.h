@@ -37,6 +37,17 @@ inline void block(const Byte *const *rows, Int at, Byte *target, const Int *colu
     for (int c = 0; c < E; ++c) store_as<V, nontemporal>(x[c], target + columns[c]);
 }
 
+// The same for `width` columns, fewer than a lane has; whole lanes can be read.
+template <int W, typename V>
+inline void narrow_block(const Byte *const *rows, Int at, Byte *target, const Int *columns, Int width) {
+    constexpr int E = 16 / W;
+    alignas(64) Byte buffer[E * V::bytes];
+    Int places[E];
+    for (int c = 0; c < E; ++c) places[c] = c * V::bytes;
+    block<W, V, false>(rows, at, buffer, places);
+    for (Int c = 0; c < width; ++c) V::load(buffer + c * V::bytes).store(target + columns[c]);
+}
+
 // All columns of V::bytes / W rows.
 template <int W, typename V, bool nontemporal>
 inline void band(const Byte *const *rows, Int at, Byte *target, const Int *columns, Int width) {
@@ -45,6 +56,15 @@ inline void band(const Byte *const *rows, Int at, Byte *target, const Int *colum
     for (; j + E <= width; j += E) block<W, V, nontemporal>(rows, at + j * W, target, columns + j);
     if (j == width) return;
     if (width >= E) return block<W, V, nontemporal>(rows, at + (width - E) * W, target, columns + width - E);
+    if constexpr (!nontemporal) {
+        // Lanes end behind the rows, and inside the memory if they do before the end of another row.
+        const Byte *end = rows[0];
+        for (int i = 1; i < V::bytes / W; ++i) end = rows[i] > end ? rows[i] : end;
+        end += at + width * W;
+        bool inside = width * W >= 4;
+        for (int i = 0; i < V::bytes / W; ++i) inside = inside && rows[i] + at + 16 <= end;
+        if (inside) return narrow_block<W, V>(rows, at, target, columns, width);
+    }
     for (j = 0; j < width; ++j)
         for (int i = 0; i < V::bytes / W; ++i) std::memcpy(target + columns[j] + i * W, rows[i] + at + j * W, W);
 }
@@ -143,6 +163,57 @@ void short_bands(const Byte *const *rows, Int height, Byte *target, const Int *c
 
 constexpr Int max_rows = 1024;
 
+// Columns of `bytes` bytes, which lie `apart` bytes apart, in one or two parts.
+template <typename Part>
+inline void store_columns(const Byte *from, Int apart, Byte *target, const Int *columns, Int count, Int bytes) {
+    const Int last = bytes - Int(sizeof(Part));
+    for (Int c = 0; c < count; ++c, from += apart) {
+        Byte *const to = target + columns[c];
+        move<Part>(from, to);
+        if (last > 0) move<Part>(from + last, to + last);
+    }
+}
+
+// Up to R rows, whose columns are shorter than a vector: as many vectors are interleaved.
+template <int W, int R>
+inline void short_columns(const Byte *const *rows, Int height, Byte *target, const Int *columns, Int width) {
+    constexpr Int E = 16 / W;
+    for (Int j = 0; j < width; j += E) {
+        const Int first = least(j, width - E);
+        Vec16 x[R];
+#pragma GCC unroll 16
+        for (int r = 0; r < R; ++r) x[r] = Vec16::load(rows[r < height ? r : 0] + first * W);
+        shuffle<W>(x);
+        if constexpr (R > 2) shuffle<W>(x);
+        if constexpr (R > 4) shuffle<W>(x);
+        if constexpr (R > 8) shuffle<W>(x);
+        alignas(16) Byte buffer[R * 16];
+#pragma GCC unroll 16
+        for (int r = 0; r < R; ++r) x[r].store(buffer + r * 16);
+        const Int bytes = height * W;
+        if (bytes >= 8)
+            store_columns<std::uint64_t>(buffer, R * W, target, columns + first, E, bytes);
+        else if (bytes >= 4)
+            store_columns<std::uint32_t>(buffer, R * W, target, columns + first, E, bytes);
+        else
+            store_columns<std::uint16_t>(buffer, R * W, target, columns + first, E, bytes);
+    }
+}
+
+template <int W>
+inline void few_rows(const Byte *const *rows, Int height, Byte *target, const Int *columns, Int width) {
+    if (width * W >= 16 && height > 1) {
+        if (height <= 2) return short_columns<W, 2>(rows, height, target, columns, width);
+        if constexpr (W <= 4)
+            if (height <= 4) return short_columns<W, 4>(rows, height, target, columns, width);
+        if constexpr (W <= 2)
+            if (height <= 8) return short_columns<W, 8>(rows, height, target, columns, width);
+        if constexpr (W == 1) return short_columns<W, 16>(rows, height, target, columns, width);
+    }
+    for (Int j = 0; j < width; ++j)
+        for (Int i = 0; i < height; ++i) std::memcpy(target + columns[j] + i * W, rows[i] + j * W, W);
+}
+
 template <int W>
 void transpose(const Byte *source, const Int *row_offsets, Int height, Byte *target, const Int *columns, Int width,
                const Repeat &repeat, bool nontemporal, bool scattered, Int ahead) {
@@ -167,8 +238,7 @@ void transpose(const Byte *source, const Int *row_offsets, Int height, Byte *tar
             else if (here * W >= 16)
                 short_bands<W, Vec16>(rows, here, to, columns, width, nontemporal);
             else
-                for (Int j = 0; j < width; ++j)
-                    for (Int i = 0; i < here; ++i) std::memcpy(to + columns[j] + i * W, rows[i] + j * W, W);
+                few_rows<W>(rows, here, to, columns, width);
         }
 }
 

@@ -17,7 +17,4 @@ constexpr Int max_tile_bytes = 64 << 10;
 // How far ahead of the loads lines of the source are prefetched.
 constexpr Int prefetched_bytes = 16 << 10;
 
-// Targets of so many bytes are written around the cache.
-constexpr Int nontemporal_from = 24 << 20;
-
 }  // namespace relayout::packed

@@ -27,7 +27,7 @@ void test_runs(Isa isa, const Kernels &k) {
     const Int length = pick(0, 2) ? pick(1, 140) : pick(141, 1200);
     const bool nontemporal = length % 16 == 0 && pick(0, 1);
     const Int unit = nontemporal ? (length % 64 == 0 ? 64 : length == 32 ? 32 : 16) : 1;
-    const Int apart = (length + pick(0, 40) + unit - 1) / unit * unit;
+    const Int apart = (length + pick(0, 1) * pick(0, 40) + unit - 1) / unit * unit;
     const Repeat strip{pick(1, 5), length + pick(0, 30), apart};
     const Repeat repeat{pick(1, 3), strip.count * strip.source + pick(0, 9), strip.count * apart + unit * pick(0, 2)};
     const Int ahead = pick(0, 1) * 4096;

@@ -7,6 +7,8 @@
 
 #include "common/thread_pool.h"
 #include "tiled/schedule.h"
+#include "tiled/slab.h"
+#include "tiled/slab_walk.h"
 #include "tiled/walk.h"
 
 namespace relayout::tiled {
@@ -156,7 +158,11 @@ std::vector<Pass> TiledProgram::compile(bool aligned) const {
     aligned = aligned && !conversion_ && (nontemporal || !large);
     std::vector<Pass> passes;
     const auto add = [&](const Box &box) {
-        passes.push_back(box.valid ? schedule(box, width_, aligned, nontemporal) : schedule_fill(box, width_));
+        if (!box.valid) return passes.push_back(schedule_fill(box, width_));
+        Pass pass = schedule(box, width_, aligned, nontemporal);
+        if (nontemporal && !conversion_ && !pass.long_runs && !(aligned && pass.whole_lines))
+            if (std::optional<Pass> slabs = schedule_slabs(box, width_, pass)) pass = std::move(*slabs);
+        passes.push_back(std::move(pass));
     };
     const Box start{start_, {}};
     const std::size_t fast = fastest_dim(dims_, width_);
@@ -201,13 +207,20 @@ bool TiledProgram::run(const Byte *source, Byte *target, int threads, Int begin,
     // All passes walk through the source in its order. A chunk is the same share of each of them, so that what several
     // passes read is still in the cache.
     const Int chunks = this->chunks();
+    const bool slabs =
+        std::any_of(passes.begin(), passes.end(), [](const Pass &pass) { return pass.inner != nullptr; });
     std::atomic<bool> complete{true};
     const auto work = [&](Int first_chunk, Int last_chunk) {
-        for (Int i = begin + first_chunk; i < begin + last_chunk; ++i)
+        const Int by = passes.size() == 1 ? last_chunk - first_chunk : slabs ? slab_chunks : 1;
+        for (Int i = begin + first_chunk; i < begin + last_chunk; i += by)
             for (const Pass &pass : passes) {
                 const Int first = Int(Int128(pass.tiles) * i / chunks);
-                const Int last = Int(Int128(pass.tiles) * (i + 1) / chunks);
+                const Int last = Int(Int128(pass.tiles) * std::min(i + by, begin + last_chunk) / chunks);
                 if (first >= last) continue;
+                if (pass.inner) {
+                    SlabWalk(pass, source, target).run(first, last);
+                    continue;
+                }
                 TileWalk walk(pass, source, target, large, tuning_.nontemporal_stores, aligned, fill_, conversion,
                               width_);
                 if (!walk.run(first, last)) complete.store(false, std::memory_order_relaxed);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <vector>
@@ -13,13 +14,15 @@
 // kernels. All numbers are bytes.
 namespace relayout::tiled {
 
-// A loop over tiles of `tile` steps out of `extent`; the last tile is moved back to end with the extent.
+// A loop over tiles of `tile` steps out of `extent`; the last tile is moved back to end with the extent. Neighbours may
+// have steps in common.
 struct TileLoop {
     Int count, tile, extent;
     Pair step;
+    Int shared = 0;
 
     Int at(Int index) const {
-        const Int start = index * tile;
+        const Int start = index * (tile - shared);
         return start < extent - tile ? start : extent - tile;
     }
 };
@@ -53,11 +56,13 @@ struct Pass {
     std::vector<Segment> segments;
     std::vector<Int> tables;
     Int tiles = 1;
-    Int tile_bytes = 0;        // of the target
-    Int staged_bytes = 0;      // of the staging buffer; 0 if the tile cannot be staged
-    bool padded = false;       // the staging buffer holds padding between the elements
-    bool shifted = false;      // columns are long enough to be written in whole lines wherever they start
-    bool long_runs = false;    // no line is shared but at the ends of long runs
+    Int tile_bytes = 0;                 // of the target
+    Int staged_bytes = 0;               // of the staging buffer; 0 if the tile cannot be staged
+    bool padded = false;                // the staging buffer holds padding between the elements
+    bool shifted = false;               // columns are long enough to be written in whole lines wherever they start
+    bool long_runs = false;             // no line is shared but at the ends of long runs
+    std::shared_ptr<const Pass> inner;  // how a tile comes into the staging buffer, if tiles are slabs,
+    std::vector<Int> lines;             // and where one is read, a cache line apart
     bool whole_lines = false;  // every segment is made of whole cache lines, if the target's offset 0 is at one
 };
 

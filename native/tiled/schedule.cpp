@@ -293,8 +293,8 @@ Pass schedule_scatter(TileBuilder b, Int width) {
         call.staged_strip = {inner.count, inner.step.source, width};
     }
     for (Int i = 0; i < call.strip.count; ++i) b.pass.segments.push_back({i * call.strip.target, i * width, width});
-    b.pass.staged_bytes = width * call.strip.count;
     b.pass.calls.push_back(call);
+    b.widen(width * call.strip.count);
     return b.finish(b.pass.staged_bytes);
 }
 

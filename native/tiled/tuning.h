@@ -1,5 +1,8 @@
 #pragma once
 
+#include <algorithm>
+
+#include "common/caches.h"
 #include "kernels/kernels.h"
 
 // The numbers of the tiled engine. Speeds are of benchmarks/repack.py on 2 cores of an AMD EPYC (Zen 4, AVX-512, 32
@@ -8,9 +11,8 @@ namespace relayout::tiled {
 
 // What a program may be told otherwise, as tests do.
 struct Tuning {
-    // Bytes from which on targets are written by non-temporal stores, and prefetched for. From here on a flat copy by
-    // such stores is about 1.7 times as fast as memcpy (28 and 48 GB/s); smaller targets stay in the last-level cache.
-    Int nontemporal_from = Int(24) << 20;
+    // Bytes from which on targets are written by non-temporal stores, and prefetched for.
+    Int nontemporal_from = beyond_caches();
 
     // Whether the instruction set has such stores. Where it has none, large targets are prefetched for writing instead.
     bool nontemporal_stores = kernels().nontemporal_stores;
@@ -45,6 +47,9 @@ constexpr Int long_run = 512, long_interleave = 1024;
 // What a thread takes at once: what several passes read stays in its second-level cache (padded rows, --threads 2).
 constexpr Int chunk_bytes = Int(1) << 18;
 
+// So many of them where passes have slabs, which are prefetched one after the other.
+constexpr Int slab_chunks = 4;
+
 // Calls of one tile: fewer are smaller tiles, more are lists that leave the first-level cache (rows of small cores).
 constexpr std::size_t max_calls = 64;
 
@@ -54,6 +59,30 @@ constexpr Int max_staged_run = 32 << 10, staged_tile_bytes = 16 << 10;
 // Into how many parts the prefetching of a target is spread between kernel calls: fewer come in bursts, more are calls
 // of little work (large rows of odd sizes).
 constexpr Int prefetch_slices = 16;
+
+// Slabs (--random). Of the target they have segments of so many bytes, whose lines are written whole but at the ends. A
+// line more is staged where the next slab has the rest of it, unless that takes more than one step in so many.
+constexpr Int slab_segment = 1024, min_slab_segment = 512, max_shared = 8;
+
+// Of the source they have rows of so many bytes, and a line of each where rows become columns: where the processor sees
+// several lines in order it fetches more of them, in vain. Of rows in pages of their own they have few, since the
+// second-level TLB knows 2048 to 3072 pages.
+constexpr Int slab_row = 512, paged_rows = 1024, max_paged_rows = 512;
+
+// Small ones are mostly calls; large ones leave the second-level cache.
+constexpr Int min_slab_bytes = 16 << 10, slab_bytes = 128 << 10, max_slab_bytes = 192 << 10;
+
+// Where tiles are no worse: with segments, in the mean, of such lengths, short ones in transposes of few rows and long
+// ones in tiles of many calls, and with rows that are closer together than so many bytes.
+constexpr Int short_segment = 256, long_segment = 1536, far_rows = 256;
+constexpr std::size_t many_calls = 16;
+
+// What a slab may take of the second-level cache, beside the lines that it is made of: an eighth, as far as staging
+// goes.
+inline Int slab_limit() { return std::min(slab_bytes, second_level_cache() / 8); }
+
+// How far ahead the slabs to come are prefetched, at least, and in what pieces, between those of the stores.
+constexpr Int slab_prefetch = 32 << 10, piece_bytes = 1024;
 
 // Limits of what is compiled, and of the stack.
 constexpr Int max_combinations = 1 << 12;  // of boxes: more take longer to compile than to copy otherwise

@@ -25,6 +25,9 @@ public:
         }
     }
 
+    // Which step of a loop this is.
+    Int step_of(std::size_t loop) const { return index[loop]; }
+
     void advance() {
         for (std::size_t d = loops.size(); d-- > 0;) {
             const TileLoop &loop = loops[d];
@@ -99,42 +102,24 @@ public:
         if (pass.padded) k.fill(staging, pass.staged_bytes, fill);
         Cursor here(pass, first);
         if (!large) {
-            for (Int i = first; i < last; ++i, here.advance()) tile(source + here.source, here.target);
+            for (Int i = first; i < last; ++i, here.advance()) tile(source + here.source, here.target, 0);
             return !refused;
         }
         const Int distance = std::max<Int>(prefetch_bytes / std::max<Int>(pass.tile_bytes, 1), 1);
         Cursor next(pass, std::min(first + distance, pass.tiles - 1));
         for (Int i = first; i < last; ++i, here.advance()) {
             const bool more = i + distance < pass.tiles;
-            ahead = more ? next.source - here.source : 0;
             if (prefetches_writes && more) coming.start(target + next.target);
-            tile(source + here.source, here.target);
+            tile(source + here.source, here.target, more ? next.source - here.source : 0);
             if (more) next.advance();
         }
         if (nontemporal || flushed || shifted) k.store_fence();
         return !refused;
     }
 
-private:
-    const Pass &pass;
-    const Kernels &k;
-    const Byte *source;
-    Byte *target;
-    bool large;
-    const Byte *fill;
-    WritePrefetch coming;
-    const Conversion *conversion;
-    Int width;
-    bool staged;             // tiles go through the staging buffer,
-    bool flushed;            // and from there by non-temporal stores
-    bool nontemporal;        // kernels write by such stores,
-    bool shifted;            // or those that write whole lines wherever columns start do
-    bool prefetches_writes;  // plain stores: the lines of later tiles are prefetched
-    Int ahead = 0;
-    Byte *staging = nullptr;
-    bool refused = false;
-
-    void tile(const Byte *s, Int at) {
+    // One tile, from `s` to the target's offset `at`; the source is prefetched so many bytes `further` on.
+    void tile(const Byte *s, Int at, Int further) {
+        ahead = further;
         for (const KernelCall &call : pass.calls) {
             if (staged)
                 apply(call, s + call.source, staging + call.staged, call.staged_repeat, call.rows, call.height);
@@ -156,6 +141,25 @@ private:
                 std::memcpy(target + to, from, std::size_t(segment.length));
         }
     }
+
+private:
+    const Pass &pass;
+    const Kernels &k;
+    const Byte *source;
+    Byte *target;
+    bool large;
+    const Byte *fill;
+    WritePrefetch coming;
+    const Conversion *conversion;
+    Int width;
+    bool staged;             // tiles go through the staging buffer,
+    bool flushed;            // and from there by non-temporal stores
+    bool nontemporal;        // kernels write by such stores,
+    bool shifted;            // or those that write whole lines wherever columns start do
+    bool prefetches_writes;  // plain stores: the lines of later tiles are prefetched
+    Int ahead = 0;
+    Byte *staging = nullptr;
+    bool refused = false;
 
     // Between the slices of a call, a part of the lines that a later tile writes is prefetched.
     void in_slices(const KernelCall &call, const Byte *s, Byte *t) {

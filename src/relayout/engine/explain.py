@@ -147,6 +147,8 @@ def _work(step: dict[str, Any], written: int, converts: bool) -> KernelShare:
         return KernelShare(f"{words}, staged and converted", size, 0.4 * speed)
     if step["padded"]:
         return KernelShare(f"{words} with padding between, staged", size, 0.6 * speed)
+    if step["slabs"]:
+        return KernelShare(f"{words}, staged and streamed around the cache", size, 0.7 * speed)
     if written >= STREAMED and step["nontemporal"]:
         return KernelShare(f"{words}, streamed around the cache", size, speed)
     if written >= STREAMED and step["shifted"]:

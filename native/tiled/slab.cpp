@@ -1,0 +1,179 @@
+#include "tiled/slab.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "tiled/schedule.h"
+#include "tiled/tile_builder.h"
+
+namespace relayout::tiled {
+namespace {
+
+// How many steps of each loop make a slab.
+class SlabShape {
+public:
+    explicit SlabShape(const std::vector<Loop> &loops, Int width)
+        : steps(loops.size(), 1), loops(loops), width(width) {}
+
+    std::vector<Int> steps;
+
+    Int bytes() const {
+        Int all = width;
+        for (const Int n : steps) all *= n;
+        return all;
+    }
+
+    // The loops that go on where the one before ends, from one element on, and the bytes that are contiguous by them.
+    std::vector<std::size_t> chain(int side, Int &length) const {
+        std::vector<std::size_t> found;
+        length = width;
+        for (std::size_t k = next(side, length); k < loops.size(); k = next(side, length)) {
+            found.push_back(k);
+            length *= steps[k];
+            if (steps[k] < loops[k].count) break;
+        }
+        return found;
+    }
+
+    Int contiguous(int side) const {
+        Int length = 0;
+        chain(side, length);
+        return length;
+    }
+
+    // Takes more steps of the chain of a side until `wanted` bytes are contiguous, as long as the slab is no larger
+    // than `limit`.
+    void lengthen(int side, Int wanted, Int limit) {
+        Int length = width;
+        for (std::size_t k = next(side, length); length < wanted && k < loops.size(); k = next(side, length)) {
+            const Int room = limit / (bytes() / steps[k]), goal = (wanted + length - 1) / length;
+            const Int most = std::min(goal, room);
+            const Int unit = std::max<Int>(cache_line / length, 1);
+            if (most > steps[k]) steps[k] = std::min(share(loops[k].count, most, unit), std::max(room, steps[k]));
+            length *= steps[k];
+            if (steps[k] < loops[k].count) break;
+        }
+    }
+
+private:
+    const std::vector<Loop> &loops;
+    Int width;
+
+    std::size_t next(int side, Int length) const {
+        for (std::size_t k = 0; k < loops.size(); ++k)
+            if (loops[k].step[side] == length && loops[k].count > 1) return k;
+        return loops.size();
+    }
+};
+
+// Offsets that are about a cache line apart wherever a slab reads.
+std::vector<Int> lines_of(const std::vector<Loop> &loops, Int width) {
+    std::vector<Int> starts{0};
+    Int length = width;
+    std::vector<Loop> ordered = loops;
+    sort_loops(ordered, source_side);
+    for (auto loop = ordered.rbegin(); loop != ordered.rend(); ++loop) {
+        if (loop->step.source == length && starts.size() == 1) {
+            length *= loop->count;
+            continue;
+        }
+        const std::size_t size = starts.size();
+        for (Int i = 1; i < loop->count; ++i)
+            for (std::size_t k = 0; k < size; ++k) starts.push_back(starts[k] + i * loop->step.source);
+    }
+    std::sort(starts.begin(), starts.end());
+    std::vector<Int> lines;
+    for (const Int start : starts) {
+        const Int last = start + length - 1;
+        if (!lines.empty() && last - lines.back() < cache_line / 2) continue;
+        for (Int at = last - (length - 1) / cache_line * cache_line; at <= last; at += cache_line) lines.push_back(at);
+    }
+    return lines;
+}
+
+// How far apart the rows of a transpose are.
+Int row_distance(const Pass &pass) {
+    const KernelCall &call = pass.calls[0];
+    if (call.kind != KernelKind::transpose || call.height < 2) return 0;
+    return pass.tables[call.rows + 1] - pass.tables[call.rows];
+}
+
+// Whether slabs are better than the tiles of this pass, whose rows have `row` contiguous bytes. Where memory is read
+// and written in its order, or kernels shift columns into lines, they are not; nor where a transpose of narrow
+// elements, or of rows that lie together, takes longer than its stores.
+bool is_slow(const Pass &direct, Int row) {
+    const KernelCall &call = direct.calls[0];
+    const Int segments = Int(direct.segments.size()), average = direct.tile_bytes / std::max<Int>(segments, 1);
+    if (segments == 1 && direct.loops.size() <= 1) return false;
+    if (call.kind != KernelKind::transpose) return direct.calls.size() <= many_calls || average < long_segment;
+    if (call.height << call.width < cache_line) return average < short_segment;
+    if (call.width > 1) return row < cache_line || !direct.shifted;
+    return row >= cache_line && row_distance(direct) >= far_rows && (call.width == 0 || segments > 1);
+}
+
+// How many of a slab's steps the next one has as well, so that one of both has every line whole; none if that is much.
+Int shared_steps(const Loop &loop, Int steps) {
+    const Int line = (cache_line + loop.step.target - 1) / loop.step.target;
+    return line * max_shared <= steps ? line : 0;
+}
+
+}  // namespace
+
+std::optional<Pass> schedule_slabs(const Box &box, int width, const Pass &direct) {
+    TileBuilder b(box);
+    for (const Loop &loop : b.loops)
+        if (loop.step.source < 0 || loop.step.target < 0) return std::nullopt;
+    SlabShape shape(b.loops, width);
+    const Int limit = slab_limit();
+    const KernelCall &call = direct.calls[0];
+    const bool turned = call.kind == KernelKind::transpose;
+    shape.lengthen(source_side, turned ? cache_line : slab_row, limit);
+    if (!is_slow(direct, shape.contiguous(source_side))) return std::nullopt;
+    shape.lengthen(
+        target_side,
+        row_distance(direct) >= paged_rows ? std::min(slab_segment, max_paged_rows << call.width) : slab_segment,
+        limit);
+    for (const int side : {source_side, target_side})
+        if (shape.bytes() < min_slab_bytes && !(turned && side == source_side))
+            shape.lengthen(side, min_slab_bytes / (shape.bytes() / shape.contiguous(side)), min_slab_bytes);
+    Int length = 0;
+    const std::vector<std::size_t> together = shape.chain(target_side, length);
+    if (length < min_slab_segment) return std::nullopt;
+    // Segments lie one behind the other in the staging buffer, an odd number of lines apart.
+    Int pitch = (length + cache_line - 1) / cache_line * cache_line;
+    if (pitch / cache_line % 2 == 0) pitch += cache_line;
+    Pass &pass = b.pass;
+    Box inner{{0, 0}, {}};
+    std::vector<Segment> segments{{0, 0, length}};
+    Int staged = pitch;
+    for (std::size_t k = b.loops.size(); k-- > 0;) {
+        const Loop &loop = b.loops[k];
+        const Int steps = shape.steps[k];
+        if (steps < loop.count) {
+            const Int shared = !together.empty() && k == together.back() ? shared_steps(loop, steps) : 0;
+            const Int pace = steps - shared;
+            pass.loops.push_back({(loop.count - shared + pace - 1) / pace, steps, loop.count, loop.step, shared});
+        }
+        if (steps == 1) continue;
+        const bool inside = std::find(together.begin(), together.end(), k) != together.end();
+        inner.loops.push_back({steps, {loop.step.source, inside ? loop.step.target : staged}});
+        if (inside) continue;
+        const std::size_t size = segments.size();
+        for (Int i = 1; i < steps; ++i)
+            for (std::size_t s = 0; s < size; ++s)
+                segments.push_back(
+                    {segments[s].target + i * loop.step.target, segments[s].staged + i * staged, length});
+        staged *= steps;
+    }
+    if (staged > max_slab_bytes) return std::nullopt;
+    pass.lines = lines_of(inner.loops, width);
+    pass.inner = std::make_shared<const Pass>(schedule(inner, width, true, false));
+    pass.segments = std::move(segments);
+    pass.staged_bytes = staged;
+    b.loops.clear();
+    Pass made = b.finish(shape.bytes());
+    made.whole_lines = made.long_runs = false;
+    return made;
+}
+
+}  // namespace relayout::tiled

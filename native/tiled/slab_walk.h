@@ -1,0 +1,87 @@
+#pragma once
+
+// One thread's way through the slabs of a pass: each is put together in the second-level cache while the next is
+// prefetched, and goes to memory.
+
+#include <cstdlib>
+#include <memory>
+
+#include "tiled/walk.h"
+
+namespace relayout::tiled {
+
+class SlabWalk {
+public:
+    SlabWalk(const Pass &pass, const Byte *source, Byte *target)
+        : pass(pass), k(kernels()), source(source), target(target), staging(buffer()),
+          tiles(*pass.inner, source, staging, false, false, true, nullptr, nullptr, 1), along(pass.loops.size()) {
+        for (std::size_t d = 0; d < pass.loops.size(); ++d)
+            if (pass.loops[d].shared) along = d;
+    }
+
+    void run(Int first, Int last) {
+        const Int distance = (slab_prefetch + pass.tile_bytes - 1) / pass.tile_bytes;
+        Cursor here(pass, first), next(pass, std::min(first + distance, pass.tiles - 1));
+        for (Int i = first; i < last; ++i, here.advance()) {
+            const bool cut = along < pass.loops.size();
+            const bool starts = !cut || here.step_of(along) == 0;
+            const bool ends = !cut || here.step_of(along) + 1 == pass.loops[along].count;
+            Byte *const to = target + here.target;
+            // Lines that are not written whole are read first.
+            for (const Segment &s : pass.segments) {
+                if (starts) __builtin_prefetch(to + s.target, 1, 2);
+                if (ends) __builtin_prefetch(to + s.target + s.length - 1, 1, 2);
+            }
+            stage(source + here.source);
+            const Byte *const later = source + next.source;
+            const bool more = i + distance < pass.tiles;
+            const Int lines = more ? Int(pass.lines.size()) : 0;
+            if (more) next.advance();
+            Int line = 0, written = 0;
+            for (const Segment &s : pass.segments)
+                for (Int at = 0, here; at < s.length; at += here) {
+                    const Int behind = Int(reinterpret_cast<std::uintptr_t>(to + s.target + at) % cache_line);
+                    here = std::min(piece_bytes - behind, s.length - at);
+                    written += here;
+                    for (const Int end = lines * written / pass.tile_bytes; line < end; ++line)
+                        __builtin_prefetch(later + pass.lines[std::size_t(line)], 0, 2);
+                    write(staging + s.staged + at, to + s.target + at, here, starts || at > 0,
+                          ends || at + here < s.length);
+                }
+        }
+        k.store_fence();
+    }
+
+private:
+    const Pass &pass;
+    const Kernels &k;
+    const Byte *source;
+    Byte *target;
+    Byte *staging;
+    TileWalk tiles;
+    std::size_t along;  // the loop whose tiles have lines of the target in common, if there is one
+
+    static Byte *buffer() {
+        struct Free {
+            void operator()(Byte *p) const { std::free(p); }
+        };
+        static thread_local std::unique_ptr<Byte, Free> kept;
+        if (!kept) kept.reset(static_cast<Byte *>(std::aligned_alloc(cache_line, max_slab_bytes)));
+        return kept.get();
+    }
+
+    // Puts a slab together.
+    void stage(const Byte *from) {
+        Cursor tile(*pass.inner, 0);
+        for (Int n = 0; n < pass.inner->tiles; ++n, tile.advance()) tiles.tile(from + tile.source, tile.target, 0);
+    }
+
+    // Writes a segment. Where a neighbour has a line at its start or its end as well, only whole lines.
+    void write(const Byte *from, Byte *to, Int length, bool starts, bool ends) const {
+        const Int head = starts ? 0 : Int(-reinterpret_cast<std::uintptr_t>(to) % cache_line);
+        const Int tail = ends ? 0 : Int(reinterpret_cast<std::uintptr_t>(to + length) % cache_line);
+        k.copy_nontemporal(from + head, to + head, length - head - tail);
+    }
+};
+
+}  // namespace relayout::tiled

@@ -578,7 +578,7 @@ def test_numbers_of_any_length_are_printed() -> None:
 
 
 def test_a_bug_is_one_line() -> None:
-    code = "import relayout.cli.main as c, relayout.cli.look as k; k.subject = None; c.main()"
+    code = "import relayout.cli.main as c, relayout.cli.look as k; k.describe = None; c.main()"
     done = subprocess.run([sys.executable, "-c", code, "show", "4:1"], capture_output=True, text=True, check=False)
     assert done.returncode == 70
     assert done.stderr.startswith("relayout made a mistake: TypeError")
@@ -699,7 +699,7 @@ WRONG = {
 def test_every_command_fails_alike(name: str) -> None:
     """With an exit code, one message, a hint, and nothing where an answer would be."""
     assert "No such option" in refused(name, "--nonsense", code=2)
-    if name not in ("atoms", "catalog", "check", "demo", "explore"):
+    if name not in ("atoms", "catalog", "check", "demo", "explore", "mcp"):
         assert "Missing argument" in refused(name, code=2)
     if name in WRONG:
         arguments, code = WRONG[name]

@@ -30,6 +30,7 @@ def serve(seconds: float = limits.SECONDS) -> None:
             session.receive(line)
     finally:
         calls.finish(limits.GRACE)
+        os.dup2(out, 1)
 
 
 def read_lines(stream: BinaryIO) -> Iterator[bytes | None]:

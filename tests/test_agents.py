@@ -500,6 +500,33 @@ def test_a_process_that_ends_is_an_error_of_the_server(what: str, hostile: Peer)
     assert refused(hostile, "nothing")["message"].endswith("done.")
 
 
+def test_a_process_that_does_not_start_is_told_at_once(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(
+        "import sys\nif '-m' in sys.orig_argv and 'worker' in str(sys.orig_argv): sys.exit(3)\n"
+    )
+    made = Peer(env={**os.environ, "PYTHONPATH": str(tmp_path)})
+    params = {"name": "parse", "arguments": {"text": "2:1"}, "_meta": META}
+    for _ in range(2):
+        assert made.ask("tools/call", params)["error"]["code"] == -32603
+    assert made.end() == 0
+
+
+def test_modules_are_never_those_of_the_folder(tmp_path: Path) -> None:
+    """A client may start the server in a folder of somebody else's."""
+    (tmp_path / "numpy.py").write_text("raise SystemExit(3)\n")
+    (tmp_path / "json.py").write_text("raise SystemExit(3)\n")
+    command = "import sys; sys.path.pop(0); from relayout.cli.main import main; sys.argv = ['relayout', 'mcp']; main()"
+    params = {"name": "infer", "arguments": {"offsets": [0, 1]}, "_meta": META}
+    line = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).encode()
+    with subprocess.Popen(
+        [sys.executable, "-c", command], cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        process.stdin.write(line + b"\n")
+        process.stdin.flush()
+        assert json.loads(process.stdout.readline())["result"]["structuredContent"]["elements"] == 2
+        process.stdin.close()
+
+
 def test_what_is_printed_does_not_get_between_messages(hostile: Peer) -> None:
     assert refused(hostile, "print")["message"].endswith("done.")
 

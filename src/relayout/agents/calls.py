@@ -66,9 +66,8 @@ class CallQueue:
             if call is None:
                 return
             call.cancelled = True
-            running = self._running is call
-        if running:
-            self._computing.end()
+            if self._running is call:  # and stays so while the lock is held
+                self._computing.end()
 
     def finish(self, seconds: float) -> None:
         """Answer what was asked, for that long at most, and end."""

@@ -38,7 +38,9 @@ class Computing:
         with self._lock:
             if self._process is not None:
                 return
-            command = [sys.executable, "-P", "-m", f"{__package__}.worker", str(self.seconds)]
+            # Nothing is imported from the folder that a client happens to be in.
+            safe = "-I" if sys.flags.isolated else "-P"
+            command = [sys.executable, safe, "-m", f"{__package__}.worker", str(self.seconds)]
             # Threads of a BLAS are of no use here, and reserve memory for each core.
             env = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
             window = getattr(subprocess, "CREATE_NO_WINDOW", 0)
@@ -68,6 +70,7 @@ class Computing:
             raise ProcessEnded("the process that computes was ended")
         try:
             if not self._ready and lines.get(timeout=_START_SECONDS) != b"ready\n":
+                self.end()
                 raise ProcessEnded("the process that computes does not start")
             self._ready = True
             process.stdin.write(json.dumps({"name": name, "arguments": arguments}).encode() + b"\n")

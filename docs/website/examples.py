@@ -9,26 +9,24 @@ from __future__ import annotations
 
 import ast
 import doctest
-import operator
 import re
 import shlex
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from itertools import pairwise, takewhile
 from typing import Any
 from urllib.parse import urlencode
 
-from make_api import groups
-
 import relayout as rl
 from relayout.codegen.targets import target_names
 from relayout.dialects.read import dialects_reading
 from relayout.elements.types import ELEMENTS
-from relayout.errors import LayoutError
 from relayout.hardware.registry import architecture_names
 from relayout.web.handle import handle
 from relayout.web.view import BINARY, UNARY
+
+from .values import Known, learn, sizes_text, text_of, value_of
 
 Fields = dict[str, str]
 """A state of the explorer."""
@@ -38,16 +36,7 @@ SHELL = ("console", "sh", "bash", "text")
 DRAWN = ("draw", "render", "explain", "rosetta", "parse", "resolve", "print_layout", "format_layout", "infer", "empty")
 """What is asked about its first argument."""
 
-_ARITHMETIC: dict[type, Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Pow: operator.pow,
-}
-_LARGEST_POWER = 100
 _FENCE = re.compile(r"^(?P<mark>```+)(?P<language>[\w-]*)[^\n]*\n(?P<body>.*?)^(?P=mark)[ \t]*$\n?", re.M | re.S)
-_ALGEBRA = {name for group in groups() if group.title == "Algebra" for name in group.names}
-_MAKERS = {*_ALGEBRA, "Layout", "Format", "parse", "E", "Swizzle"}
 _NOTATED = re.compile(r"[:<>(){}\[\]]|^[A-Za-z]*\d+[a-z]")
 """A text that nobody writes for anything but a layout."""
 
@@ -57,7 +46,7 @@ def with_buttons(page: str, explorer: str, opened: list[Fields]) -> str:
 
     ``explorer`` is the way from the page to the explorer's folder.
     """
-    known: dict[str, Any] = {}
+    known: Known = {}
 
     def extended(found: re.Match[str]) -> str:
         states = list(dict.fromkeys(tuple(x.items()) for x in block_states(found["language"], found["body"], known)))
@@ -88,11 +77,11 @@ def _html(text: str) -> str:
     return re.sub(r"[^\w .,;/%-]|_", lambda found: f"&#{ord(found[0])};", text)
 
 
-def block_states(language: str, body: str, known: dict[str, Any]) -> Iterator[Fields]:
+def block_states(language: str, body: str, known: Known) -> Iterator[Fields]:
     """The states of one example that the explorer answers; ``known`` are the values of the page's names so far."""
     if language in PYTHON:
         found = python_states(body, known)
-    elif language in SHELL and re.search(r"^(\$ )?relayout ", body, re.M):
+    elif language in ("", *SHELL) and re.search(r"^(\$ )?relayout ", body, re.M):
         found = shell_states(body)
     elif language in ("", "text"):
         found = text_states(body)
@@ -123,39 +112,60 @@ def answered(state: tuple[tuple[str, str], ...]) -> bool:
 # ---- Python --------------------------------------------------------------------------------------------------
 
 
-def python_states(body: str, known: dict[str, Any]) -> Iterator[Fields]:
+def python_states(body: str, known: Known) -> Iterator[Fields]:
     """What the statements of an example ask about."""
-    sources = [example.source for example in doctest.DocTestParser().get_examples(body)] or [body]
-    for source in sources:
+    examples = doctest.DocTestParser().get_examples(body)
+    for source, printed in [(example.source, example.want) for example in examples] or [(body, "")]:
         try:
             tree = ast.parse(source)
         except SyntaxError:
             continue
+        found = []
         for statement in tree.body:
-            yield from _statement_states(statement, known)
+            found += list(_statement_states(statement, known))
+            learn(statement, known)
+        yield from found or printed_states(printed)
 
 
-def _statement_states(statement: ast.stmt, known: dict[str, Any]) -> Iterator[Fields]:
-    if isinstance(statement, ast.Assign) and len(statement.targets) == 1 and isinstance(statement.targets[0], ast.Name):
-        known[statement.targets[0].id] = value_of(statement.value, known)
-    asked = [found for node in ast.walk(statement) if isinstance(node, ast.Call) and (found := _question(node, known))]
-    yield from asked
-    if not asked and isinstance(statement, ast.Assign | ast.Expr):
-        made = [value_of(node, known) for node in ast.walk(statement) if isinstance(node, ast.Call | ast.Subscript)]
-        layouts = [x for x in made if isinstance(x, rl.Layout | rl.Format)]
-        yield from [{"a": str(x)} for x in layouts[:1]]
-    if not asked:
-        yield from [{"a": text, **shape} for text, shape in _texts(statement)]
+def printed_states(printed: str) -> Iterator[Fields]:
+    """The layouts that an example prints, where it asks about none."""
+    for line in printed.splitlines():
+        try:
+            made = value_of(ast.parse(line.strip(), mode="eval").body, {"Layout": rl.Layout, "Format": rl.Format})
+        except SyntaxError:
+            made = None
+        text = _layout_text(made) or line.strip().strip("'")
+        if is_layout_text(text):
+            yield {"a": text}
 
 
-def _question(call: ast.Call, known: dict[str, Any]) -> Fields | None:
+def _statement_states(statement: ast.stmt, known: Known) -> Iterator[Fields]:
+    """The questions of a statement; without one what it makes, and without that the texts in it."""
+    calls = [node for node in ast.walk(statement) if isinstance(node, ast.Call)]
+    asked = [found for call in calls if (found := _question(call, known))]
+    if asked:
+        yield from asked
+        return
+    nodes = [node for node in ast.walk(statement) if isinstance(node, ast.Call | ast.Subscript)]
+    made = [text for node in nodes if (text := _layout_text(value_of(node, known)))]
+    yield from [{"a": text} for text in made[:1]]
+    if not made:
+        yield from [{"a": text, **around} for call in calls for text, around in _texts(call, known)]
+
+
+def _layout_text(value: Any) -> str:
+    """The text of a value that is a layout, or has one."""
+    return "" if type(value) in (tuple, str) else text_of(value)
+
+
+def _question(call: ast.Call, known: Known) -> Fields | None:
     """The state of a call that asks something of layouts that are known."""
-    name = _function(call)
+    name = _name_of(call.func)
     values = [value_of(node, known) for node in call.args]
     words = {word.arg: value_of(word.value, known) for word in call.keywords if word.arg}
     if name == "draw" and call.args and _name_of(call.args[0]) in {*BINARY, *UNARY}:
-        name, values = str(_name_of(call.args[0])), values[1:]
-    texts = [_text(value) for value in values]
+        name, values = _name_of(call.args[0]), values[1:]
+    texts = [text_of(value) for value in values]
     if name in BINARY and len(texts) == 2 and all(texts):
         return {"a": texts[0], "b": texts[1], "do": name}
     if name in UNARY and len(texts) == 1 and texts[0]:
@@ -164,16 +174,21 @@ def _question(call: ast.Call, known: dict[str, Any]) -> Fields | None:
     if name == "compare" and len(texts) > 1 and texts[0] and texts[1]:
         return {"a": texts[0], "b": texts[1], "do": "compare", **around}
     if name == "code" and texts and texts[0]:
-        target = words.get("target")
-        second = texts[1] if len(texts) > 1 else ""
-        dtype = {"dtype": values[2]} if len(values) > 2 and isinstance(values[2], str) else {}
-        return {"a": texts[0], "b": second, "do": "code", "target": target or "", **around, **dtype}
+        dtype = {"dtype": texts[2]} if len(texts) > 2 else {}
+        return {
+            "a": texts[0],
+            "b": "".join(texts[1:2]),
+            "do": "code",
+            "target": words.get("target") or "",
+            **around,
+            **dtype,
+        }
     if name in DRAWN and texts and texts[0]:
         second = texts[1] if name == "draw" and len(texts) > 1 else ""
         if name != "draw" and len(values) > 1 and isinstance(values[1], tuple):
-            around["shape"] = _sizes(values[1])
+            around["shape"] = sizes_text(values[1])
         if name == "draw" and isinstance(words.get("tile"), tuple):
-            around |= {"do": "threads", "tile": _sizes(words["tile"])}
+            around |= {"do": "threads", "tile": sizes_text(words["tile"])}
         return {"a": texts[0], "b": second, "do": "beside" if second else around.pop("do", ""), **around}
     return None
 
@@ -182,34 +197,20 @@ def _around(words: dict[str, Any]) -> Fields:
     """What the explorer has a field for."""
     found = {name: words[name] for name in ("axes", "dtype", "color", "view") if isinstance(words.get(name), str)}
     if isinstance(words.get("shape"), tuple):
-        found["shape"] = _sizes(words["shape"])
+        found["shape"] = sizes_text(words["shape"])
     return found
 
 
-def _sizes(shape: tuple[Any, ...]) -> str:
-    return ",".join(map(str, shape))
-
-
-def _text(value: Any) -> str:
-    """A value as a field of the explorer takes it."""
-    if isinstance(value, rl.Layout | rl.Format):
-        return str(value)
-    if isinstance(value, str):
-        return value
-    if isinstance(value, tuple) and value and all(isinstance(n, int) for n in value):
-        return _sizes(value)
-    return ""
-
-
-def _texts(statement: ast.stmt) -> Iterator[tuple[str, Fields]]:
+def _texts(call: ast.Call, known: Known) -> Iterator[tuple[str, Fields]]:
     """Texts that can be nothing but layouts, in whatever is called with them."""
-    for call in ast.walk(statement):
-        if isinstance(call, ast.Call):
-            shape = next((value_of(word.value, {}) for word in call.keywords if word.arg == "shape"), None)
-            around = {"shape": _sizes(shape)} if isinstance(shape, tuple) else {}
-            for node in [*call.args, *[word.value for word in call.keywords if word.arg in ("src", "dst", "to")]]:
-                if isinstance(node, ast.Constant) and isinstance(node.value, str) and is_layout_text(node.value):
-                    yield node.value, around
+    shape = next((value_of(word.value, known) for word in call.keywords if word.arg == "shape"), None)
+    around = {"shape": sizes_text(shape)} if isinstance(shape, tuple) else {}
+    for node in [*call.args, *[word.value for word in call.keywords if word.arg in ("src", "dst", "to")]]:
+        value = value_of(node, known)
+        if isinstance(value, str) and is_layout_text(value):
+            yield value, around
+        elif isinstance(value, rl.Format):
+            yield str(value), around
 
 
 def is_layout_text(text: str) -> bool:
@@ -219,68 +220,23 @@ def is_layout_text(text: str) -> bool:
     return bool(_NOTATED.search(text)) and bool(dialects_reading(text))
 
 
-def value_of(node: ast.expr, known: dict[str, Any]) -> Any:
-    """The value of an expression of literals and of what ``relayout`` makes of them; None for any other."""
-    if isinstance(node, ast.Name):
-        return known.get(node.id)
-    if isinstance(node, ast.Call):
-        return _made(node, known)
-    if isinstance(node, ast.Tuple | ast.List):
-        entries = tuple([value_of(entry, known) for entry in node.elts])
-        return None if any(entry is None for entry in entries) else entries
-    if isinstance(node, ast.BinOp) and type(node.op) in _ARITHMETIC:
-        left, right = value_of(node.left, known), value_of(node.right, known)
-        small = isinstance(left, int) and isinstance(right, int) and abs(right) < _LARGEST_POWER
-        return _ARITHMETIC[type(node.op)](left, right) if small else None
-    try:
-        return ast.literal_eval(node)
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        return None
-
-
-def _made(call: ast.Call, known: dict[str, Any]) -> Any:
-    """What a function that makes layouts makes of known arguments."""
-    make = _maker(call, known)
-    arguments = [value_of(node, known) for node in call.args]
-    words = {word.arg: value_of(word.value, known) for word in call.keywords if word.arg}
-    if make is None or None in [*map(_known, arguments), *map(_known, words.values())]:
-        return None
-    try:
-        return make(*arguments, **words)
-    except (LayoutError, TypeError, ValueError):
-        return None
-
-
-def _known(value: Any) -> Any:
-    return None if value is None else True
-
-
-def _maker(call: ast.Call, known: dict[str, Any]) -> Callable[..., Any] | None:
-    """The function: one of ``relayout`` that makes layouts, a way to make one, or a method of one that is known."""
-    name, node = _function(call), call.func
-    if isinstance(node, ast.Attribute):
-        if isinstance(node.value, ast.Name) and node.value.id in ("rl", "relayout"):
-            return getattr(rl, name) if name in _MAKERS else None
-        if _name_of(node.value) in ("Layout", "Format"):
-            return getattr(getattr(rl, str(_name_of(node.value))), name, None)
-        receiver = value_of(node.value, known)
-        return getattr(receiver, name, None) if isinstance(receiver, rl.Layout) else None
-    return getattr(rl, name) if name in _MAKERS else None
-
-
-def _function(call: ast.Call) -> str:
-    return _name_of(call.func) or ""
-
-
-def _name_of(node: ast.expr) -> str | None:
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    return node.id if isinstance(node, ast.Name) else None
+def _name_of(node: ast.expr) -> str:
+    """What a function is called, wherever it is from."""
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
 # ---- other examples ------------------------------------------------------------------------------------------
 
 _SHELL_LOOKS = ("show", "draw", "explain", "rosetta", "translate", "explore", "at", "parse")
+_SHELL_OPERATIONS = {
+    "compose": "composition",
+    "divide": "*_divide",
+    "product": "*_product",
+    "invert": "*_inverse",
+    "complement": "complement",
+    "coalesce": "coalesce",
+}
+_USUAL_FORM = {"divide": "logical", "product": "logical", "invert": "right"}
 _OPTIONS = {"--shape": "shape", "--axes": "axes", "--dtype": "dtype", "--tile": "tile", "--target": "target"}
 
 
@@ -304,8 +260,10 @@ def shell_states(body: str) -> Iterator[Fields]:
         elif command in _SHELL_LOOKS and texts:
             second = texts[1] if command == "draw" and len(texts) > 1 else ""
             yield {"a": texts[0], "b": second, "do": "beside" if second else "", **fields}
-        elif command in BINARY and len(texts) == 2:
-            yield {"a": texts[0], "b": texts[1], "do": command}
+        elif command in _SHELL_OPERATIONS and texts:
+            form = next((after for word, after in pairwise(words) if word in ("--form", "--side")), "")
+            operation = _SHELL_OPERATIONS[command].replace("*", form or _USUAL_FORM.get(command, ""))
+            yield {"a": texts[0], "b": "".join(texts[1:2]), "do": operation}
 
 
 def _first_command(line: str) -> str:

@@ -34,7 +34,9 @@ programs=$cache/zig-$target
 mkdir -p "$programs"
 for language in cc c++ ar ranlib; do
     options=$([[ $language == c* ]] && echo "-target $target" || true)
-    printf '#!/bin/sh\nexec "%s" %s %s "$@"\n' "$zig" "$language" "$options" >"$programs/$language"
+    # zig's linker for macOS takes no file of names that are Python's; then all that are missing may be.
+    printf '#!/bin/bash\nexec "%s" %s %s "${@/#-Wl,@*/-Wl,-undefined,dynamic_lookup}"\n' "$zig" "$language" "$options" \
+        >"$programs/$language"
     chmod +x "$programs/$language"
 done
 
@@ -50,6 +52,19 @@ export CXXFLAGS="-include cstdio"
     -C cmake.define.CMAKE_CXX_STANDARD_LIBRARIES="$libraries" -C build-dir="$cache/$system-3.$minor"
 
 mkdir -p "$out"
+if [[ $system == musl* ]]; then
+    # zig's name of musl is the loader's, too; wheels and those who judge them know it by that of Alpine's.
+    "$tools/python" - "$work"/built/*.whl "libc.musl-$machine.so.1" <<'END'
+import subprocess, sys
+from pathlib import Path
+from auditwheel.wheeltools import InWheel
+
+wheel = Path(sys.argv[1])
+with InWheel(wheel, wheel):
+    (core,) = Path("relayout").glob("_native*.so")
+    subprocess.run(["patchelf", "--replace-needed", "libc.so", sys.argv[2], core], check=True)
+END
+fi
 if [[ $name == Linux ]]; then
     # The tag is that of the oldest system that has what the compiled core was found to need, not what was hoped for.
     "$tools/python" -m auditwheel repair --plat auto -w "$out" "$work"/built/*.whl

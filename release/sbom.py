@@ -29,6 +29,8 @@ def with_compiled_in(bom: dict[str, Any], version: str, nanobind: str) -> dict[s
     refs = [part["bom-ref"] for part in inside]
     if subject["version"] != version:
         raise ValueError(f"the environment has relayout {subject['version']}, not {version}")
+    # Where it was installed from is a folder of the machine that built it.
+    subject.pop("externalReferences", None)
     rest = [part for part in bom["components"] if part is not subject]
     needs = [
         entry | {"dependsOn": sorted([*entry.get("dependsOn", []), *refs])}

@@ -192,4 +192,17 @@ def catalog(words: Any = (), skip: int = 0) -> ToolAnswer:
 def _answer(text: str, found: dict[str, Any]) -> ToolAnswer:
     from ..ask.json_values import as_json
 
-    return ToolAnswer(text, as_json(found))
+    return ToolAnswer(text, _as_doubles(as_json(found)))
+
+
+def _as_doubles(x: Any) -> Any:
+    """JSON whose integers a double holds, as most clients read them; larger ones are texts."""
+    if isinstance(x, dict):
+        return {name: _as_doubles(value) for name, value in x.items()}
+    if isinstance(x, list):
+        return [_as_doubles(entry) for entry in x]
+    return str(x) if isinstance(x, int) and abs(x) > _EXACT else x
+
+
+_EXACT = (1 << 53) - 1
+"""Integers up to here are exact in JavaScript."""

@@ -122,6 +122,15 @@ def test_verdicts_without_a_picture_are_words() -> None:
     assert dict(shown(rl.resolve("nChw16c", shape=(1, 20, 3, 3))).rows)["axes"] == "nchw"
 
 
+def test_files_and_what_became_of_them_are_tables(tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", np.arange(24, dtype=np.float32).reshape(4, 6))
+    report = rl.repack_file(tmp_path / "a.npy", tmp_path / "b.npy", to="1 0")
+    assert shown(report).rows[1][:3] == ["a", "float32 [4, 6]", "float32 [4, 6] format:1 0"]
+    with rl.open(tmp_path / "b.npy") as file:
+        assert shown(file).rows[1] == ["b", "float32", "4 x 6", "96 bytes", "((4, 6):(1, 4))"]
+    assert shown(rl.verify(tmp_path / "a.npy", tmp_path / "b.npy")).text == "the same: 1 tensor, 96 bytes"
+
+
 def test_texts_of_several_lines_are_shown_as_such() -> None:
     for text in (
         rl.explain("nChw16c"),

@@ -93,6 +93,9 @@ SUGAR = {
     Up("ask.every_shape", "FormatComparison._repr_html_", "drawing.notebook_tables"),
     Up("sharding.comparison", "ShardingComparison._repr_html_", "drawing.notebook_tables"),
     Up("dialects.resolve", "Resolved._repr_html_", "drawing.notebook_tables"),
+    Up("files.mapped", "TensorFile._repr_html_", "drawing.notebook_tables"),
+    Up("files.jobs.repack_file", "Report._repr_html_", "drawing.notebook_tables"),
+    Up("files.jobs.verify", "Verification._repr_html_", "drawing.notebook_tables"),
 }
 """The methods that are one line in a lower room and ask a higher one."""
 

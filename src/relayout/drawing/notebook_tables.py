@@ -10,6 +10,7 @@ from html import escape
 from typing import Any
 
 from ..errors import LayoutError
+from ..files.sizes import format_size
 
 _STYLE = (
     ".rl-table{overflow-x:auto;color:inherit}"
@@ -64,6 +65,33 @@ def labelled_html(lines: Sequence[str], head: str = "") -> str:
 def words_html(text: str) -> str:
     """Lines of plain words, one paragraph each."""
     return "".join([_sentence(line) for line in text.splitlines()])
+
+
+def file_html(file: Any) -> str:
+    """The tensors of a file that was opened, none of which is read for it."""
+    rows = []
+    for name in file.source:
+        entry = file.source[name]
+        shape, kind = " x ".join(map(str, entry.layout.extents)) or "a scalar", str(entry.interface.element.name)
+        rows.append((name, kind, shape, format_size(entry.size), str(entry.layout)))
+    return table_html(rows, ("tensor", "type", "shape", "size", "layout"), head=repr(file)[1:-1])
+
+
+def report_html(report: Any) -> str:
+    """What became of each tensor of a file that was repacked."""
+    titles = ("tensor", "before", "after", "bytes before", "bytes after", "padding")
+    rows = [
+        (
+            row.name,
+            row.before,
+            row.why or ("kept" if row.kept else row.after),
+            str(row.bytes_before),
+            str(row.bytes_after),
+            f"{row.padding:.1%}",
+        )
+        for row in report.rows
+    ]
+    return table_html(rows, titles, head=f"{report.source} to {report.destination}: {format_size(report.total)}")
 
 
 def verdict_html(verdict: Any) -> str:

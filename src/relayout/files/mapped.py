@@ -67,6 +67,11 @@ class TensorFile(Mapping[str, Tensor]):
     def __repr__(self) -> str:
         return repr(self.source)
 
+    def _repr_html_(self) -> str:
+        from ..drawing.notebook_tables import file_html
+
+        return file_html(self)
+
     def _tensor(self, entry: StoredTensor) -> Tensor:
         interface, layout = entry.interface, entry.layout
         data = self._bytes(entry)

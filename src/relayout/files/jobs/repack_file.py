@@ -52,6 +52,11 @@ class Report(NamedTuple):
     total: int
     resumed: int = 0
 
+    def _repr_html_(self) -> str:
+        from ...drawing.notebook_tables import report_html
+
+        return report_html(self)
+
 
 def repack_file(
     source: str | PathLike[str],

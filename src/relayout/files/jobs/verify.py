@@ -38,6 +38,11 @@ class Verification(NamedTuple):
 
         return str(TensorDifference(self.tensor, self.coordinate, self.values, self.reason))
 
+    def _repr_html_(self) -> str:
+        from ...drawing.notebook_tables import verdict_html
+
+        return verdict_html(self)
+
 
 def verify(
     a: str | PathLike[str],

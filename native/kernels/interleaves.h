@@ -117,6 +117,30 @@ Int interleave_ways(const Byte *source, Byte *target, const Int *rows, Int count
     return j;
 }
 
+// Rows of less than a vector and at least half of one, for K a power of 2: halves that may overlap.
+template <int W, int K> void interleave_halves(const Byte *source, Byte *target, const Int *rows, Int count) {
+    constexpr Int E = 8 / W;
+    for (Int j = 0; j < count; j += E) {
+        const Int first = least(j, count - E);
+        Vec16 x[K];
+#pragma GCC unroll 8
+        for (int k = 0; k < K; ++k) x[k] = Vec16::load_half(source + rows[k] + first * W);
+        shuffle<W>(x);
+        if constexpr (K > 2) shuffle<W>(x);
+        if constexpr (K > 4) shuffle<W>(x);
+#pragma GCC unroll 4
+        for (int k = 0; k < K / 2; ++k) x[k].store(target + first * K * W + k * 16);
+    }
+}
+
+// What vectors have left of a row.
+template <int W, int K> void interleave_rest(const Byte *source, Byte *target, const Int *rows, Int done, Int count) {
+    if constexpr (K == 2 || K == 4 || K == 8)
+        if ((count - done) * W >= 8)
+            return interleave_halves<W, K>(source + done * W, target + done * K * W, rows, count - done);
+    interleave_scalar<W>(source, target, rows, K, done, count);
+}
+
 // Brings the bytes of one of K ways together, within a vector.
 template <int W, int K> struct Grouping {
     alignas(16) Byte index[16];
@@ -196,7 +220,7 @@ void interleave_all(const Byte *s, Byte *t, const Int *rows, Int count, const Re
         const Byte *from = s + done * W;
         Byte *to = t + done * K * W;
         const Int more = interleave_ways<W, K, false>(from, to, rows, count - done, ahead);
-        interleave_scalar<W>(from, to, rows, K, more, count - done);
+        interleave_rest<W, K>(from, to, rows, more, count - done);
     }
 }
 

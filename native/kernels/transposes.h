@@ -37,14 +37,25 @@ inline void block(const Byte *const *rows, Int at, Byte *target, const Int *colu
     for (int c = 0; c < E; ++c) store_as<V, nontemporal>(x[c], target + columns[c]);
 }
 
-// The same for `width` columns, fewer than a lane has; whole lanes can be read.
+// The same for `width` columns, fewer than a lane has. What is read behind a row is inside the memory if another row
+// ends there or later; other rows are copied first.
 template <int W, typename V>
 inline void narrow_block(const Byte *const *rows, Int at, Byte *target, const Int *columns, Int width) {
-    constexpr int E = 16 / W;
+    constexpr int E = 16 / W, R = V::bytes / W;
+    const Byte *end = rows[0];
+    for (int i = 1; i < R; ++i) end = rows[i] > end ? rows[i] : end;
+    end += at + width * W;
+    Byte copies[R][16];
+    const Byte *readable[R];
+    for (int i = 0; i < R; ++i) {
+        const Byte *const row = rows[i] + at;
+        if (row + 16 > end) copy(row, copies[i], width * W);
+        readable[i] = row + 16 > end ? copies[i] : row;
+    }
     alignas(64) Byte buffer[E * V::bytes];
     Int places[E];
     for (int c = 0; c < E; ++c) places[c] = c * V::bytes;
-    block<W, V, false>(rows, at, buffer, places);
+    block<W, V, false>(readable, 0, buffer, places);
     for (Int c = 0; c < width; ++c) V::load(buffer + c * V::bytes).store(target + columns[c]);
 }
 
@@ -56,15 +67,7 @@ inline void band(const Byte *const *rows, Int at, Byte *target, const Int *colum
     for (; j + E <= width; j += E) block<W, V, nontemporal>(rows, at + j * W, target, columns + j);
     if (j == width) return;
     if (width >= E) return block<W, V, nontemporal>(rows, at + (width - E) * W, target, columns + width - E);
-    if constexpr (!nontemporal) {
-        // Lanes end behind the rows, and inside the memory if they do before the end of another row.
-        const Byte *end = rows[0];
-        for (int i = 1; i < V::bytes / W; ++i) end = rows[i] > end ? rows[i] : end;
-        end += at + width * W;
-        bool inside = width * W >= 4;
-        for (int i = 0; i < V::bytes / W; ++i) inside = inside && rows[i] + at + 16 <= end;
-        if (inside) return narrow_block<W, V>(rows, at, target, columns, width);
-    }
+    if (!nontemporal && width > 1) return narrow_block<W, V>(rows, at, target, columns, width);
     for (j = 0; j < width; ++j)
         for (int i = 0; i < V::bytes / W; ++i) std::memcpy(target + columns[j] + i * W, rows[i] + at + j * W, W);
 }

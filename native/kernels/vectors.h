@@ -23,6 +23,7 @@ struct Vec16 {
     __m128i v;
 
     static Vec16 load(const Byte *p) { return {_mm_loadu_si128(reinterpret_cast<const __m128i *>(p))}; }
+    static Vec16 load_half(const Byte *p) { return {_mm_loadl_epi64(reinterpret_cast<const __m128i *>(p))}; }
     void store(Byte *p) const { _mm_storeu_si128(reinterpret_cast<__m128i *>(p), v); }
     void store_nontemporal(Byte *p) const { _mm_stream_si128(reinterpret_cast<__m128i *>(p), v); }
     static Vec16 load_lanes(const Byte *const *rows, int, Int at) { return load(rows[0] + at); }
@@ -53,6 +54,7 @@ struct Vec16 {
     uint8x16_t v;
 
     static Vec16 load(const Byte *p) { return {vld1q_u8(p)}; }
+    static Vec16 load_half(const Byte *p) { return {vcombine_u8(vld1_u8(p), vdup_n_u8(0))}; }
     void store(Byte *p) const { vst1q_u8(p, v); }
     void store_nontemporal(Byte *p) const { vst1q_u8(p, v); }
     static Vec16 load_lanes(const Byte *const *rows, int, Int at) { return load(rows[0] + at); }
@@ -93,6 +95,11 @@ struct Vec16 {
     static Vec16 load(const Byte *p) {
         Vec16 x;
         std::memcpy(x.v, p, 16);
+        return x;
+    }
+    static Vec16 load_half(const Byte *p) {
+        Vec16 x{};
+        std::memcpy(x.v, p, 8);
         return x;
     }
     void store(Byte *p) const { std::memcpy(p, v, 16); }

@@ -38,9 +38,10 @@ inline void block(const Byte *const *rows, Int at, Byte *target, const Int *colu
 }
 
 // The same for `width` columns, fewer than a lane has. What is read behind a row is inside the memory if another row
-// ends there or later; other rows are copied first.
+// ends there or later; other rows are copied first. Not inlined: its buffers would be on the stack of every block.
 template <int W, typename V>
-inline void narrow_block(const Byte *const *rows, Int at, Byte *target, const Int *columns, Int width) {
+__attribute__((noinline)) void narrow_block(const Byte *const *rows, Int at, Byte *target, const Int *columns,
+                                            Int width) {
     constexpr int E = 16 / W, R = V::bytes / W;
     const Byte *end = rows[0];
     for (int i = 1; i < R; ++i) end = rows[i] > end ? rows[i] : end;
@@ -67,7 +68,7 @@ inline void band(const Byte *const *rows, Int at, Byte *target, const Int *colum
     for (; j + E <= width; j += E) block<W, V, nontemporal>(rows, at + j * W, target, columns + j);
     if (j == width) return;
     if (width >= E) return block<W, V, nontemporal>(rows, at + (width - E) * W, target, columns + width - E);
-    if (!nontemporal && width > 1) return narrow_block<W, V>(rows, at, target, columns, width);
+    if (!nontemporal && width * W >= 4) return narrow_block<W, V>(rows, at, target, columns, width);
     for (j = 0; j < width; ++j)
         for (int i = 0; i < V::bytes / W; ++i) std::memcpy(target + columns[j] + i * W, rows[i] + at + j * W, W);
 }
@@ -204,7 +205,8 @@ inline void short_columns(const Byte *const *rows, Int height, Byte *target, con
 }
 
 template <int W>
-inline void few_rows(const Byte *const *rows, Int height, Byte *target, const Int *columns, Int width) {
+__attribute__((noinline)) void few_rows(const Byte *const *rows, Int height, Byte *target, const Int *columns,
+                                        Int width) {
     if (width * W >= 16 && height > 1) {
         if (height <= 2) return short_columns<W, 2>(rows, height, target, columns, width);
         if constexpr (W <= 4)

@@ -105,7 +105,8 @@ bool is_slow(const Pass &direct, Int row) {
     const KernelCall &call = direct.calls[0];
     const Int segments = Int(direct.segments.size()), average = direct.tile_bytes / std::max<Int>(segments, 1);
     if (segments == 1 && direct.loops.size() <= 1) return false;
-    if (call.kind != KernelKind::transpose) return direct.calls.size() <= many_calls || average < long_segment;
+    if (call.kind == KernelKind::runs) return direct.calls.size() <= many_calls || average < long_segment;
+    if (call.kind != KernelKind::transpose) return true;
     if (call.height << call.width < cache_line) return average < short_segment;
     if (call.width > 1) return row < cache_line || !direct.shifted;
     return row >= cache_line && row_distance(direct) >= far_rows && (call.width == 0 || segments > 1);
@@ -128,7 +129,8 @@ std::optional<Pass> schedule_slabs(const Box &box, int width, const Pass &direct
     const KernelCall &call = direct.calls[0];
     const bool turned = call.kind == KernelKind::transpose;
     shape.lengthen(source_side, turned ? cache_line : slab_row, limit);
-    if (!is_slow(direct, shape.contiguous(source_side))) return std::nullopt;
+    const int row = b.find(source_side, Int(1) << call.width);
+    if (!is_slow(direct, row < 0 ? 0 : b.loops[std::size_t(row)].count << call.width)) return std::nullopt;
     shape.lengthen(
         target_side,
         row_distance(direct) >= paged_rows ? std::min(slab_segment, max_paged_rows << call.width) : slab_segment,

@@ -20,8 +20,8 @@ public:
     // With 0 threads, as many as relayout::default_threads tells.
     int call(nb::handle x, nb::handle out, int threads) const;
 
-    // For memory that is known to hold the elements, whatever its shape; the target is `room` from byte `start` on. False
-    // where it is not done, which `call` has the reason of.
+    // For memory that is known to hold the elements, whatever its shape; the target is `room` from byte `start` on.
+    // False where it is not done, which `call` has the reason of.
     bool call_untyped(nb::handle x, nb::handle room, relayout::Int start) const;
 
     bool call_default(PyObject *x, PyObject *out) const { return call(x, out, threads_) == done; }

@@ -106,7 +106,7 @@ bool is_slow(const Pass &direct, Int row) {
     const Int segments = Int(direct.segments.size()), average = direct.tile_bytes / std::max<Int>(segments, 1);
     if (segments == 1 && direct.loops.size() <= 1) return false;
     if (call.kind == KernelKind::runs) return direct.calls.size() <= many_calls || average < long_segment;
-    if (call.kind != KernelKind::transpose) return true;
+    if (call.kind != KernelKind::transpose) return call.width > 0 || call.kind == KernelKind::scatter;
     if (call.height << call.width < cache_line) return average < short_segment;
     if (call.width > 1) return row < cache_line || !direct.shifted;
     return row >= cache_line && row_distance(direct) >= far_rows && (call.width == 0 || segments > 1);

@@ -80,7 +80,7 @@ def floats(x: NDArray[Any], element_type: Element) -> NDArray[Any]:
     if broken.size:
         k = int(broken[0])
         raise misfit(x, k, element_type, f"it would become {y.reshape(-1)[k]}")
-    if x.dtype.name != stored.name and {x.dtype.name, stored.name} <= _MANTISSAS.keys() and nan.any():
+    if nan.any() and x.dtype.name != stored.name and {x.dtype.name, stored.name} <= _MANTISSAS.keys():
         y[nan] = converted_nans(x[nan], stored)
     return y
 

@@ -80,6 +80,9 @@ class Views(Reshaping):
                 dim += 1
             elif isinstance(key, slice):
                 start, stop, step = slice_ends(key, layout.extents[dim])
+                if step == 1 and start == 0 and stop == layout.extents[dim]:
+                    dim += 1
+                    continue
                 count = max(0, (stop - start + step - (1 if step > 0 else -1)) // step)
                 layout = layout._step(dim, start, step, count)
                 dim += 1

@@ -174,9 +174,14 @@ class BlockTable(Immutable):
 
     def entries(self, numbers: NDArray[np.int64]) -> BlockTable:
         """The table of these entries, in this order; what was shared stays shared."""
-        starts, buffers = self.starts[numbers], self.buffers[numbers]
-        shared = self.shared[numbers] | _find_overlaps(buffers, starts, self.elements)
-        return _new()._set(starts, buffers, self.shape, self._bits, shared)
+        starts, buffers, shared = self.starts[numbers], self.buffers[numbers], self.shared[numbers]
+        if self.start is None or not (numbers[1:] > numbers[:-1]).all():
+            shared = shared | _find_overlaps(buffers, starts, self.elements)
+            return _new()._set(starts, buffers, self.shape, self._bits, shared)
+        # Of blocks that follow each other no two overlap, and others do where no number is left out.
+        gaps = not numbers.size or int(numbers[-1]) - int(numbers[0]) >= numbers.size
+        start = () if gaps else (int(buffers[0]), int(starts[0]))
+        return _new()._set(starts, buffers, self.shape, self._bits, shared, start)
 
     def first(self, count: int) -> BlockTable:
         """The table of the first ``count`` entries, with what is known of each."""

@@ -7,6 +7,7 @@ those never leave their block, the first sort alone tells which blocks are used.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ..integers.nested import product
@@ -17,6 +18,10 @@ from .block_table import BlockTable
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+
+MAX_CACHED_BLOCKS = 4096
+"""Of larger tables the blocks of a view are found again, since the numbers of all would be kept."""
 
 
 class _ModeDigit:
@@ -41,27 +46,35 @@ def trim_table(layout: Layout, table: BlockTable) -> tuple[Layout, BlockTable]:
     """
     if layout.size == 0 or layout.swizzle is not None:
         return layout, table
+    find = _used_blocks if table.count <= MAX_CACHED_BLOCKS else _used_blocks.__wrapped__
+    layout, numbers = find(layout, table.elements, table.count)
+    return layout, table if numbers is None else table.entries(numbers)
+
+
+@lru_cache(maxsize=256)
+def _used_blocks(layout: Layout, elements: int, count: int) -> tuple[Layout, NDArray[np.int64] | None]:
+    """The layout by the blocks that it uses, and their numbers; None for all of them."""
     offset, modes = layout.offset, []
     for d in range(layout.rank):
-        moved, mode = _trim_mode(layout._mode(d), table.elements)
+        moved, mode = _trim_mode(layout._mode(d), elements)
         offset += moved
         modes.append(mode)
-    block, place = divmod(offset, table.elements)
+    block, place = divmod(offset, elements)
     digits = [
         _ModeDigit(d, k, size, stride)
         for d, mode in enumerate(modes)
         for k, (size, stride) in enumerate(zip(mode.sizes, mode.strides))
     ]
-    inside = [digit for digit in digits if digit.stride % table.elements]
-    across = [digit for digit in digits if digit.stride and digit.stride % table.elements == 0]
+    inside = [digit for digit in digits if digit.stride % elements]
+    across = [digit for digit in digits if digit.stride and digit.stride % elements == 0]
     across.sort(key=lambda digit: (-abs(digit.stride), digit.size == 1))
     lowest, highest = _ends(place, [digit.reach for digit in inside])
-    first, last = _ends(block, [digit.reach // table.elements for digit in across])
-    separate = 0 <= lowest <= highest < table.elements
-    if not separate or first < 0 or last >= table.count or product(tuple([d.size for d in across])) > table.count:
-        return _trim_ends(layout, table)
+    first, last = _ends(block, [digit.reach // elements for digit in across])
+    separate = 0 <= lowest <= highest < elements
+    if not separate or first < 0 or last >= count or product(tuple([d.size for d in across])) > count:
+        return _trim_ends(layout, elements, count)
     strides = [list(mode.strides) for mode in modes]
-    running = table.elements
+    running = elements
     for digit in reversed(across):
         if digit.stride < 0:
             place += (digit.size - 1) * running
@@ -71,7 +84,7 @@ def trim_table(layout: Layout, table: BlockTable) -> tuple[Layout, BlockTable]:
     for mode, steps, shape in zip(modes, strides, layout.shape if isinstance(layout.shape, tuple) else (layout.shape,)):
         nested = isinstance(shape, tuple)
         parts.append((mode.sizes if nested else mode.sizes[0], tuple(steps) if nested else steps[0], *mode[2:]))
-    return layout.with_offset(place)._rebuild(parts), table.entries(_block_numbers(first, across, table.elements))
+    return layout.with_offset(place)._rebuild(parts), _block_numbers(first, across, elements)
 
 
 def _trim_mode(mode: Mode, elements: int) -> tuple[int, Mode]:
@@ -105,14 +118,18 @@ def _block_numbers(first: int, across: Iterable[_ModeDigit], elements: int) -> N
     for digit in across:
         if digit.size > 1:
             numbers = np.add.outer(numbers, np.arange(digit.size) * (abs(digit.stride) // elements))
-    return numbers.reshape(-1)
+    numbers = numbers.reshape(-1)
+    numbers.setflags(write=False)
+    return numbers
 
 
-def _trim_ends(layout: Layout, table: BlockTable) -> tuple[Layout, BlockTable]:
+def _trim_ends(layout: Layout, elements: int, count: int) -> tuple[Layout, NDArray[np.int64] | None]:
     """The elements of ``layout`` by the blocks from the first to the last one that it uses."""
     import numpy as np
 
-    first, last = layout.min_offset // table.elements, layout.max_offset // table.elements
-    if last - first + 1 == table.count:
-        return layout, table
-    return layout.with_offset(layout.offset - first * table.elements), table.entries(np.arange(first, last + 1))
+    first, last = layout.min_offset // elements, layout.max_offset // elements
+    if last - first + 1 == count:
+        return layout, None
+    numbers = np.arange(first, last + 1)
+    numbers.setflags(write=False)
+    return layout.with_offset(layout.offset - first * elements), numbers

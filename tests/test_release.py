@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tomllib
 from html.parser import HTMLParser
 from importlib.metadata import metadata
@@ -120,6 +121,21 @@ def test_a_release_refuses_metadata_that_lacks_something(tmp_path: Path, about: 
 def test_a_name_and_a_wheel_that_disagree_are_seen(tmp_path: Path) -> None:
     path = made(tmp_path, "cp312-abi3-linux_x86_64", CORE, named=WIDE)
     assert any("its name says" in told for told in script("check_wheel").faults(path))
+
+
+@pytest.mark.parametrize("more", [[], ["src/relayout/_native.abi3.so"]], ids=["sound", "compiled"])
+@pytest.mark.parametrize("lacks", ["", "CMakeLists.txt", "release/index_page.py"])
+def test_a_source_distribution_can_be_built_from(tmp_path: Path, lacks: str, more: list[str]) -> None:
+    path = tmp_path / "relayout-0.1.0.tar.gz"
+    names = ["CMakeLists.txt", "LICENSE", "README.md", "native/README.md", "release/index_page.py", *more]
+    (tmp_path / "empty").touch()
+    (tmp_path / "about").write_text(ABOUT)
+    with tarfile.open(path, "w:gz") as archive:
+        archive.add(tmp_path / "about", "relayout-0.1.0/PKG-INFO")
+        for name in names:
+            if name != lacks:
+                archive.add(tmp_path / "empty", f"relayout-0.1.0/{name}")
+    assert len(script("check_wheel").faults(path)) == bool(lacks) + len(more)
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")

@@ -127,7 +127,8 @@ def test_a_name_and_a_wheel_that_disagree_are_seen(tmp_path: Path) -> None:
 @pytest.mark.parametrize("lacks", ["", "CMakeLists.txt", "release/index_page.py"])
 def test_a_source_distribution_can_be_built_from(tmp_path: Path, lacks: str, more: list[str]) -> None:
     path = tmp_path / "relayout-0.1.0.tar.gz"
-    names = ["CMakeLists.txt", "LICENSE", "README.md", "native/README.md", "release/index_page.py", *more]
+    names = ["CMakeLists.txt", "LICENSE", "README.md", "native/README.md", "release/index_page.py"]
+    names += ["src/relayout/py.typed", *more]
     (tmp_path / "empty").touch()
     (tmp_path / "about").write_text(ABOUT)
     with tarfile.open(path, "w:gz") as archive:

@@ -300,6 +300,7 @@ def test_every_page_of_the_project_is_in_the_navigation() -> None:
         ("python", "x, y = Layout(4, 2), 3\nx.view[1:y]\n", [{"a": "(4:2)"}, {"a": "(2:2) offset 2"}]),
         ("python", ">>> infer(x).layout\nLayout((4, 3), (-1, 4), offset=3)\n", [{"a": "((4, 3):(-1, 4)) offset 3"}]),
         ("python", "from relayout.htp import R4FlatMemoryLayout as f\nrl.empty(f)\n", [{"a": "0 1 2 3 axes nhwc"}]),
+        ("python", ">>> f(x)\n[0, 4, 2, 6]\n>>> g(x)\n'(2,2):(1,4)'\n", [{"a": "(2,2):(1,4)"}]),
         ("python", "import os\nos.remove(rl.__file__)\nrl.repack_file('a', 'b')\n", []),
         ("console", "$ relayout draw 'nChw8c' --shape 1,16,2,2 | head\n", [{"a": "nChw8c", "shape": "1,16,2,2"}]),
         ("", "(3,4):(4,1)\nand other words\n", [{"a": "(3,4):(4,1)"}]),

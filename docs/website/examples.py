@@ -54,7 +54,8 @@ def with_buttons(page: str, explorer: str, opened: list[Fields]) -> str:
             return found[0]
         opened.extend(dict(state) for state in states if dict(state) not in opened)
         links = [_link(dict(state), explorer, alone=len(states) == 1) for state in states]
-        return f'{found[0].rstrip()}\n\n<p class="try">{" ".join(links)}</p>\n'
+        before = "" if len(links) == 1 else "try it: "
+        return f'{found[0].rstrip()}\n\n<p class="try">{before}{" ".join(links)}</p>\n'
 
     return _FENCE.sub(extended, page)
 
@@ -134,8 +135,8 @@ def printed_states(printed: str) -> Iterator[Fields]:
             made = value_of(ast.parse(line.strip(), mode="eval").body, {"Layout": rl.Layout, "Format": rl.Format})
         except SyntaxError:
             made = None
-        text = _layout_text(made) or line.strip().strip("'")
-        if is_layout_text(text):
+        text = _layout_text(made) or made or line.strip()
+        if isinstance(text, str) and is_layout_text(text):
             yield {"a": text}
 
 

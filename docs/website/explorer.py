@@ -68,8 +68,8 @@ def pyodide_package() -> Path:
 
 def pure_wheel(folder: Path) -> bytes:
     """The wheel without anything compiled."""
-    words = ["-q", "--no-deps", "-C", "wheel.cmake=false", "-C", "wheel.py-api=py3", "-w", str(folder), str(PROJECT)]
-    subprocess.run([sys.executable, "-m", "pip", "wheel", *words], check=True)
+    words = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(folder), str(PROJECT)]
+    subprocess.run(words, check=True, env={**os.environ, "RELAYOUT_NATIVE": "0"})
     (wheel,) = folder.glob("relayout-*-py3-none-any.whl")
     return wheel.read_bytes()
 

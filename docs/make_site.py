@@ -16,7 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import yaml
-from website.examples import with_buttons
+from website.examples import Opened, with_buttons
 from website.explorer import write_explorer
 from website.reference import links_to_reference, reference_pages
 
@@ -64,7 +64,7 @@ def site_page(source: str, text: str) -> str:
     return _LINK.sub(linked, text)
 
 
-def write_pages(docs: Path) -> list[dict[str, str]]:
+def write_pages(docs: Path) -> Opened:
     """Write all that the pages are made of into the folder ``docs``; the states of the explorer that they open."""
     pages = {place: site_page(source, (PROJECT / source).read_text()) for source, place in page_sources().items()}
     title, claim, *rest = pages["index.md"].split("\n\n")
@@ -73,7 +73,7 @@ def write_pages(docs: Path) -> list[dict[str, str]]:
     )
     pages["api.md"] = links_to_reference(pages["api.md"])
     pages |= {f"api/{name}": text for name, text in reference_pages().items()}
-    opened: list[dict[str, str]] = []
+    opened: Opened = {}
     for place, text in pages.items():
         (docs / place).parent.mkdir(parents=True, exist_ok=True)
         explorer = os.path.relpath("explorer", Path(place).parent)

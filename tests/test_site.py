@@ -147,7 +147,8 @@ def test_answers_are_those_of_a_server(running: Page, seed: int) -> None:
     assert sum("error" not in answer for answer in expected) > QUESTIONS // 2
 
 
-def test_every_try_it_button_opens_what_the_page_draws(running: Page, folder: Path) -> None:
+def test_try_it_buttons_open_what_the_page_draws(running: Page, folder: Path) -> None:
+    """The build proves it of each, without numpy; here some are tried in the page itself."""
     links = {
         unescape(link)
         for page in folder.rglob("*.html")
@@ -155,7 +156,8 @@ def test_every_try_it_button_opens_what_the_page_draws(running: Page, folder: Pa
         for link in re.findall(r'href="[^"]*explorer/index\.html#([^"]*)"', line)
     }
     assert len(links) > 250
-    states = [dict(parse_qsl(link, strict_parsing=True)) for link in sorted(links)]
+    chosen = Random(24).sample(sorted(links), 150)
+    states = [dict(parse_qsl(link, strict_parsing=True)) for link in chosen]
     refused = running.evaluate(
         f"""async (states) => {{
       const {{ askPython }} = {TRANSPORT};

@@ -31,6 +31,9 @@ from .values import Known, learn, sizes_text, text_of, value_of
 Fields = dict[str, str]
 """A state of the explorer."""
 
+Opened = dict[tuple[tuple[str, str], ...], Any]
+"""States, by their entries, with what the explorer shows."""
+
 PYTHON = ("python", "py")
 SHELL = ("console", "sh", "bash", "text")
 DRAWN = ("draw", "render", "explain", "rosetta", "parse", "resolve", "print_layout", "format_layout", "infer", "empty")
@@ -41,7 +44,7 @@ _NOTATED = re.compile(r"[:<>(){}\[\]]|^[A-Za-z]*\d+[a-z]")
 """A text that nobody writes for anything but a layout."""
 
 
-def with_buttons(page: str, explorer: str, opened: list[Fields]) -> str:
+def with_buttons(page: str, explorer: str, opened: Opened) -> str:
     """The page with a line of buttons under each example that has layouts; what they open is put into ``opened``.
 
     ``explorer`` is the way from the page to the explorer's folder.
@@ -52,7 +55,7 @@ def with_buttons(page: str, explorer: str, opened: list[Fields]) -> str:
         states = list(dict.fromkeys(tuple(x.items()) for x in block_states(found["language"], found["body"], known)))
         if not states:
             return found[0]
-        opened.extend(dict(state) for state in states if dict(state) not in opened)
+        opened.update({state: answer_to(state) for state in states})
         links = [_link(dict(state), explorer, alone=len(states) == 1) for state in states]
         before = "" if len(links) == 1 else "try it: "
         return f'{found[0].rstrip()}\n\n<p class="try">{before}{" ".join(links)}</p>\n'
@@ -90,19 +93,20 @@ def block_states(language: str, body: str, known: Known) -> Iterator[Fields]:
         return
     for state in found:
         filled = {name: value for name, value in state.items() if value}
-        if answered(tuple(filled.items())):
+        if answer_to(tuple(filled.items())) is not None:
             yield filled
 
 
 @cache
-def answered(state: tuple[tuple[str, str], ...]) -> bool:
-    """Whether the explorer draws a state, in a page that has no numpy."""
+def answer_to(state: tuple[tuple[str, str], ...]) -> Any:
+    """What the explorer shows of a state, in a page that has no numpy; None where it refuses."""
     before = sys.modules.get("numpy")
     sys.modules["numpy"] = None  # type: ignore[assignment]
     try:
-        return "error" not in handle({"ask": "view", "state": dict(state)})
+        answer = handle({"ask": "view", "state": dict(state)})
+        return None if "error" in answer else answer
     except ModuleNotFoundError:
-        return False
+        return None
     finally:
         if before is None:
             del sys.modules["numpy"]

@@ -22,6 +22,8 @@ from relayout.web.page import page_files
 from relayout.web.presets import PRESETS
 from relayout.web.state import State
 
+from .examples import Opened
+
 HERE = Path(__file__).parent
 PROJECT = HERE.parent.parent
 
@@ -80,16 +82,15 @@ def question_text(ask: str, state: dict[str, str]) -> str:
     return _json({"ask": ask, "state": {name: state[name] for name in order if state.get(name)}})
 
 
-def written_answers(examples: list[dict[str, str]]) -> dict[str, bytes]:
+def written_answers(examples: Opened) -> dict[str, bytes]:
     """The files of answers: what the page's own examples show is in the first, with the files of the others in it."""
     answers = {text: handle(json.loads(text)) for state in PRESETS.values() for text in _asked(state)}
     files, content = {}, {}
-    for number, state in enumerate(examples):
-        text = question_text("view", state)
-        answer = _json(handle(json.loads(text))).encode()
-        if text not in answers and len(answer) <= LARGEST_ANSWER:
+    for number, (state, answer) in enumerate(examples.items()):
+        text, data = question_text("view", dict(state)), _json(answer).encode()
+        if text not in answers and len(data) <= LARGEST_ANSWER:
             files[text] = f"examples/{number}.json"
-            content[files[text]] = answer
+            content[files[text]] = data
     return {"answers.json": _json({"answers": answers, "files": files}).encode(), **content}
 
 
@@ -97,7 +98,7 @@ def _asked(state: dict[str, str]) -> list[str]:
     return [question_text(ask, state) for ask in ("view", "facts")]
 
 
-def write_explorer(out: Path, home: str, examples: list[dict[str, str]]) -> None:
+def write_explorer(out: Path, home: str, examples: Opened) -> None:
     """Write the explorer into ``out``; its title links to ``home``, and ``examples`` are what other pages open."""
     policy = f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
     preload = '<link rel="preload" href="answers.json" as="fetch" crossorigin>'

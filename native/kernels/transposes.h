@@ -68,7 +68,7 @@ inline void band(const Byte *const *rows, Int at, Byte *target, const Int *colum
     for (; j + E <= width; j += E) block<W, V, nontemporal>(rows, at + j * W, target, columns + j);
     if (j == width) return;
     if (width >= E) return block<W, V, nontemporal>(rows, at + (width - E) * W, target, columns + width - E);
-    if (!nontemporal && width * W >= 4) return narrow_block<W, V>(rows, at, target, columns, width);
+    if (!nontemporal && width * W >= 8) return narrow_block<W, V>(rows, at, target, columns, width);
     for (j = 0; j < width; ++j)
         for (int i = 0; i < V::bytes / W; ++i) std::memcpy(target + columns[j] + i * W, rows[i] + at + j * W, W);
 }

@@ -12,10 +12,10 @@ import re
 import shutil
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import yaml
 from website.examples import Opened, with_buttons
 from website.explorer import write_explorer
 from website.reference import links_to_reference, reference_pages
@@ -86,6 +86,8 @@ def write_pages(docs: Path) -> Opened:
 
 def settings() -> str:
     """The project's mkdocs.yml, with the pages of the API reference in it, and the version under every page."""
+    import yaml  # comes with Zensical
+
     made = yaml.safe_load((PROJECT / "mkdocs.yml").read_text())
     made["copyright"] = f"relayout {__version__}"
     (reference,) = [part["Reference"] for part in made["nav"] if "Reference" in part]
@@ -94,7 +96,11 @@ def settings() -> str:
 
 
 def build_site(out: Path) -> None:
-    """Build the site into ``out``, in place of what is there."""
+    """Build the site into ``out``, in place of an older one."""
+    if out.exists() and not (out / "explorer" / "worker.js").is_file() and (not out.is_dir() or any(out.iterdir())):
+        raise SystemExit(f"{out} is there and holds no site; name another folder, or an empty one")
+    if find_spec("zensical") is None:
+        raise SystemExit("Zensical is not installed, and builds the pages: pip install '.[site]'")
     with TemporaryDirectory() as folder:
         work = Path(folder)
         opened = write_pages(work / "docs")
@@ -107,5 +113,5 @@ def build_site(out: Path) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("out", type=Path, help="the folder, which is made anew")
+    parser.add_argument("out", type=Path, help="the folder: a new one, an empty one, or an older site")
     build_site(parser.parse_args().out)

@@ -321,3 +321,10 @@ def test_another_package_than_the_published_one_is_refused(tmp_path: Path, monke
     package.write_bytes(b"something else")
     with pytest.raises(SystemExit, match=r"is not what was published as pyodide"):
         site_explorer.pyodide_package()
+
+
+def test_a_folder_that_is_no_site_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("years of work")
+    with pytest.raises(SystemExit, match="holds no site"):
+        make_site.build_site(tmp_path)
+    assert (tmp_path / "thesis.tex").read_text() == "years of work"

@@ -34,9 +34,12 @@ programs=$cache/zig-$target
 mkdir -p "$programs"
 for language in cc c++ ar ranlib; do
     options=$([[ $language == c* ]] && echo "-target $target" || true)
-    # zig's linker for macOS takes no file of names that are Python's; then all that are missing may be.
-    printf '#!/bin/bash\nexec "%s" %s %s "${@/#-Wl,@*/-Wl,-undefined,dynamic_lookup}"\n' "$zig" "$language" "$options" \
-        >"$programs/$language"
+    # zig's linker for macOS takes no file of names that are Python's (then all that are missing may be), and no bundles.
+    cat >"$programs/$language" <<END
+#!/bin/bash
+words=("\${@/#-Wl,@*/-Wl,-undefined,dynamic_lookup}")
+exec "$zig" $language $options "\${words[@]/#-bundle/-dynamiclib}"
+END
     chmod +x "$programs/$language"
 done
 

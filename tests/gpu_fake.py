@@ -46,7 +46,7 @@ class Library:
         elif name == "cuCtxGetCurrent":
             first.value = self.current
         elif name == "cuDeviceGetAttribute":
-            first.value = {driver.MAJOR: 9, driver.MINOR: 0}[arguments[1]]
+            first.value = {driver.MAJOR: 9, driver.MINOR: 0, driver.MOST_SHARED: 227 << 10}[arguments[1]]
         elif name == "cuMemAlloc_v2":
             self.kept.append(np.empty(arguments[1].value + 64, np.uint8))
             first.value = self.kept[-1].ctypes.data + -self.kept[-1].ctypes.data % 64

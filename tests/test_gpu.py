@@ -19,10 +19,12 @@ import relayout as rl
 from gpu_host import COMPILER, compiled, run
 from relayout.engine import tuning
 from relayout.engine.conversion import conversion
+from relayout.engine.gpu import build, tile_choice
 from relayout.engine.gpu.build import device_text, kernels
 from relayout.engine.gpu.convert import conversion_text
 from relayout.engine.gpu.network import Byte, Network
-from relayout.engine.gpu.tiles import MAX_SHARED_BYTES
+from relayout.engine.gpu.tiles import MAX_SHARED_BYTES, PORTABLE_SHARED_BYTES, Tile
+from relayout.engine.gpu.work import Work
 from relayout.engine.tuning import EngineTuning
 from relayout.native import native
 
@@ -81,6 +83,51 @@ def test_kernels_that_keep_what_they_read(tmp_path: Path, monkeypatch: pytest.Mo
     texts = "".join([kernel.text for case in cases for kernel in kernels(case.plan, (16, 16))])
     for name in ("read16_kept(", "load16_kept(", "load16_and_next_kept(", "let_go(p)", "let_go(source"):
         assert name in texts
+
+
+SMALL = EngineTuning(tile_bytes=1 << 10, source_run_bytes=32, target_run_bytes=32, min_inner_tiles=2)
+"""Tiles so small that most of them are inside, where small layouts have many."""
+
+
+@needs_compiler
+@pytest.mark.parametrize("limit", [0, 2])
+def test_inner_tiles_and_those_at_an_edge(limit: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tuning, "ACTIVE", SMALL._replace(max_realigned_bytes=limit))
+    for name in ("STAGED_RUNS", "LONG_RUNS", "LONGEST_RUNS"):
+        monkeypatch.setattr(tile_choice, name, (32, 64))
+    cases = [*list(gpu_cases.named())[limit::11], *gpu_cases.random_plans(11 + limit, 20)]
+    check_on_host(cases, tmp_path)
+    texts = [kernel.text for case in cases for kernel in kernels(case.plan, (16, 16))]
+    assert sum(["ROLLED" in text for text in texts]) > len(texts) // 4
+
+
+@needs_compiler
+@pytest.mark.parametrize("values", [EngineTuning(), SMALL], ids=["large", "small"])
+def test_threads_that_gather(values: EngineTuning, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Vectors of the target at any address, of elements that are apart in an image."""
+    made = []
+
+    def gathering(work: Work, aligned: tuple[int, int], converts: bool, shared: int) -> Tile | None:
+        maker = tile_choice._TileChooser(work, aligned, converts, shared)
+        able = maker.can_stage and not maker.is_filled
+        found = maker.gathering_tile((64, 64), tuning.ACTIVE.tile_bytes) if able else None
+        made.append(found)
+        return found or tile_choice.tile(work, aligned, converts, shared)
+
+    monkeypatch.setattr(build, "tile", gathering)
+    monkeypatch.setattr(tuning, "ACTIVE", values)
+    start = values is SMALL
+    check_on_host([*list(gpu_cases.named())[start::11], *gpu_cases.random_plans(12 + start, 20)], tmp_path)
+    assert sum([tile is not None for tile in made]) > len(made) // 3
+
+
+def test_odd_transposes_gather_what_they_write() -> None:
+    odd = rl.plan(gpu_cases.row(10007, 20011), gpu_cases.permuted((1, 0), 10007, 20011), "uint8")
+    (kernel,) = kernels(odd, (16, 16))
+    assert kernel.phases == ("load_image", "move")
+    assert PORTABLE_SHARED_BYTES < kernel.shared <= MAX_SHARED_BYTES
+    (portable,) = kernels(odd, (16, 16), shared=PORTABLE_SHARED_BYTES)
+    assert portable.shared <= PORTABLE_SHARED_BYTES
 
 
 def test_only_sources_that_no_cache_holds_are_kept() -> None:

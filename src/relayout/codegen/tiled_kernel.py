@@ -11,6 +11,7 @@ from ..engine.gpu.build import kernels
 from ..engine.gpu.convert import conversion_text
 from ..engine.gpu.kernel import Kernel
 from ..engine.gpu.prelude import DEVICE
+from ..engine.gpu.tiles import PORTABLE_SHARED_BYTES
 from ..engine.plan import make_plan
 from ..errors import NotExpressible
 from .c_lines import CLines
@@ -78,7 +79,7 @@ def tiled_kernels(function: PackFunction, converts: bool = True) -> TiledKernels
     fill = function.fill if bits >= 8 else bytes(function.fill[:1])
     try:
         plan = make_plan(source, target, sides[0], sides[1], fill, None, on_device=True)
-        found = TiledKernels(tuple(kernels(plan, (ALIGNED, ALIGNED), (0, writable))))
+        found = TiledKernels(tuple(kernels(plan, (ALIGNED, ALIGNED), (0, writable), PORTABLE_SHARED_BYTES)))
     except NotExpressible:
         return None
     return None if any(kernel.blocks >> GRID_BITS for kernel in found.found) else found

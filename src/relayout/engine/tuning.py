@@ -83,8 +83,17 @@ class EngineTuning(NamedTuple):
     max_realigned_bytes: int = 2
     """Elements of so many bytes at most are shifted to whole vectors where their runs begin between such."""
 
+    min_inner_tiles: int = 8
+    """Where an axis has so many tiles, those inside are written without the tests of those at its ends."""
+
+    few_tiles: int = 8
+    """Digits of so many tiles at most are counted first, where runs are not aligned, and neighbours share sectors."""
+
     max_unrolled: int = 16
-    """Longer loops of a kernel stay loops; shorter ones are unrolled, and their loads go out together."""
+    """Longer loops of a kernel stay loops; shorter ones are unrolled, and their loads go out together.
+
+    Loops that move single elements between two images are unrolled up to four times as often.
+    """
 
 
 ACTIVE = EngineTuning()

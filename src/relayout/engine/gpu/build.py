@@ -17,7 +17,8 @@ from .kernel import Kernel, kernel
 from .kernel_text import KernelInputs
 from .packed import packed_element_kernel, packed_kernel
 from .prelude import DEVICE
-from .tiles import tile
+from .tile_choice import tile
+from .tiles import MAX_SHARED_BYTES
 from .work import Work, byte_swizzle, common_axes, merge_axes, widen
 
 if TYPE_CHECKING:
@@ -29,14 +30,20 @@ SATURATE = "ScaleOffset(..., nan='saturate') stores NaN as the upper limit, and 
 WIDTHS = (8, 16, 32, 64, 128)
 """The bits of elements that a device moves as whole bytes."""
 
+SHUFFLED_RUN_BYTES = 64
+"""Bytes go through the kernel of packed elements only where so many of a tile lie together on both sides."""
+
 MAX_PIECES = 8
 """A packed plan of more pieces is copied element by element: each would be a kernel."""
 
 
-def kernels(plan: Plan, aligned: tuple[int, int], whole: tuple[int, int] | None = None) -> list[Kernel]:
+def kernels(
+    plan: Plan, aligned: tuple[int, int], whole: tuple[int, int] | None = None, shared: int = MAX_SHARED_BYTES
+) -> list[Kernel]:
     """The kernels of a plan, in their order: a fill where the copy does not write the padding itself, and the copy.
 
-    A fill covers the ``whole`` of the target, by default its box. Addresses are multiples of the bytes in ``aligned``.
+    A fill covers the ``whole`` of the target, by default its box. Addresses are multiples of the bytes in ``aligned``,
+    and a block has so many bytes of ``shared`` memory.
     """
     if plan.element == plan.dst_element and plan.element.element.bits < 8:
         return packed_kernels(plan, aligned, whole)
@@ -56,17 +63,17 @@ def kernels(plan: Plan, aligned: tuple[int, int], whole: tuple[int, int] | None 
                 target=plan.dst_element,
             )
     if plan.fill is None:
-        return [copy_kernel(plan, aligned, convert, None)[0]] if plan.target.size else []
+        return [copy_kernel(plan, aligned, convert, None, shared)[0]] if plan.target.size else []
     low, high = whole or box_range(plan.target)
     if high - low <= plan.target.size:
-        return [copy_kernel(plan, aligned, convert, None)[0]] if plan.target.size else []
+        return [copy_kernel(plan, aligned, convert, None, shared)[0]] if plan.target.size else []
     if plan.target.size and (low, high) == box_range(plan.target) and prove_places(plan.target):
-        found, filled = copy_kernel(plan, aligned, convert, plan.fill)
+        found, filled = copy_kernel(plan, aligned, convert, plan.fill, shared)
         if filled:
             return [found]
     size = plan.dst_element.element.bytes
     filling = fill_kernel(low * size, high * size, plan.fill)
-    return [filling, *([copy_kernel(plan, aligned, convert, None)[0]] if plan.target.size else [])]
+    return [filling, *([copy_kernel(plan, aligned, convert, None, shared)[0]] if plan.target.size else [])]
 
 
 def packed_kernels(plan: Plan, aligned: tuple[int, int], whole: tuple[int, int] | None) -> list[Kernel]:
@@ -94,7 +101,9 @@ def packed_kernels(plan: Plan, aligned: tuple[int, int], whole: tuple[int, int] 
     return [*found, packed_element_kernel(plan.source, plan.target, bits)]
 
 
-def copy_kernel(plan: Plan, aligned: tuple[int, int], convert: str | None, fill: bytes | None) -> tuple[Kernel, bool]:
+def copy_kernel(
+    plan: Plan, aligned: tuple[int, int], convert: str | None, fill: bytes | None, shared: int
+) -> tuple[Kernel, bool]:
     """The kernel that moves the elements, and whether it writes the padding as well."""
     source, target = plan.source, plan.target
     sizes = plan.element.element.bytes, plan.dst_element.element.bytes
@@ -114,7 +123,7 @@ def copy_kernel(plan: Plan, aligned: tuple[int, int], convert: str | None, fill:
         one, other = [None if axis is None else places[axis] for axis in memory.channels]
         memory = memory._replace(channels=(one, other))
         work = work if convert else widen(work, min(aligned))
-        planned = tile(work, aligned, bool(convert))
+        planned = tile(work, aligned, bool(convert), shared)
         if planned is not None:
             return kernel(planned, memory), fill is not None
         memory = memory._replace(channels=(plan.element.axis, plan.dst_element.axis))
@@ -130,7 +139,7 @@ def _shuffled_bytes(plan: Plan, aligned: tuple[int, int]) -> Kernel | None:
     if effective_swizzle(plan.source) is not None or effective_swizzle(plan.target) is not None:
         return None
     piece, *more = islice(make_nest(plan.source, plan.target).pieces(), 2)
-    found = None if more else packed_kernel(piece, 8, aligned)
+    found = None if more else packed_kernel(piece, 8, aligned, SHUFFLED_RUN_BYTES)
     return found if found is not None and "store_image" in found.phases else None
 
 

@@ -18,9 +18,10 @@ from typing import Any
 from ...errors import DeviceError
 from .build import device_text
 from .kernel import Kernel
+from .tiles import MAX_SHARED_BYTES, PORTABLE_SHARED_BYTES
 
-MAJOR, MINOR = 75, 76
-"""The attributes of a device that say what it can do."""
+MAJOR, MINOR, MOST_SHARED, FUNCTION_SHARED = 75, 76, 97, 8
+"""The attributes of a device that say what it can do, and the one by which a kernel asks for shared memory."""
 
 VERSIONS = {"13": "130", "12": "120", "11.2": "112"}
 """Of NVRTC, as libraries are named by, and as they are on Windows."""
@@ -95,6 +96,9 @@ class Device:
         check(driver().cuDevicePrimaryCtxRetain(byref(context), handle), f"the context of device {number}")
         driver().cuDeviceGetAttribute(byref(major), MAJOR, handle)
         driver().cuDeviceGetAttribute(byref(minor), MINOR, handle)
+        shared = c_int()
+        driver().cuDeviceGetAttribute(byref(shared), MOST_SHARED, handle)
+        self.shared = min(max(shared.value, PORTABLE_SHARED_BYTES), MAX_SHARED_BYTES)
         self.context = context
         self.architecture = f"sm_{major.value}{minor.value}"
         self._current = driver().cuCtxGetCurrent
@@ -133,6 +137,9 @@ class Function:
     def __init__(self, where: Device, kernel: Kernel) -> None:
         binary = compile_cubin(device_text(kernel, "relayout_kernel"), where.architecture)
         self._function = where.call(_load_library, binary)
+        if kernel.shared > PORTABLE_SHARED_BYTES:
+            asked = where.call(driver().cuFuncSetAttribute, self._function, FUNCTION_SHARED, kernel.shared)
+            check(asked, "the request for shared memory")
         self._launch = driver().cuLaunchKernel
         sizes = kernel.blocks, 1, 1, kernel.threads, 1, 1, kernel.shared
         self._sizes = tuple([c_uint(size) for size in sizes])

@@ -54,8 +54,8 @@ class WorkGeometry:
         whole = [] if swizzle is None else [moved_from(swizzle)]
         return gcd(VECTOR, self.aligned[side], *whole, *[step * self.bytes[side] for step in steps])
 
-    def vector(self, side: int, anywhere: bool = False) -> dict[DigitKey, int]:
-        """The digits of a vector of one side, and how many steps it has of each; one ``anywhere`` is not aligned."""
+    def vector(self, side: int) -> dict[DigitKey, int]:
+        """The digits of a vector of one side, and how many steps it has of each."""
         most, found, run = VECTOR // self.bytes[side], dict[DigitKey, int](), 1
         while run < most:
             key = self.next_in_run(side, run, set(found))
@@ -70,7 +70,7 @@ class WorkGeometry:
             run *= taken
             if taken < size:
                 break
-        while found and not anywhere and prod(found.values()) * self.bytes[side] > self.granularity(side, found):
+        while found and prod(found.values()) * self.bytes[side] > self.granularity(side, found):
             last = list(found)[-1]
             found[last] //= 2
             if found[last] == 1:
@@ -93,17 +93,6 @@ class WorkGeometry:
         if left % more == 0 or (self.is_top(key) and left > 8 * more):
             return {key: more} if realigned or self.granularity(side, {key: have * more}) >= 4 else {}
         return {key: left} if left <= 8 else {}
-
-    def few_elements(self) -> dict[DigitKey, list[int]]:
-        """A micro tile of elements that are near each other on both sides."""
-        micro: dict[DigitKey, list[int]] = {}
-        for side in (TARGET, SOURCE):
-            key = self.next_in_run(side, self.units[side], set())
-            if key is not None and key not in micro:
-                size = self.digits[key].steps
-                few = 4 if self.is_top(key) and size > 16 else gcd(size, 4)
-                micro |= {key: [few]} if few > 1 else {}
-        return micro
 
     def reads_vectors(self) -> bool:
         """Whether a swizzle of the source, if there is one, leaves vectors whole."""

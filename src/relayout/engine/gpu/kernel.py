@@ -9,9 +9,10 @@ from ...immutable import NamedTuple
 from .geometry import SOURCE, TARGET
 from .kernel_text import KernelInputs, indent_lines
 from .network import Byte, Network
-from .shared_memory import VECTOR, Image, chunk_accesses, offsets
+from .shared_memory import VECTOR, chunk_accesses, offsets
 from .staging import StagingText
 from .tiles import Tile
+from .turns import Turns
 
 
 class Kernel(NamedTuple):
@@ -39,14 +40,13 @@ def kernel(tile: Tile, memory: KernelInputs) -> Kernel:
 class _Writer(StagingText):
     def kernel(self) -> Kernel:
         source, target = self.images
-        texts = {"load_image": self.load_image()} if source else {}
-        phases = [*texts, "move", *["store_image"] * (target is not None)]
-        if self.tile.direct_edges:
-            chunks = (self.tile.chunks[SOURCE], self.bytes[TARGET])
-            bare = self.tile._replace(images=(source, None), chunks=chunks, direct_edges=False)
-            texts["move_edge"] = _Writer(bare, self.memory).move()
-        texts["move"] = self.move()
-        texts |= {"store_image": self.store_image()} if target else {}
+        phases = [*["load_image"] * (source is not None), "move", *["store_image"] * (target is not None)]
+        inner = _Writer(self.tile, self.memory, inner=True) if self.has_inner_tiles() else None
+        self.rolled = inner is not None
+        texts = {}
+        for name in phases:
+            lines = self.phase(name) if inner is None else self.by_place(name, inner)
+            texts[name] = indent_lines([*self.block(), *lines, *["fetched();"] * (name == "load_image")])
         head = "const u8 *__restrict__ source, u8 *__restrict__ target, u8 *room, u32 block, int thread"
         text = "\n".join([f"DEVICE void {name}({head}) {{\n{body}\n}}\n" for name, body in texts.items()])
         if self.memory.convert:
@@ -54,6 +54,28 @@ class _Writer(StagingText):
         blocks = prod([part.size for part in self.tile.grid])
         shared = sum([image.size for image in self.images if image])
         return Kernel(text, tuple(phases), blocks, self.tile.threads, shared)
+
+    def phase(self, name: str) -> list[str]:
+        """The lines of a phase."""
+        return {"load_image": self.load_image, "move": self.move, "store_image": self.store_image}[name]()
+
+    def has_inner_tiles(self) -> bool:
+        """Whether most tiles can do without tests."""
+        image = self.images[SOURCE]
+        tested = not self.loads_vectors(image) if image else bool(self.masked)
+        return bool(self.edges) or (tested and self.work.source_swizzle is None)
+
+    def by_place(self, name: str, inner: _Writer) -> list[str]:
+        """A phase of inner tiles, and of those at an edge, which may be written without an image."""
+        lines = [f"if ({self.is_inner()}) {{", *inner.phase(name)]
+        if not self.tile.direct_edges or name == "load_image":
+            return [*lines, "} else {", *self.phase(name), "}"]
+        if name == "store_image":
+            return [*lines, "}"]
+        chunks = (self.tile.chunks[SOURCE], self.bytes[TARGET])
+        bare = _Writer(self.tile._replace(images=(self.images[SOURCE], None), chunks=chunks), self.memory)
+        bare.rolled = True
+        return [*lines, "} else {", *bare.move(), "}"]
 
     def chunk(self, side: int) -> _Chunk:
         """How the elements of a micro tile are accessed on one side."""
@@ -64,16 +86,8 @@ class _Writer(StagingText):
             width = self.tile.chunks[side]
             return _Chunk(width, list(dict.fromkeys([x // width * width for x in at])))
         lanes = [image.step(part) for part in self.tile.lanes]
-        even = gcd(VECTOR, image.lowest, *lanes) if image.aligned else unit
-        if not image.aligned and self.shifts(image) != [0]:
-            return _Chunk(unit, sorted(set(at)))
+        even = gcd(VECTOR if image.realigned else image.even, image.lowest, *lanes)
         return _Chunk(*chunk_accesses(at, unit, even, side == TARGET))
-
-    def shifts(self, image: Image) -> list[int]:
-        """By how much runs of a micro tile differ from each other, past vectors."""
-        rows = {part for part, _ in image.rows}
-        steps = [part.step(image.side) if part in rows else 0 for part in self.tile.micro]
-        return sorted({at % VECTOR for at in offsets(self.tile.micro, steps)})
 
     def spots(self, side: int, lines: list[str]) -> str:
         """Where the micro tile is on one side, as a text that offsets are added to."""
@@ -86,15 +100,9 @@ class _Writer(StagingText):
             swizzle = self.work.target_swizzle if side else self.work.source_swizzle
             return f"{start} + {name}" if swizzle else f"{memory} + {start} + {name}"
         spot = self.total([image.step(part) for part in lanes], "l")
-        lines.append(f"{'' if side else 'const '}u8 *const s{name} = room + {self.room(side) - image.lowest} + {spot};")
-        if image.aligned:
-            return f"s{name}"
-        rows = {part for part, _ in image.rows}
-        steps = self.total([part.step(side) if part in rows else 0 for part in lanes], "l", True)
-        lines.append(
-            f"const int z{name} = int(reinterpret_cast<u64>({memory}) + u64({start} + {image.lowest} + {steps})) & 15;"
-        )
-        return f"s{name} + z{name}"
+        first = self.first_spot(image)
+        lines.append(f"{'' if side else 'const '}u8 *const s{name} = room + {first} - {image.lowest} + {spot};")
+        return f"s{name}"
 
     def at(self, side: int, base: str, offset: int) -> str:
         """The address of an offset of the micro tile."""
@@ -103,40 +111,32 @@ class _Writer(StagingText):
             swizzle = self.work.target_swizzle if side else self.work.source_swizzle
             memory = "target" if side else "source"
             return f"{memory} + {self.swizzle(side, f'{base} + {offset}ll')}" if swizzle else f"{base} + {offset}"
-        if image.aligned or self.shifts(image) == [0]:
-            return f"{base} + {offset}"
-        name = "g" if side else "f"
-        # The offset in the image tells the row, and so how far its run is shifted.
-        row = self.row_of(image)[offset]
-        return f"s{name} + {offset} + ((z{name} + {row}) & 15)"
+        return f"{base} + {offset}"
 
-    def row_of(self, image: Image) -> dict[int, int]:
-        rows = {part for part, _ in image.rows}
-        micro = self.tile.micro
-        spots = offsets(micro, [image.step(part) for part in micro])
-        moved = offsets(micro, [part.step(image.side) if part in rows else 0 for part in micro])
-        return {spot: step % VECTOR for spot, step in zip(spots, moved)}
-
-    def move(self) -> str:
+    def move(self) -> list[str]:
         """Every thread's micro tiles: read, put in order, written."""
-        image, block = self.images[SOURCE], self.block()
-        if self.tile.direct_edges:
-            block.append(f"if ({self.at_edge()}) return move_edge(source, target, room, block, thread);")
+        image = self.images[SOURCE]
+        if image is not None and self.tile.gathers:
+            return [*self.gather(), *self.unpin_image(image)]
         if image is not None:
-            lines = self.loop(self.count, [*self.head(), *self.reads(""), *self.writes("")])
-            return indent_lines([*block, *lines, *self.unpin_image(image)])
+            lines = self.loop(self.lanes, [*self.head(), *self.reads(""), *self.writes("")])
+            return [*lines, *self.unpin_image(image)]
         # All that is in memory is asked for before any of it is needed.
         chunk = self.chunk(SOURCE)
         kind = {16: "uint4", 8: "uint2"}.get(chunk.width, "u32")
-        each = len(chunk.starts)
-        first = self.loop(self.count, [*self.head(), *self.reads("x")])
-        second = self.loop(self.count, [*self.head(), *self.writes("x")])
-        return indent_lines([*block, f"{kind} x[{self.rounds * each}];", *first, *second, *self.unpin_chunks()])
+        each, rounds = len(chunk.starts), Turns.of(self.lanes, self.tile.threads).rounds
+        if self.rolled:
+            return self.loop(self.lanes, [f"{kind} x[{each}];", *self.head(), *self.reads("x"), *self.writes("x")])
+        first = self.loop(self.lanes, [*self.head(), *self.reads("x")])
+        second = self.loop(self.lanes, [*self.head(), *self.writes("x")])
+        return [f"{kind} x[{rounds * each}];", *first, *second, *self.unpin_chunks()]
+
+    def slot(self, array: str, k: int, each: int) -> str:
+        """Where a chunk of the source is kept."""
+        return f"{array}[{k}]" if self.rolled else f"{array}[i * {each} + {k}]"
 
     def head(self) -> list[str]:
-        lanes = list(self.tile.lanes)
-        used = [f"(void)l{k};" for k in range(len(lanes))]
-        return [*self.indices(lanes, "l"), *used, "(void)u;", *self.positions("l", lanes, self.counted)]
+        return self.positions("l", list(self.tile.lanes), self.counted)
 
     def within(self, axis: int, low: int, high: int) -> str:
         """Whether all of a micro tile is in a range of the axis."""
@@ -154,9 +154,8 @@ class _Writer(StagingText):
         """The chunks of the source."""
         lines: list[str] = []
         base, chunk = self.spots(SOURCE, lines), self.chunk(SOURCE)
-        kept = "_kept" if self.unpin_from is not None and chunk.width == VECTOR else ""
-        read = f"read_shifted{chunk.width}" if self.tile.shifted_source else f"read{chunk.width}{kept}"
-        verb = f"take{chunk.width}" if self.images[SOURCE] else read
+        kept = "_kept" if self.unpin_from is not None and not self.rolled and chunk.width == VECTOR else ""
+        verb = f"take{chunk.width}" if self.images[SOURCE] else f"read{chunk.width}{kept}"
         each = len(chunk.starts)
         kind = {16: "uint4", 8: "uint2"}.get(chunk.width, "u32")
         for k, start in enumerate(chunk.starts):
@@ -164,8 +163,8 @@ class _Writer(StagingText):
             if not array:
                 lines.append(f"const {kind} x{k} = {value};")
                 continue
-            name = f"{array}[i * {each} + {k}]"
-            if self.masked or self.tile.shifted_source:
+            name = self.slot(array, k, each)
+            if self.masked:
                 low, high = self.memory.readable
                 lines.append(f"{name} = {kind}{'()' if chunk.width < 8 else '{}'};")
                 lines += self.where_data(base, start, f"{name} = {verb}(p);", self.partly(name, chunk.width, low, high))
@@ -177,16 +176,16 @@ class _Writer(StagingText):
         """What is done with a chunk at ``p`` that holds data: where all of it may be read, and where not."""
         some = " && ".join([self.touches(axis) for axis in self.masked]) or "true"
         (low, high), width = self.memory.readable, self.chunk(SOURCE).width
-        if self.tile.shifted_source:
-            low, width = low + VECTOR, 2 * VECTOR
         inside = f"p - source >= {low}ll && p - source + {width} <= {high}ll"
         spot = f"const u8 *const p = {self.at(SOURCE, base, start)};"
+        if self.unchecked:
+            return [f"if ({some}) {{", spot, does, "}"]
         return [f"if ({some}) {{", spot, f"if ({inside}) {does}", *otherwise, "}"]
 
     def unpin_chunks(self) -> list[str]:
         """The chunks that were read, where the cache keeps them."""
         chunk = self.chunk(SOURCE)
-        if chunk.width != VECTOR or self.tile.shifted_source:
+        if chunk.width != VECTOR:
             return []
         lines = self.head()
         base = self.spots(SOURCE, lines)
@@ -195,7 +194,7 @@ class _Writer(StagingText):
                 lines += self.where_data(base, start, "let_go(p);")
             else:
                 lines.append(f"let_go({self.at(SOURCE, base, start)});")
-        return self.unpin(self.count, lines)
+        return self.unpin(self.lanes, lines)
 
     def partly(self, name: str, width: int, low: int, high: int) -> list[str]:
         """The elements of a chunk at the ends of the memory, one by one."""
@@ -224,7 +223,7 @@ class _Writer(StagingText):
         each = len(chunk.starts)
         found = {}
         for k, start in enumerate(chunk.starts):
-            name = f"{array}[i * {each} + {k}]" if array else f"x{k}"
+            name = self.slot(array, k, each) if array else f"x{k}"
             for at in range(chunk.width):
                 word = name if chunk.width <= 4 else f"{name}.{'xyzw'[at // 4]}"
                 found[start + at] = Byte(word, at % 4)
@@ -266,7 +265,7 @@ class _Writer(StagingText):
     @property
     def blends(self) -> bool:
         """Whether positions without data are written."""
-        return any((axis.low, axis.high) != (axis.first, axis.last) for axis in self.axes)
+        return any((x.low, x.high) != (x.first, x.last) for x in [self.axes[k] for k in self.masked])
 
     def valid(self, element: int, low: str, high: str) -> str:
         """Whether one element of a micro tile is in a range of every masked axis."""

@@ -194,7 +194,7 @@ def compile_copy(
                 hint="copy it: new memory is aligned",
             )
     where = device(number)
-    functions = tuple([_function(where, kernel) for kernel in kernels(plan, aligned, whole)])
+    functions = tuple([_function(where, kernel) for kernel in kernels(plan, aligned, whole, where.shared)])
     return CompiledCopy(
         where,
         functions,

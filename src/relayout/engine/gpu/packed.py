@@ -16,7 +16,7 @@ from .element import EACH, THREADS, layout_offset
 from .kernel import Kernel
 from .kernel_text import indent_lines
 from .rounds import Held, Rounds
-from .tiles import MAX_SHARED_BYTES
+from .tiles import PORTABLE_SHARED_BYTES
 
 RUN_BYTES = 128
 """The bytes of a tile that lie together on each side, if they can: a line."""
@@ -72,12 +72,15 @@ class _Factors:
         return found
 
 
-def packed_kernel(piece: Piece, bits: int, aligned: tuple[int, int]) -> Kernel | None:
-    """The kernel for one piece of a plan; None where words of both sides are not made of each other's elements."""
+def packed_kernel(piece: Piece, bits: int, aligned: tuple[int, int], least_run: int = 1) -> Kernel | None:
+    """The kernel for one piece of a plan; None where words of both sides are not made of each other's elements.
+
+    Nor is there one where fewer bytes than ``least_run`` of a tile lie together on a side.
+    """
     if piece.tables:
         return None
     made = _PackedKernel(piece, bits, aligned)
-    return made.kernel() if made.fits else None
+    return made.kernel() if made.fits and min(made.run(0), made.run(1)) * bits >= least_run * 8 else None
 
 
 class _PackedKernel:
@@ -140,12 +143,16 @@ class _PackedKernel:
     def tile_bytes(self) -> int:
         return (self.bits << len(self.factors.steps)) // 8
 
-    def width(self, side: int, aligned: int) -> int:
-        """The bytes of vectors of a side: as its runs and all steps between them allow."""
-        steps = sorted([abs(step[side]) for step in self.factors.steps])
-        run = 1
+    def run(self, side: int) -> int:
+        """The elements of a tile that lie together on a side."""
+        steps, run = {abs(step[side]) for step in self.factors.steps}, 1
         while run in steps:
             run *= 2
+        return run
+
+    def width(self, side: int, aligned: int) -> int:
+        """The bytes of vectors of a side: as its runs and all steps between them allow."""
+        steps, run = sorted([abs(step[side]) for step in self.factors.steps]), self.run(side)
         bits = [step * self.bits for step in (*steps, *[abs(loop[1 + side]) for loop in self.outer]) if step >= run]
         width = min(16, aligned, run * self.bits // 8)
         while width > 1 and any(x % (8 * width) for x in (*bits, self.starts[side])):
@@ -185,7 +192,7 @@ class _PackedKernel:
     def staged(self) -> bool:
         """Whether vectors go to memory by an image too: neighbouring threads have none that lie together."""
         steps = [self.factors.steps[f][1] * self.bits // 8 for f in self.lanes[:1]]
-        return self.widths[1] == 16 and steps != [16] and 2 * self.tile_bytes <= MAX_SHARED_BYTES
+        return self.widths[1] == 16 and steps != [16] and 2 * self.tile_bytes <= PORTABLE_SHARED_BYTES
 
     # ---- the text ------------------------------------------------------------------------------------------
 

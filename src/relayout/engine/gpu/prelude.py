@@ -22,18 +22,6 @@ DEVICE uint4 shifted16(const uint4 a, const uint4 b, int s) {
     x.w = __funnelshift_r(w3, w4, bits);
     return x;
 }
-// Sixteen bytes of memory from anywhere on, by the two vectors that hold them.
-DEVICE uint4 read_shifted16(const u8 *p) {
-    const int s = int(reinterpret_cast<u64>(p) & 15);
-    const uint4 a = read16(p - s);
-    return s ? shifted16(a, read16(p - s + 16), s) : a;
-}
-// Four bytes of an image from anywhere on.
-DEVICE u32 take_shifted4(const u8 *p) {
-    const int s = int(reinterpret_cast<u64>(p) & 3);
-    const u32 a = take4(p - s);
-    return s ? __funnelshift_r(a, take4(p - s + 4), u32(s) * 8) : a;
-}
 // Sixteen bytes of a run of an image, which begins at a vector and has room bytes; those outside are anything.
 DEVICE uint4 take_shifted16(const u8 *run, int first, int room) {
     const int s = first & 15, at = first - s;

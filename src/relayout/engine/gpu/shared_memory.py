@@ -17,6 +17,9 @@ VECTOR = 16
 LINE = 128
 """The bytes that memory moves at once, for several threads."""
 
+SECTOR = 32
+"""The bytes that memory moves at least."""
+
 WARP, BANKS, WORD = 32, 32, 4
 MAX_TRIES = 128
 
@@ -49,8 +52,9 @@ class Image(NamedTuple):
     """Runs of ``length`` bytes, each as it lies in memory from ``lowest`` on; all together ``size`` bytes.
 
     ``run`` are the parts within a run, and ``rows`` those that lead from run to run, each with its step in the image.
-    Where runs are not ``aligned`` to vectors, each begins as many bytes behind one as its address does. Those that are
-    ``realigned`` begin at vectors in the image, and anywhere in memory: they are shifted on their way.
+    ``even`` divides the addresses of runs. Where that is not a vector, steps in the image leave the rests of steps in
+    memory, so that each run begins as many bytes behind a vector as its address does. Runs that are ``realigned`` begin
+    at vectors in the image, and anywhere in memory: they are shifted on their way.
     """
 
     side: int
@@ -59,9 +63,14 @@ class Image(NamedTuple):
     rows: tuple[tuple[Part, int], ...]
     lowest: int
     length: int
-    aligned: bool
+    even: int
     size: int
     realigned: bool = False
+
+    @property
+    def aligned(self) -> bool:
+        """Whether all runs begin at vectors in the image."""
+        return self.realigned or self.even == VECTOR
 
     @property
     def vectors(self) -> int:
@@ -78,7 +87,7 @@ class Image(NamedTuple):
     def turns(self, micro: list[Part], lanes: list[Part]) -> float:
         """How many turns a warp takes for an access, on average, beside as few as there can be."""
         at = offsets(micro, [self.step(part) for part in micro])
-        even = self.unit if not self.aligned else gcd(VECTOR, *[self.step(part) for part in lanes])
+        even = gcd(VECTOR if self.realigned else self.even, *[self.step(part) for part in lanes])
         width, starts = chunk_accesses(at, self.unit, even, bool(self.side))
         threads = offsets(lanes, [self.step(part) for part in lanes], WARP)
         at_once = WARP if width <= WORD else WARP * WORD // width
@@ -106,7 +115,7 @@ def make_image(
     unit = work.target_bytes if side else work.source_bytes
     moving = [part for part in (*micro, *lanes) if part.size > 1 and part.step(side)]
     run, rows = list[Part](), sorted(moving, key=lambda part: abs(part.step(side)))
-    while rows and (not run or abs(rows[0].step(side)) == run[-1].behind(side, work.axes[run[-1].axis])):
+    while rows and (not run or _follows(rows[0], run[-1], side, work)):
         if not run and abs(rows[0].step(side)) > 4 * unit:
             break
         # Runs that could go on are cut behind a line: only between them can there be room.
@@ -117,13 +126,13 @@ def make_image(
         run.append(rows.pop(0))
     lowest = sum([(part.size - 1) * part.step(side) for part in run if part.step(side) < 0])
     length = sum([(part.size - 1) * abs(part.step(side)) for part in run]) + unit
-    aligned = gcd(VECTOR, even, lowest, *[part.step(side) for part in rows]) == VECTOR
+    even = gcd(VECTOR, even, lowest, *[part.step(side) for part in rows])
     swizzle = work.target_swizzle if side else work.source_swizzle
     # It is worth a shift where threads then have wider accesses, or several runs that would be shifted apart.
     wide = gcd(VECTOR, lowest, *[part.step(side) for part in lanes if part in run]) > unit
     small = unit <= tuning.ACTIVE.max_realigned_bytes and (wide or any(part in rows for part in micro))
-    realigned = realign and not aligned and small and swizzle is None
-    bare = Image(side, unit, tuple(run), (), lowest, length, aligned or realigned, 0, realigned)
+    realigned = realign and even < VECTOR and small and swizzle is None
+    bare = Image(side, unit, tuple(run), (), lowest, length, even, 0, realigned)
     still = [(part, 0) for part in (*micro, *lanes) if part.size > 1 and not part.step(side)]
     options = [VECTOR * k for k in range(8)]
     pads: tuple[int, ...] = ()
@@ -139,13 +148,22 @@ def make_image(
     return _pad_rows(bare, rows, still, pads)
 
 
+def _follows(part: Part, last: Part, side: int, work: Work) -> bool:
+    """Whether a run goes on with a part; what is less than a sector behind it is read anyway."""
+    gap = abs(part.step(side)) - last.behind(side, work.axes[last.axis])
+    return gap == 0 or (side == 0 and 0 < gap < SECTOR)
+
+
 def _pad_rows(bare: Image, rows: list[Part], still: list[tuple[Part, int]], pads: tuple[int, ...]) -> Image:
-    """The image with so many bytes more in every step of the rows."""
-    room, steps = bare.vectors * VECTOR, []
+    """The image with so many bytes more in every step of the rows; no two runs have a vector in common."""
+    room, steps = bare.length, []
+    slack = 0 if bare.aligned else VECTOR - 1
     for part, pad in zip(rows, pads):
-        steps.append((part, room + pad))
-        room = (room + pad) * (part.size - 1) + room
-    return bare._replace(rows=(*steps, *still), size=room)
+        rest = 0 if bare.aligned else part.step(bare.side) % VECTOR
+        step = room + slack + (rest - room - slack) % VECTOR + pad
+        steps.append((part, step))
+        room += step * (part.size - 1)
+    return bare._replace(rows=(*steps, *still), size=-(-(room + slack) // VECTOR) * VECTOR)
 
 
 def offsets(parts: Sequence[Part], steps: list[int], most: int | None = None) -> list[int]:

@@ -85,7 +85,7 @@ def _gather_turns(image: Image | None, run: Part, order: list[Part], each: int) 
     places = [0]
     for part in order:
         size, by = (vectors, step) if part is run else (part.size, image.step(part))
-        places = [at + k * by for k in range(size) for at in places][:WARP]
+        places = [at + k * by for k in range(min(size, WARP)) for at in places][:WARP]
     banks: dict[int, set[int]] = {}
     for at in places:
         banks.setdefault(at // WORD % BANKS, set()).add(at // WORD)

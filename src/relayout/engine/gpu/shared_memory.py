@@ -170,7 +170,8 @@ def offsets(parts: Sequence[Part], steps: list[int], most: int | None = None) ->
     """The offset of every combination of the parts, the first one fastest; of the first ``most`` of them."""
     found = [0]
     for part, step in zip(parts, steps):
-        found = [at + k * step for k in range(part.size) for at in found][:most]
+        count = part.size if most is None else min(part.size, -(-most // len(found)))
+        found = [at + k * step for k in range(count) for at in found][:most]
     return found
 
 

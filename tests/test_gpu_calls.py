@@ -15,7 +15,7 @@ import relayout as rl
 from gpu_fake import OTHER, HostFunction, Immutable, Library, cuda
 from gpu_host import COMPILER
 from relayout.engine.cache import Cache
-from relayout.engine.gpu import arrays, driver, foreign
+from relayout.engine.gpu import arrays, device, driver, foreign
 from relayout.engine.gpu import launch as device_run
 from relayout.engine.gpu.kernel import Kernel
 
@@ -118,7 +118,7 @@ def test_plans_of_packed_elements(cuda: Any) -> None:
 
 def test_tensors_of_torch(cuda: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     torch = pytest.importorskip("torch")
-    for module in (sys.modules["relayout.engine.repack"], sys.modules["relayout.engine.ways"], arrays):
+    for module in (device, arrays):
         monkeypatch.setattr(module, "on_device", lambda x: isinstance(x, torch.Tensor))
     monkeypatch.setattr(arrays.Torch, "stream", lambda self, number: 3)
     x = torch.from_numpy(X.astype(np.float32))

@@ -279,7 +279,7 @@ def way_of_call(plan: Plan, x: Any, out: Any) -> Way:
 def _on_device(x: Any) -> bool:
     import numpy as np
 
-    if x is None or isinstance(x, np.ndarray | Tensor | bytes | bytearray | memoryview):
+    if x is None or x.__class__ is np.ndarray or isinstance(x, Tensor | bytes | bytearray | memoryview):
         return False
     from .gpu.device import on_device
 

@@ -211,7 +211,7 @@ bool TiledProgram::run(const Byte *source, Byte *target, int threads, Int begin,
         std::any_of(passes.begin(), passes.end(), [](const Pass &pass) { return pass.inner != nullptr; });
     std::atomic<bool> complete{true};
     const auto work = [&](Int first_chunk, Int last_chunk) {
-        const Int by = passes.size() == 1 ? last_chunk - first_chunk : slabs ? slab_chunks : 1;
+        const Int by = !slabs ? 1 : passes.size() == 1 ? last_chunk - first_chunk : slab_chunks;
         for (Int i = begin + first_chunk; i < begin + last_chunk; i += by)
             for (const Pass &pass : passes) {
                 const Int first = Int(Int128(pass.tiles) * i / chunks);

@@ -102,7 +102,7 @@ Int row_distance(const Pass &pass) {
 
 // Whether slabs are better than the tiles of this pass, whose rows have `row` contiguous bytes. Where memory is read
 // and written in its order, or kernels shift columns into lines, they are not; nor where a transpose of narrow
-// elements, or of rows that lie together, takes longer than its stores, or rows a page apart leave the cache.
+// elements, or of rows that lie together, takes longer than its stores, or rows about a page apart leave the cache.
 bool is_slow(const Pass &direct, Int row) {
     const KernelCall &call = direct.calls[0];
     const Int segments = Int(direct.segments.size()), average = direct.tile_bytes / std::max<Int>(segments, 1);
@@ -111,8 +111,8 @@ bool is_slow(const Pass &direct, Int row) {
     if (call.kind != KernelKind::transpose) return call.width > 0 || call.kind == KernelKind::scatter;
     if (call.height << call.width < cache_line) return average < short_segment;
     if (call.width > 1) return row < cache_line || !direct.shifted;
-    const Int apart = row_distance(direct);
-    return row >= cache_line && apart >= far_rows && apart % page && (call.width == 0 || segments > 1);
+    const Int apart = row_distance(direct), beside = std::min(apart % page, page - apart % page);
+    return row >= cache_line && apart >= far_rows && beside >= 16 && (call.width == 0 || segments > 1);
 }
 
 // How many of a slab's steps the next one has as well, so that one of both has every line whole; none if that is much.

@@ -71,6 +71,7 @@ def test_the_default_is_layouts_toml(tmp_path: Path) -> None:
         ('fits = "mine"\nbytes = 60', True, "60 bytes of 60 bytes"),
         ('fits = "mine"\nbytes = 59', False, "60 bytes of 59 bytes"),
         ('fits = ["mine", "mine"]\nbytes = "119 B"', False, "120 bytes"),
+        ('fits = { layout = "ggml:Q4_0", shape = [64, 64] }\nbytes = 2304', True, "2304 bytes of 2304 bytes"),
         ('padding_below = "50%"\nof = "image"', False, "87.5% of the storage is padding: 3 of 8 x 4 of 8"),
         ('padding_below = 0.9\nof = "image"', True, "87.5%"),
         ('padding_below = "0%"\nof = "mine"', True, "0.0%"),
@@ -103,6 +104,9 @@ tile = { layout = "(32,32):(32,1)", element = "float32" }
         ('padding_below = "101%"\nof = "(4,8):(8,1)"', "not between"),
         ('no_conflicts = "f32[4,8]{1,0}"\naccess = "ld.shared.b32"', "needs threads"),
         ('fits = "odd"\nbytes = 3', "has no 'colour'"),
+        ('fits = { layout = "f32[4,8]{1,0}", element = "uint8" }\nbytes = 32', "says float32, of 32 bits"),
+        ('fits = { layout = "0 1 element_bits 8", shape = [4, 8], element = "float16" }\nbytes = 99', "of 8 bits"),
+        ('fits = { layout = "ggml:Q4_0", shape = [64, 64], element = "uint8" }\nbytes = 9999', "of its own"),
     ],
 )
 def test_claims_that_make_no_sense_are_told_of_beside_the_others(claim: str, why: str, tmp_path: Path) -> None:
@@ -164,6 +168,19 @@ TRAPS = [
         'equal = ["a", "b"]',
         "elements of 16 and 32 bits",
     ),
+    # The text says the width as well as the word beside it, and of three every two must agree.
+    ('a = { layout = "(4,8):(8,1)", element = "float16" }', 'equal = ["a", "f32[4,8]{1,0}"]', "of 16 and 32 bits"),
+    ('a = "memref<4x8xf16, strided<[8, 1]>>"', 'equal = ["a", "f32[4,8]{1,0}"]', "of 16 and 32 bits"),
+    ('a = "f16[4,8]{1,0}"', 'equal = ["(4,8):(8,1)", "a", "f32[4,8]{1,0}"]', "of 16 and 32 bits"),
+    ('a = "f16[4,8]{1,0}"', 'equal = ["a", "(4,8):(8,1)"]\nelement = "float32"', "of 32 and 16 bits"),
+    ('a = "f16[4,8]{1,0}"', 'equal = ["a", "a"]\nelement = "floof"', "no element type"),
+    (
+        'a = { layout = "nhwc", shape = [1, 2, 3, 4] }\nb = { layout = "nhwc", shape = [1, 8, 8, 8] }',
+        'equal = ["nhwc", "a", "b"]',
+        "a and b: different domains",
+    ),
+    # 18 bytes for 32 elements.
+    ('a = { layout = "ggml:Q4_0", shape = [64, 64] }', 'fits = "a"\nbytes = 2303', "2304 bytes of 2303 bytes"),
     # What shares places has no padding to tell: of 25 places 4 hold data.
     ('a = "(4,4):(0,8)"', 'padding_below = "50%"\nof = "a"', "share a place"),
     # One place of 2^60 is padding, though no double tells.

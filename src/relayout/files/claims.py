@@ -18,18 +18,20 @@ import tomllib
 from collections.abc import Iterator
 from difflib import get_close_matches
 from fractions import Fraction
+from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..ask.banks import banks
 from ..ask.comparing import compare
-from ..dialects.read import as_record
+from ..dialects.read import as_record, element_in
 from ..dialects.resolve import Resolved, parse, resolve
 from ..dialects.shardings import as_sharding
+from ..elements.types import Element
 from ..elements.types import element as element_of
 from ..errors import BadFile, LayoutError, Overlap, ShapeError, UnknownName, shown
 from ..layout.ranges import check_allocatable
-from .sizes import format_size, parse_size
+from .sizes import parse_size
 
 WORDS = {
     "equal": {"shape", "axes", "element"},
@@ -154,7 +156,7 @@ def _prove(claim: Claim, layouts: dict[str, Any]) -> tuple[bool, str]:
         names = words["fits"] if isinstance(words["fits"], list) else [words["fits"]]
         if not names:
             raise ShapeError("nothing fits anywhere.", hint='as in fits = ["a", "b"]')
-        return _prove_fit([_meant(name, layouts) for name in names], parse_size(_word(words, "bytes")))
+        return _prove_fit([_operand(name, layouts) for name in names], parse_size(_word(words, "bytes")))
     if claim.kind == "padding_below":
         return _prove_padding(_meant(_word(words, "of"), layouts), words["padding_below"])
     tile = _meant(words["no_conflicts"], layouts)
@@ -168,30 +170,46 @@ def _prove_equal(words: dict[str, Any], layouts: dict[str, Any]) -> tuple[bool, 
     names = words["equal"]
     if not isinstance(names, list) or len(names) < 2:
         raise ShapeError(f"equal are two layouts or more, got {shown(names)}.", hint='as in equal = ["a", "b"]')
-    first, *others = names
-    for other in others:
-        same, found = _compare(_operand(first, layouts), _operand(other, layouts), words)
+    operands = [_operand(name, layouts) for name in names]
+    kinds = [kind for kind in map(_element, [words, *operands]) if kind is not None]
+    for kind in kinds:
+        if kind.bits != kinds[0].bits:
+            return False, f"elements of {kinds[0].bits} and {kind.bits} bits"
+    given = {**words, "element": kinds[0]} if kinds else words
+    # A format fits layouts of several shapes, which are not equal for that: every two are compared.
+    for (one, a), (other, b) in combinations(zip(names, operands), 2):
+        same, found = _compare(a, b, given)
         if not same:
-            return False, f"{first} and {other}: {found}"
+            return False, f"{one} and {other}: {found}"
     return True, "the same function"
 
 
-def _compare(a: dict[str, Any], b: dict[str, Any], words: dict[str, Any]) -> tuple[bool, str]:
-    """Whether two operands, each with its own shape, axes and element, are the same; a claim's words are for both."""
-    element = words.get("element") or a.get("element") or b.get("element")
-    kinds = [element_of(x["element"]) for x in (a, b) if "element" in x]
-    if len({kind.bits for kind in kinds}) > 1:
-        return False, f"elements of {kinds[0].bits} and {kinds[1].bits} bits"
+def _compare(a: dict[str, Any], b: dict[str, Any], given: dict[str, Any]) -> tuple[bool, str]:
+    """Whether two operands, each with its own shape and axes, are the same; what is ``given`` is for both."""
     if _is_whole(a["layout"]) or _is_whole(b["layout"]):
-        given = [tuple(x["shape"]) for x in (words, a, b) if "shape" in x]
-        if len(set(given)) > 1:
-            raise ShapeError(f"the shapes {given[0]} and {given[1]} are not one tensor's.", hint="give one shape")
-        whole = compare(a["layout"], b["layout"], shape=given[0] if given else None)
+        shapes = [tuple(x["shape"]) for x in (given, a, b) if "shape" in x]
+        if len(set(shapes)) > 1:
+            raise ShapeError(f"the shapes {shapes[0]} and {shapes[1]} are not one tensor's.", hint="give one shape")
+        whole = compare(a["layout"], b["layout"], shape=shapes[0] if shapes else None)
         return bool(whole), str(whole)
-    meant = [_resolve({"element": element, **x}) for x in (a, b)]
+    element = {"element": given["element"]} if "element" in given else {}
+    meant = [_resolve({**x, **element}) for x in (a, b)]
     operands: list[Any] = [x if x.layout is not None else x.format for x in meant]
-    verdict = compare(operands[0], operands[1], shape=words.get("shape"), axes=words.get("axes"))
+    verdict = compare(operands[0], operands[1], shape=given.get("shape"), axes=given.get("axes"))
     return bool(verdict), str(verdict)
+
+
+def _element(words: dict[str, Any]) -> Element | None:
+    """The type that a claim or a layout says, by its own word or in its text; None where neither tells."""
+    text = words.get("layout")
+    told = None if text is None or _is_whole(text) else element_in(text, None)
+    if "element" not in words:
+        return told
+    kind = element_of(words["element"])
+    if told is not None and told.bits != kind.bits:
+        what = f"{shown(text)} says {told.name}, of {told.bits} bits, and the element is {kind.name}."
+        raise ShapeError(what, hint="say one of them", layout=text, element=kind)
+    return kind
 
 
 def _is_whole(text: str) -> bool:
@@ -199,9 +217,9 @@ def _is_whole(text: str) -> bool:
     return as_sharding(text) is not None or as_record(text) is not None
 
 
-def _prove_fit(several: list[Resolved], room: int) -> tuple[bool, str]:
-    size = sum([_storage(meant) for meant in several])
-    return size <= room, f"{format_size(size)} of {format_size(room)}"
+def _prove_fit(several: list[dict[str, Any]], room: int) -> tuple[bool, str]:
+    size = sum([_storage(words) for words in several])
+    return size <= room, f"{size} bytes of {room} bytes"
 
 
 def _prove_padding(meant: Resolved, most: Any) -> tuple[bool, str]:
@@ -227,8 +245,12 @@ def _share(x: Any) -> Fraction:
     return share
 
 
-def _storage(meant: Resolved) -> int:
-    """The bytes of a layout with its padding."""
+def _storage(words: dict[str, Any]) -> int:
+    """The bytes of a layout, or of the blocks of a record, with their padding."""
+    record = as_record(words["layout"])
+    if record is not None and "shape" in words:
+        return record.size_of(words["shape"])
+    meant = _resolve(words)
     if meant.element is None:
         raise ShapeError("bytes need the type of the elements.", hint='element = "float16" beside the layout')
     check_allocatable(meant.placed)
@@ -241,7 +263,10 @@ def _meant(name: Any, layouts: dict[str, Any]) -> Resolved:
 
 
 def _resolve(words: dict[str, Any]) -> Resolved:
-    return resolve(words["layout"], shape=words.get("shape"), axes=words.get("axes"), element=words.get("element"))
+    meant = resolve(words["layout"], shape=words.get("shape"), axes=words.get("axes"), element=_element(words))
+    if meant.width_mismatch is not None:
+        raise ShapeError(meant.width_mismatch, hint="give the element that it is made for", layout=words["layout"])
+    return meant
 
 
 def _operand(name: Any, layouts: dict[str, Any]) -> dict[str, Any]:
@@ -255,6 +280,9 @@ def _operand(name: Any, layouts: dict[str, Any]) -> dict[str, Any]:
     if odd or not isinstance(words.get("layout"), str):
         what = f"has no {odd[0]!r}" if odd else f"needs a text under layout, got {shown(words.get('layout'))}"
         raise ShapeError(f"{shown(name)} {what}.", hint=f"a layout has {', '.join(sorted(LAYOUT_WORDS))}", name=name)
+    if words.keys() & {"axes", "element"} and _is_whole(words["layout"]):
+        what = f"{shown(name)} is a record or a sharding, with axes and elements of its own."
+        raise ShapeError(what, hint="beside it is a shape at most", name=name)
     return {**words, "shape": tuple(words["shape"])} if isinstance(words.get("shape"), list) else dict(words)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import queue
+import re
 import subprocess
 import sys
 import threading
@@ -285,6 +286,27 @@ def test_answers_are_those_of_the_library(peer: Peer) -> None:
     assert peer.call("parse", text="mesh(x=2) deals (x, -)")["structuredContent"]["kind"] == "sharding"
 
 
+def test_texts_of_the_schemas_are_read() -> None:
+    told = tools()["parse"].takes["properties"]["text"]["description"]
+    examples = told.partition(": ")[2].removesuffix(".")
+    for text in re.split(r", (?![^(<{]*[)>}])", examples):
+        assert call_tool("parse", {"text": text}).found["explanation"], text
+
+
+def test_bytes_are_told_where_the_text_says_the_elements() -> None:
+    found = call_tool("parse", {"text": "f32[10,300]{1,0:T(8,128)}"})
+    assert found.found["bytes"] == 16 * 384 * 4
+    assert "24576 bytes" in found.text
+    assert call_tool("parse", {"text": "(4,8):(8,1)"}).found["bytes"] is None
+
+
+def test_the_catalog_says_how_to_go_on() -> None:
+    first = call_tool("catalog", {})
+    assert first.text.endswith(f"and {first.found['more']} more: ask again with skip={limits.ROWS}")
+    past = call_tool("catalog", {"skip": 100_000})
+    assert past.text.startswith(f"there are {first.found['more'] + limits.ROWS}")
+
+
 def test_the_whole_catalog_comes_in_pages(peer: Peer) -> None:
     names: list[str] = []
     more = 1
@@ -307,6 +329,7 @@ def test_the_whole_catalog_comes_in_pages(peer: Peer) -> None:
         ("parse", {"text": "2:1", "shapes": [2]}, "RL002"),
         ("parse", {"text": "2:1", "shape": [True]}, "RL002"),
         ("parse", {"text": "2:1", "shape": "2"}, "RL002"),
+        ("parse", {"text": "nhwc", "shape": [-1, 1, 1, 1]}, "RL002"),
         ("parse", {"text": "nhwc", "dtype": "float17"}, "RL002"),
         ("translate", {"text": "Sw<3,3,3> o 0 o (64,64):(64,1)", "to": "numpy", "dtype": "int8"}, "RL006"),
         ("translate", {"text": "2:1", "to": "klingon"}, "RL002"),
@@ -319,6 +342,9 @@ def test_the_whole_catalog_comes_in_pages(peer: Peer) -> None:
         ("infer", {"offsets": [0, 5, 1, 9, 2, 3, 4]}, "RL006"),
         ("infer", {"reference": [1, 2], "dump": [2, 1], "among": ["2:1"]}, "RL009"),
         ("infer", {"reference": [300], "dump": [300], "dtype": "uint8"}, "RL002"),
+        ("infer", {"reference": [3, 16], "dump": [16, 3], "dtype": "uint4"}, "RL002"),
+        ("infer", {"reference": [1.5, 2], "dump": [2, 1.5], "dtype": "int8"}, "RL002"),
+        ("infer", {"reference": [1 << 70, 2], "dump": [2, 1 << 70]}, "RL002"),
         ("draw", {"texts": []}, "RL002"),
         ("draw", {"texts": ["2:1"], "form": "pdf"}, "RL002"),
         ("draw", {"texts": ["2:1"], "difference": True}, "RL002"),
@@ -327,7 +353,6 @@ def test_the_whole_catalog_comes_in_pages(peer: Peer) -> None:
         ("parse", {"text": "(" * limits.TEXT}, "RL008"),
         ("parse", {"text": "nhwc", "shape": [1] * (limits.RANK + 1)}, "RL008"),
         ("parse", {"text": "nhwc", "shape": [limits.SIZE + 1, 1, 1, 1]}, "RL008"),
-        ("parse", {"text": "nhwc", "shape": [-1, 1, 1, 1]}, "RL008"),
         ("infer", {"offsets": list(range(limits.ENTRIES + 1))}, "RL008"),
         ("draw", {"texts": ["2:1"] * (limits.TEXTS + 1)}, "RL008"),
         ("catalog", {"words": ["a"] * 9}, "RL008"),

@@ -20,7 +20,7 @@ TEXTS = 8
 ENTRIES = 1 << 16
 """The most entries of a table of offsets, of a reference and of its dump."""
 
-ROWS = 100
+ROWS = 40
 """The most rows of an answer's table."""
 
 CELLS = 1 << 10

@@ -121,14 +121,21 @@ def infer(
 def _array(values: Any, name: str, dtype: str | None) -> Any:
     import numpy as np
 
-    from ..elements.types import storage_dtype
+    from ..elements.types import element, storage_dtype
 
     check_numbers(values, name)
-    kind = None if dtype is None else storage_dtype(dtype)
+    kind = None if dtype is None else element(dtype)
+    unfit = ShapeError(f"{name} has numbers that {dtype or 'numpy'} does not hold.", hint="choose a dtype")
     try:
-        return np.array(values, kind)
+        array = np.array(values, None if kind is None else storage_dtype(kind))
     except (OverflowError, ValueError):
-        raise ShapeError(f"{name} has numbers that {dtype or 'numpy'} does not hold.", hint="choose a dtype") from None
+        raise unfit from None
+    if kind is not None and kind.integral and array.size:
+        # A type of fewer bits is stored in more; and numpy would cut a fraction off.
+        least, most = kind.limits
+        if not (least <= array.min() and array.max() <= most and np.array_equal(array, values)):
+            raise unfit
+    return array
 
 
 def draw(
@@ -186,7 +193,10 @@ def catalog(words: Any = (), skip: int = 0) -> ToolAnswer:
     if not found.entries:
         meant = f" Did you mean {', '.join(found.near)}?" if found.near else ""
         rows.append(f"nothing is called so.{meant}")
-    return _answer("\n".join(rows + [f"and {more} more"] * bool(more)), facts)
+    elif not shown:
+        rows.append(f"there are {len(found.entries)}, all of them skipped.")
+    rest = [f"and {more} more: ask again with skip={skip + len(shown)}"] if more else []
+    return _answer("\n".join(rows + rest), facts)
 
 
 def _answer(text: str, found: dict[str, Any]) -> ToolAnswer:

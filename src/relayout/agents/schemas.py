@@ -109,7 +109,8 @@ def _checked_value(value: Any, schema: Schema, name: str) -> Any:
         return {key: _checked_value(entry, own, f"{name}.{shown(key)}") for key, entry in value.items()}
     elif not schema.get("minimum", value) <= value <= schema.get("maximum", value):
         least, most = schema.get("minimum"), schema.get("maximum")
-        raise _limit(f"{name} is {shown(value)}, and goes from {least} to {most}.", most)
+        what = f"{name} is {shown(value)}, and goes from {least} to {most}."
+        raise _limit(what, most) if value > most else ShapeError(what, hint=f"give {least} or more", argument=name)
     return value
 
 

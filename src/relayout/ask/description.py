@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 from ..dialects.read import as_record
 from ..dialects.resolve import resolve
 from ..dialects.shardings import as_sharding
-from ..elements.types import element
 from ..format import catalog
 from ..format.format import Format
 from ..format.records import names_of_record
@@ -32,7 +31,10 @@ class TextDescription(NamedTuple):
 
 
 def describe(text: str, shape: Any = None, *, axes: str | None = None, dtype: Any = None) -> TextDescription:
-    """What ``text``, in any notation, writes down; with a shape a format is its layout, in the order of ``axes``."""
+    """What ``text``, in any notation, writes down; with a shape a format is its layout, in the order of ``axes``.
+
+    Bytes are told where ``dtype`` or the text itself, as in ``f32[8,128]``, says the elements.
+    """
     sharding = as_sharding(text, shape)
     if sharding is not None:
         words = explain(sharding, axes=axes, dtype=dtype)
@@ -41,10 +43,11 @@ def describe(text: str, shape: Any = None, *, axes: str | None = None, dtype: An
     if record is not None:
         facts = {**record_facts(record, shape), "names": names_of_record(record)}
         return TextDescription("record", record, facts, explain(text, shape, axes=axes, dtype=dtype))
-    found = resolve(text, shape=shape, axes=axes, element=dtype).description
-    bits = None if dtype is None else element(dtype).bits
+    meant = resolve(text, shape=shape, axes=axes, element=dtype)
+    found = meant.description
+    bits = None if meant.element is None else meant.element.bits
     facts = layout_facts(found, bits) if isinstance(found, Layout) else format_facts(found)
     names = catalog.names_of(found, bits) if isinstance(found, Format) else catalog.find(found, bits)
     facts["names"] = [] if isinstance(found, Layout) and not found.size else names
-    words = explain(text, shape, axes=axes, dtype=dtype)
+    words = explain(text, shape, axes=axes, dtype=meant.element)
     return TextDescription(type(found).__name__.lower(), found, facts, words)

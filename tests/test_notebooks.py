@@ -120,6 +120,7 @@ def test_verdicts_without_a_picture_are_words() -> None:
     text = "mesh(x=2) deals (x, -)", "mesh(x=2) deals (-, x)"
     assert shown(rl.compare(*text, shape=(4, 4))).text.startswith("different: device 0")
     assert dict(shown(rl.resolve("nChw16c", shape=(1, 20, 3, 3))).rows)["axes"] == "nchw"
+    assert dict(shown(rl.resolve("f32[8,128]{1,0}")).rows)["element"] == "float32"
 
 
 def test_files_and_what_became_of_them_are_tables(tmp_path: Path) -> None:

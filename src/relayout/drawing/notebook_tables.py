@@ -45,7 +45,8 @@ def html_of(x: Any) -> str:
     if isinstance(x, Banks | Sectors):
         return _count_table(x)
     if isinstance(x, Resolved):
-        return table_html([(name, str(value)) for name, value in x._asdict().items() if value is not None])
+        rows = x._asdict() | {"element": None if x.element is None else x.element.name}
+        return table_html([(name, str(value)) for name, value in rows.items() if value is not None])
     return _advice(x) if isinstance(x, Advice) else _catalog(x)
 
 

@@ -70,8 +70,7 @@ class ClaimItem(pytest.Item):
 
         verdict = self.verdict or check_claim(self.claim, self.layouts)
         if not verdict.holds:
-            hint = f"\nHint: {verdict.error.hint}" if verdict.error is not None and verdict.error.hint else ""
-            pytest.fail(f"{verdict.claim.place}: {verdict.found}{hint}", pytrace=False)
+            pytest.fail(f"{verdict.claim.place}: {verdict.words}", pytrace=False)
 
     def reportinfo(self) -> tuple[Path, int, str]:
         return self.path, max(self.claim.line - 1, 0), f"claim: {self.name}"

@@ -5,10 +5,9 @@ None opens a file or an address: a text is a layout in some notation, or it is r
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ..errors import LayoutError, ShapeError, UnknownName, error_classes
+from ..errors import ShapeError, UnknownName, error_classes
 from . import limits
 from .schemas import check_numbers
 
@@ -31,43 +30,20 @@ def parse(text: str, **words: Any) -> ToolAnswer:
     return _answer("\n".join([*lines, "", told.words]), told.result)
 
 
-def translate(text: str, to: str | None = None, padded: bool = False, **words: Any) -> ToolAnswer:
-    from ..dialects.registry import dialect_names
-    from ..dialects.resolve import resolve
-    from ..dialects.shardings import SHARDING_DIALECTS, as_sharding
-
-    sharding = as_sharding(text, words.get("shape"))
-    names = SHARDING_DIALECTS if sharding is not None else dialect_names()
-    if to is not None and to.partition(":")[0] not in names:
-        raise ShapeError(f"there is no notation {to!r} for this.", hint=f"one of {', '.join(names)}", to=to)
-    if sharding is not None:
-        return _in_notations(sharding, names if to is None else (to,), sharding.to, to is not None)
-    dtype = words.pop("dtype", None)
-    meant = resolve(text, element=dtype, **words)
-
-    def write(name: str) -> str:
-        return meant.to(name, padded=padded, dtype=dtype)
-
-    return _in_notations(meant.description, names if to is None else (to,), write, to is not None)
-
-
-def _in_notations(subject: Any, names: Any, write: Callable[[str], str], strict: bool) -> ToolAnswer:
-    """The subject in each notation, or why one cannot hold it; with ``strict`` a refusal is the answer."""
+def translate(text: str, to: str | None = None, **words: Any) -> ToolAnswer:
     from ..ask.rosetta import refusal_reason
+    from ..ask.translation import translation
 
-    texts: dict[str, str] = {}
-    refusals: dict[str, str] = {}
-    for name in names:
-        try:
-            texts[name] = write(name)
-        except LayoutError as refusal:
-            if strict:
-                raise
-            refusals[name] = refusal_reason(refusal, subject)
-    width = max([len(name) for name in names])
-    rows = {**texts, **{name: f"- {reason}" for name, reason in refusals.items()}}
-    lines = [rows[names[0]]] if strict else [f"{name:<{width}}  {rows[name]}" for name in names]
-    return _answer("\n".join(lines), {"subject": subject, "texts": texts, "refusals": refusals})
+    found = translation(text, **words)
+    if to is None:
+        every = found.rosetta
+        reasons = {name: refusal_reason(refusal, every.x) for name, refusal in every.refusals.items()}
+        return _answer(str(every), {"subject": every.x, "texts": every.texts, "refusals": reasons})
+    if to.partition(":")[0] not in found.notations:
+        known = ", ".join(found.notations)
+        raise ShapeError(f"there is no notation {to!r} for this.", hint=f"one of {known}", to=to)
+    written = found.write(to)
+    return _answer(written, {"subject": found.subject, "texts": {to: written}, "refusals": {}})
 
 
 def compare(a: str, b: str, flat: bool = False, **words: Any) -> ToolAnswer:

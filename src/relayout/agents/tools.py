@@ -74,8 +74,8 @@ _TEXT = text_schema(
     "f32[8,128]{1,0:T(8,128)}, affine_map<(d0, d1) -> (d1, d0)>, ggml:Q4_0."
 )
 _SHAPE = list_schema(
-    "The tensor's shape, as in [1, 8, 8, 32], in the order of axes, or without them of the format's own axes, which parse "
-    "tells; formats, which fit any shape, need it.",
+    "The tensor's shape, as in [1, 8, 8, 32], in the order of axes, or without them of the format's own axes, which "
+    "parse tells; formats, which fit any shape, need it.",
     {"type": "integer", "minimum": 0, "maximum": limits.SIZE},
     limits.RANK,
 )

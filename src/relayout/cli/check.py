@@ -49,9 +49,7 @@ def _lines(verdict: ClaimVerdict) -> list[str]:
     head = f"{'ok' if verdict.holds else 'NO'}  {claim.place}: {claim.name}"
     if verdict.holds:
         return [head]
-    told = verdict.found.splitlines()
-    told += [f"Hint: {verdict.error.hint}"] if verdict.error is not None and verdict.error.hint else []
-    return [head, *[f"    {line}" for line in told]]
+    return [head, *[f"    {line}" for line in verdict.words.splitlines()]]
 
 
 def _facts(verdict: ClaimVerdict) -> dict[str, object]:

@@ -18,13 +18,9 @@ from ..ask.inference.dumps import pair_of
 from ..ask.inference.hypotheses import rank_hypotheses
 from ..ask.inference.inference_facts import candidate_facts, inference_facts
 from ..ask.inference.result import Candidate
-from ..ask.rosetta import refusal_reason
-from ..dialects.registry import dialect_names
-from ..dialects.resolve import resolve
-from ..dialects.shardings import SHARDING_DIALECTS, as_sharding
+from ..ask.translation import translation
 from ..elements.types import ELEMENTS
-from ..errors import LayoutError, error_classes
-from ..sharding.sharding import Sharding
+from ..errors import error_classes
 from .answers import Answer, Command, FieldList, TextTable
 from .arguments import axes_option, dtype_option, layouts, shape_option, text_argument, to_option
 from .failures import with_option_names
@@ -50,42 +46,13 @@ def translate(
     """
     if everything and dialect is not None:
         raise click.UsageError("--to and --all exclude each other.", click.get_current_context())
-    sharding = as_sharding(text, shape)
-    if sharding is not None:
-        return _translated_sharding(sharding, dialect)
-    meant = resolve(text, shape=shape, axes=axes, element=dtype)
-    found = meant.description
+    found = translation(text, shape, axes=axes, dtype=dtype, padded=padded)
     if dialect is not None:
-        written = meant.to(dialect, padded=padded, dtype=dtype)
-        return Answer({"subject": found, "dialect": dialect, "text": written}, [written])
-    texts: dict[str, str] = {}
-    refusals: dict[str, LayoutError] = {}
-    rows = []
-    for name in dialect_names():
-        try:
-            texts[name] = meant.to(name, padded=padded, dtype=dtype)
-            rows.append((name, texts[name]))
-        except LayoutError as refusal:
-            refusals[name] = refusal
-            rows.append((name, f"- {refusal_reason(refusal, found)}"))
-    return Answer({"subject": found, "texts": texts, "refusals": refusals}, [FieldList(rows)])
-
-
-def _translated_sharding(sharding: Sharding, dialect: str | None) -> Answer:
-    if dialect is not None:
-        written = sharding.to(dialect)
-        return Answer({"subject": sharding, "dialect": dialect, "text": written}, [written])
-    texts: dict[str, str] = {}
-    refusals: dict[str, LayoutError] = {}
-    rows = []
-    for name in SHARDING_DIALECTS:
-        try:
-            texts[name] = sharding.to(name)
-            rows.append((name, texts[name]))
-        except LayoutError as refusal:
-            refusals[name] = refusal
-            rows.append((name, f"- {refusal.message.rpartition(': ')[2]}"))
-    return Answer({"subject": sharding, "texts": texts, "refusals": refusals}, [FieldList(rows)])
+        written = found.write(dialect)
+        return Answer({"subject": found.subject, "dialect": dialect, "text": written}, [written])
+    every = found.rosetta
+    told = {"subject": found.subject, "texts": every.texts, "refusals": every.refusals}
+    return Answer(told, [FieldList(every.rows)])
 
 
 # ---- compare ---------------------------------------------------------------------------------------------

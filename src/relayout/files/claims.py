@@ -66,6 +66,12 @@ class ClaimVerdict(NamedTuple):
     found: str
     error: LayoutError | None = None
 
+    @property
+    def words(self) -> str:
+        """What was found, with the way out where the claim could not be decided."""
+        hint = self.error.hint if self.error is not None else ""
+        return "\n".join(filter(None, [self.found, hint and f"Hint: {hint}"]))
+
 
 def check_claims(path: Path) -> Iterator[ClaimVerdict]:
     """The claims of a file, each proven or refuted; one that makes no sense is told of, and does not hold.

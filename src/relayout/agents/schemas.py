@@ -110,7 +110,9 @@ def _checked_value(value: Any, schema: Schema, name: str) -> Any:
     elif not schema.get("minimum", value) <= value <= schema.get("maximum", value):
         least, most = schema.get("minimum"), schema.get("maximum")
         what = f"{name} is {shown(value)}, and goes from {least} to {most}."
-        raise _limit(what, most) if value > most else ShapeError(what, hint=f"give {least} or more", argument=name)
+        if schema.get("minimum", value) <= value:
+            raise _limit(what, most)
+        raise ShapeError(what, hint=f"give {least} or more", argument=name)
     return value
 
 

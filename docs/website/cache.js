@@ -3,7 +3,10 @@
 const KEPT = "relayout-explorer-{{version}}";
 const FILES = JSON.parse('{{files}}');
 
-self.addEventListener("install", (event) => event.waitUntil(caches.open(KEPT).then((kept) => kept.addAll(FILES))));
+// The browser's own cache may have files of an older site: it asks whether they are still the same.
+const asked = () => FILES.map((/** @type {string} */ name) => new Request(name, { cache: "no-cache" }));
+
+self.addEventListener("install", (event) => event.waitUntil(caches.open(KEPT).then((kept) => kept.addAll(asked()))));
 
 self.addEventListener("activate", (event) => {
   const old = (name) => name.startsWith("relayout-explorer-") && name !== KEPT;

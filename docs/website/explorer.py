@@ -83,13 +83,16 @@ def question_text(ask: str, state: dict[str, str]) -> str:
 
 
 def written_answers(examples: Opened) -> dict[str, bytes]:
-    """The files of answers: what the page's own examples show is in the first, with the files of the others in it."""
+    """The files of answers: what the page's own examples show is in the first, with the files of the others in it.
+
+    Those are named by what is in them: a page that a browser has kept finds its own answers on a newer site, or none.
+    """
     answers = {text: handle(json.loads(text)) for state in PRESETS.values() for text in _asked(state)}
     files, content = {}, {}
-    for number, (state, answer) in enumerate(examples.items()):
+    for state, answer in examples.items():
         text, data = question_text("view", dict(state)), _json(answer).encode()
         if text not in answers and len(data) <= LARGEST_ANSWER:
-            files[text] = f"examples/{number}.json"
+            files[text] = f"examples/{hashlib.sha256(data).hexdigest()[:16]}.json"
             content[files[text]] = data
     return {"answers.json": _json({"answers": answers, "files": files}).encode(), **content}
 

@@ -61,11 +61,18 @@ async function answer(question, limit) {
     return failure(`Python does not start in this browser: ${error}`, "`relayout explore` shows the same page without it");
   }
   return new Promise((done) => {
-    const timer = setTimeout(() => {
+    /** @param {string} why */
+    const end = (why) => {
+      clearTimeout(timer);
       worker.terminate();
       python = start();
-      done(failure(`no answer within ${limit / 1000} seconds, so the question was ended.`, "ask about a part of it"));
-    }, limit);
+      done(failure(why, "ask about a part of it"));
+    };
+    const timer = setTimeout(() => end(`no answer within ${limit / 1000} seconds, so the question was ended.`), limit);
+    worker.onerror = (event) => {
+      event.preventDefault();
+      end("Python gave up on the question, and starts again.");
+    };
     worker.onmessage = ({ data }) => {
       clearTimeout(timer);
       done(JSON.parse(data.answer));

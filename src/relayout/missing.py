@@ -23,8 +23,12 @@ class MissingPackages:
 
 def missing_package(name: str) -> MissingPackage:
     """The error that says which package is not installed; in the page of a browser none can be."""
-    hint = f"python -m pip install {name}" if sys.platform != "emscripten" else "relayout explore answers it, outside"
-    return MissingPackage(f"relayout needs {name}, which is not installed.", hint=hint, name=name)
+    if sys.platform == "emscripten":
+        hint = "install relayout, and `relayout explore` answers it"
+        return MissingPackage(f"this needs {name}, which is not in this page.", hint=hint, name=name)
+    return MissingPackage(
+        f"relayout needs {name}, which is not installed.", hint=f"python -m pip install {name}", name=name
+    )
 
 
 def _importer() -> str:

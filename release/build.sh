@@ -21,7 +21,15 @@ RELAYOUT_NATIVE=0 "$tools/python" -m build -q --wheel -o "$out" .
 
 pythons=()
 read -ra names <<<"${PYTHONS:-python3.11 python3.12 python3.13 python3.14}"
-for name in "${names[@]}"; do "$name" -c 'import venv' 2>/dev/null && pythons+=("$name"); done
+for name in "${names[@]}"; do
+    if "$name" -c 'import venv' 2>/dev/null; then
+        pythons+=("$name")
+    else
+        echo "there is no $name here, so nothing is built or tried with it" >&2
+        [[ -z ${PYTHONS:-} ]] || exit 1
+    fi
+done
+[[ ${#pythons[@]} -gt 0 ]] || { echo "there is no Python here that a wheel is built for" >&2; exit 1; }
 built=
 for python in "${pythons[@]}"; do
     kind=$("$python" -c 'import sys; print("cp311-cp311" if sys.version_info < (3, 12) else "cp312-abi3")')
@@ -29,9 +37,10 @@ for python in "${pythons[@]}"; do
         # From the source distribution, which is what others build from.
         RELAYOUT_NATIVE=1 "$python" -m pip wheel -q --no-deps -w "$work/$kind" "$source"
         case $(uname -s) in
-            Linux) "$tools/python" -m auditwheel repair -w "$out" "$work/$kind"/*.whl ;;
-            *) cp "$work/$kind"/*.whl "$out" ;;
+            Linux) "$tools/python" -m auditwheel repair -w "$work/wheel-$kind" "$work/$kind"/*.whl ;;
+            *) mv "$work/$kind" "$work/wheel-$kind" ;;
         esac
+        cp "$work/wheel-$kind"/*.whl "$out"
         built+=" $kind"
     fi
 done
@@ -44,7 +53,7 @@ try() {
 }
 for python in "${pythons[@]}"; do
     kind=$("$python" -c 'import sys; print("cp311-cp311" if sys.version_info < (3, 12) else "cp312-abi3")')
-    try "$python" "$(ls "$out/relayout-$version-$kind-"*"$(uname -m)".whl | head -1)" native
+    try "$python" "$work/wheel-$kind"/*.whl native
 done
 try "${pythons[0]}" "$out/relayout-$version-py3-none-any.whl" pure
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Judges what is to be uploaded, with the programs of those who made the rules: twine (what an index takes, the page that it
 # shows), abi3audit (a wheel for many Pythons uses nothing but their stable interface), auditwheel (what a system must have), and
-# check_wheel.py (our own rules). With --upload the project must have an address. Usage: release/check.sh [--upload] FOLDER
+# check_wheel.py (our own rules). With --upload the project must have an address, and a wheel for every
+# system. Usage: release/check.sh [--upload] FOLDER
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source release/tools.sh

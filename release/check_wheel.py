@@ -1,6 +1,7 @@
 """Whether files may be uploaded: their tags and metadata, and no code but that of the package and its compiled core.
 
-``python release/check_wheel.py dist/*`` judges what was built. With ``--upload`` it must have addresses too.
+``python release/check_wheel.py dist/*`` judges what was built. With ``--upload`` it must have addresses too, and a
+wheel for every system: an index shows a release as soon as it has one file, and whoever comes first gets what is there.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from index_page import LINK
 PLATFORM = r"(?:(?:manylinux|musllinux)_\d+_\d+_\w+?|manylinux\d+_\w+?|macosx_\d+_\d+_\w+?)"
 NATIVE = re.compile(rf"-(?:cp311-cp311|cp312-abi3)-{PLATFORM}(?:\.{PLATFORM})*\.whl$")
 PURE = "-py3-none-any.whl"
+SYSTEMS = ("manylinux x86_64", "manylinux aarch64", "musllinux x86_64", "musllinux aarch64", "macosx arm64")
 SYSTEM = re.compile(r"\.(so|dylib|pyd|dll)(\.|$)")
 
 
@@ -83,6 +85,18 @@ def wheel_faults(path: Path, upload: bool) -> list[str]:
     return found
 
 
+def missing_files(names: list[str]) -> list[str]:
+    """What a release that is to be uploaded lacks, each in a sentence."""
+    wanted = {"source distribution": r"\.tar\.gz$", "pure wheel": rf"{re.escape(PURE)}$"}
+    for tag in ("cp311-cp311", "cp312-abi3"):
+        for system in SYSTEMS:
+            kind, machine = system.split()
+            wanted[f"wheel {tag} for {system}"] = rf"-{tag}-(?:\w+\.)*{kind}[\d_]*_{machine}\."
+    found = [f"there is no {what}" for what, pattern in wanted.items() if not any(re.search(pattern, x) for x in names)]
+    versions = sorted({name.removesuffix(".tar.gz").split("-")[1] for name in names})
+    return found if len(versions) < 2 else [*found, f"there are files of several versions: {', '.join(versions)}"]
+
+
 def faults(path: Path, upload: bool = False) -> list[str]:
     """What is wrong with a file that is to be uploaded, each in a sentence that begins with its name."""
     judge = source_faults if path.name.endswith(".tar.gz") else wheel_faults
@@ -91,6 +105,8 @@ def faults(path: Path, upload: bool = False) -> list[str]:
 
 if __name__ == "__main__":
     files = [Path(name) for name in sys.argv[1:] if name != "--upload"]
-    told = [fault for path in files for fault in faults(path, "--upload" in sys.argv)]
+    upload = "--upload" in sys.argv
+    told = [fault for path in files for fault in faults(path, upload)]
+    told += missing_files([path.name for path in files]) if upload else []
     sys.stderr.write("".join([f"{fault}\n" for fault in told]))
     sys.exit(1 if told or not files else 0)

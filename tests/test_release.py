@@ -118,6 +118,18 @@ def test_a_release_refuses_metadata_that_lacks_something(tmp_path: Path, about: 
     assert check.faults(made(tmp_path, WIDE, CORE, about=whole), upload=True) == []
 
 
+def test_a_release_is_uploaded_as_a_whole() -> None:
+    check = script("check_wheel")
+    places = ["manylinux_2_17_x86_64.manylinux2014_x86_64", "manylinux_2_28_aarch64", "macosx_11_0_arm64"]
+    places += ["musllinux_1_2_x86_64", "musllinux_1_2_aarch64"]
+    names = [f"relayout-1.2-{tag}-{place}.whl" for tag in ("cp311-cp311", "cp312-abi3") for place in places]
+    names += ["relayout-1.2.tar.gz", "relayout-1.2-py3-none-any.whl"]
+    assert check.missing_files(names) == []
+    for name in names:
+        assert len(check.missing_files([other for other in names if other != name])) == 1, name
+    assert check.missing_files([*names, "relayout-1.1.tar.gz"]) == ["there are files of several versions: 1.1, 1.2"]
+
+
 def test_a_name_and_a_wheel_that_disagree_are_seen(tmp_path: Path) -> None:
     path = made(tmp_path, "cp312-abi3-linux_x86_64", CORE, named=WIDE)
     assert any("its name says" in told for told in script("check_wheel").faults(path))

@@ -21,6 +21,8 @@ FLAGS = [
     *["--disable-background-networking", "--disable-component-update"],
 ]
 Open = Callable[..., Page]
+# A machine that runs other tests beside these takes its time.
+expect.set_options(timeout=30_000)
 
 
 @contextmanager

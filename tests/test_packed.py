@@ -93,6 +93,23 @@ def test_weights_go_through_networks(bits: int, one: str, two: str) -> None:
 
 
 @needs_native
+@pytest.mark.parametrize("bits", [8, 16])
+@pytest.mark.parametrize("shape", [(201, 1050), (96, 2050)])
+def test_networks_take_odd_sizes_all_but_their_ends(bits: int, shape: tuple[int, int]) -> None:
+    if "avx2" not in native.isas():
+        pytest.skip("networks need vectors whose bytes change places")
+    rng = np.random.default_rng(bits)
+    for one, two in (("0 1 / 1,4@2 1,4@8 1,2", "0 1"), ("0 1", "0 1 / 1,8@1 1,2@32 1,2@8 1,2@16")):
+        plan = rl.plan(one, two, f"uint{bits}", shape=shape, fill=3)
+        assert isinstance(plan.way, GeneralWay)
+        assert 0.95 * plan.target.size <= plan.way.program.count_by_networks < plan.target.size
+        x = rng.integers(0, 1 << bits, plan.source.storage_size, f"uint{bits}")
+        want = np.full(plan.target.storage_size, 3, x.dtype)
+        want[plan.target.offsets()] = x[plan.source.offsets()]
+        np.testing.assert_array_equal(plan(x), want)
+
+
+@needs_native
 def test_runs_and_transposes_of_bytes_stay_with_tiles() -> None:
     for one, two in (("0 1", "1 0"), ("0 1", "0 1 / 0,64 1,64")):
         assert rl.plan(one, two, "uint8", shape=(1024, 1024)).way.name == "native"

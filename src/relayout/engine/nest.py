@@ -86,6 +86,17 @@ class Nest(NamedTuple):
     target: int
     dims: tuple[tuple[Box, ...], ...]
 
+    def in_bytes(self, width: int) -> Nest:
+        """The nest of the bytes of elements of so many; it has no tables."""
+
+        def scaled(box: Box) -> Box:
+            loops = [Loop(loop.steps, loop.source * width, loop.target * width) for loop in box.loops]
+            return Box(box.source * width, box.target * width, tuple(loops), None, box.data)
+
+        dims = [tuple([scaled(box) for box in dim]) for dim in self.dims]
+        whole = (Box(0, 0, (Loop(width, 1, 1),)),)
+        return Nest(self.source * width, self.target * width, (*dims, whole))
+
     def pieces(self) -> Iterator[Piece]:
         """One piece for every combination of the dimensions' boxes, its loops in the order of the target and merged."""
         for combination in cartesian(*self.dims):

@@ -226,7 +226,7 @@ def choose_way(
     fills = fill is None or (dense and element == dst_element)
     program = compile_program(source, target, element, dst_element, fill if fills else None, threads=threads or 0)
     if program is not None:
-        walk = _network(source, target, element, dst_element, fill, program)
+        walk = _network(source, target, element, dst_element, program)
         return NativeWay(program, fills) if walk is None else GeneralWay(walk)
     if not target.size:
         return StridedWay(())
@@ -250,21 +250,22 @@ def choose_way(
 
 
 def _network(
-    source: Layout, target: Layout, element: Interface, dst_element: Interface, fill: bytes | None, program: Any
+    source: Layout, target: Layout, element: Interface, dst_element: Interface, program: Any
 ) -> GeneralProgram | None:
-    """The walk by networks, for bytes whose program would have short runs; padding is left to the program."""
+    """The walk by networks, for small elements whose program would have short runs; networks take nearly all."""
     limits = tuning.ACTIVE
-    if element.element.bits != 8 or element != dst_element or target.size < limits.min_network_bytes:
+    bits = element.element.bits
+    if bits > 16 or element != dst_element or bits * target.size < 8 * limits.min_network_bytes:
         return None
-    if (fill is not None and target.size < target.padded_size) or shortest_run(program) >= limits.max_network_run:
+    if shortest_run(program) >= limits.max_network_run:
         return None
     from .cpu.general import general_program
 
     try:
-        walk = general_program(source, target, 8)
+        walk = general_program(source, target, bits, in_bytes=True)
     except LimitExceeded:
         return None
-    return walk if walk.count_by_networks == target.size else None
+    return walk if walk.count_by_networks >= limits.min_network_share * target.size else None
 
 
 def way_of_call(plan: Plan, x: Any, out: Any) -> Way:

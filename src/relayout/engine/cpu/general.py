@@ -24,10 +24,10 @@ class GeneralProgram:
     """A copy from one layout to another, of elements of so many bits; it may be run many times, by many threads.
 
     With a block size a layout gives virtual addresses, and a run gets a table of the blocks. The target has a place
-    for every element.
+    for every element. ``in_bytes`` moves the bytes of elements, as networks do; there are no swizzles and blocks then.
     """
 
-    __slots__ = ("_copy",)
+    __slots__ = ("_copy", "_width")
 
     def __init__(
         self,
@@ -36,12 +36,16 @@ class GeneralProgram:
         bits: int,
         source_block: int | None = None,
         target_block: int | None = None,
+        in_bytes: bool = False,
     ) -> None:
         if native is None:
             raise NotExpressible(
                 "the compiled core is not there.", hint="copy by offsets: out[target.offsets()] = x[source.offsets()]"
             )
         nest = make_nest(source, target)
+        self._width = bits // 8 if in_bytes else 1
+        if in_bytes:
+            nest, bits = nest.in_bytes(self._width), 8
         dims = list(nest.dims)
         while prod([len(boxes) for boxes in dims]) > tuning.ACTIVE.max_general_boxes:
             cut = [d for d, boxes in enumerate(dims) if len(boxes) > 1]
@@ -68,7 +72,7 @@ class GeneralProgram:
     @property
     def count_by_networks(self) -> int:
         """How many of the elements change places in vectors; the others are copied run by run."""
-        return int(self._copy.count_by_networks)
+        return int(self._copy.count_by_networks) // self._width
 
     def __call__(
         self,

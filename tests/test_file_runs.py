@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+import signal
+import threading
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from relayout import BadFile, native_available
-from relayout.files import tuning
+from relayout.files import file_pool, tuning
 from relayout.files.contents import Segment
 from relayout.files.file_pool import FilePool
 
@@ -67,3 +71,75 @@ def test_memory_of_another_size_is_refused() -> None:
     for places in ([], [0, 1, 2]):
         with pytest.raises(ValueError, match="one length"):
             native.read_runs(0, bytearray(4), places, 10)
+
+
+@pytest.mark.usefixtures("least")
+def test_a_full_disk_is_an_error_of_the_system() -> None:
+    full = Path("/dev/full")
+    if not full.exists():
+        pytest.skip("there is no /dev/full")
+    with FilePool(os.O_WRONLY) as files, pytest.raises(OSError, match="No space left"):
+        files.write([Segment(full, 0, 100)], [0, 50], np.zeros(20, np.uint8))
+
+
+def test_a_file_that_takes_nothing_is_an_error(tmp_path: Path, least: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "pwrite", lambda number, data, place: 0)
+    nothing = SimpleNamespace(read_runs=None, write_runs=lambda file, data, places, most: 0)
+    monkeypatch.setattr(file_pool, "native", nothing)
+    path = tmp_path / "x"
+    with FilePool(os.O_RDWR | os.O_CREAT) as files:
+        with pytest.raises(OSError, match="takes no more bytes"):
+            files.write([Segment(path, 0, 100)], [0, 50], np.zeros(20, np.uint8))
+        with pytest.raises(OSError, match="takes no more bytes"):
+            files.write_at(path, 0, b"abc")
+
+
+@pytest.mark.usefixtures("least")
+@pytest.mark.parametrize("action", ["read_runs", "write_runs"])
+def test_a_file_stays_open_while_it_is_used(tmp_path: Path, action: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other threads may open so many files meanwhile that the pool evicts it."""
+    monkeypatch.setattr(tuning, "ACTIVE", tuning.ACTIVE._replace(open_files=1))
+    used = list[Path]()
+    for name in ("x", "other"):
+        (tmp_path / name).write_bytes(bytes(100))
+
+    def evict(function: Any) -> Any:
+        def call(number: int, *arguments: Any) -> Any:
+            files.descriptor(tmp_path / "other")
+            used.append(Path(f"/proc/self/fd/{number}").readlink())
+            return function(number, *arguments)
+
+        return call
+
+    if not Path("/proc/self/fd").exists():
+        pytest.skip("the system does not tell which file a descriptor is")
+    calls = {name: evict(getattr(file_pool.native, name)) for name in ("read_runs", "write_runs")}
+    monkeypatch.setattr(file_pool, "native", SimpleNamespace(**calls))
+    for name in ("preadv", "pwrite", "fdatasync"):
+        monkeypatch.setattr(os, name, evict(getattr(os, name)))
+    with FilePool(os.O_RDWR) as files:
+        parts = [Segment(tmp_path / "x", 0, 100)], [0, 50], np.zeros(20, np.uint8)
+        if action == "read_runs":
+            files.read(*parts)
+        else:
+            files.write(*parts)
+            files.write_at(tmp_path / "x", 0, b"abc")
+            files.sync()
+    assert set(used) == {tmp_path / "x"}
+
+
+def test_a_signal_is_heard_between_runs(tmp_path: Path) -> None:
+    if threading.current_thread() is not threading.main_thread():
+        pytest.skip("only the main thread hears signals")
+    path, heard = tmp_path / "x", list[int]()
+    path.write_bytes(bytes(1 << 20))
+    before = signal.signal(signal.SIGALRM, lambda number, frame: heard.append(number) or 1 / 0)
+    signal.setitimer(signal.ITIMER_REAL, 0.001)
+    try:
+        with FilePool() as files, pytest.raises(ZeroDivisionError) as caught:
+            files.read([Segment(path, 0, 1 << 20)], [0] * 256, np.empty(1 << 28, np.uint8))
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert heard
+    assert "partly written" in "".join(caught.value.__notes__)

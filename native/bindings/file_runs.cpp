@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bindings/buffer.h"
+#include "bindings/interrupts.h"
 #include "bindings/module.h"
 
 #if !defined(_WIN32)
@@ -18,31 +19,29 @@ using relayout::Byte;
 using relayout::Int;
 
 // Moves runs of one length between memory, where one follows the other, and the places of a file, in order and without
-// the GIL. `move(memory, count, place)` does one call of the system, of at most `most` bytes. Returns how many bytes
-// were moved before the file ended.
+// the GIL; now and then the handlers of signals run. `move(memory, count, place)` does one call of the system, of at
+// most `most` bytes. Returns how many bytes were moved before the file ended.
 template <typename Move>
 Int move_runs(Byte *memory, Int size, const std::vector<Int> &places, Int most, const Move &move) {
-    if (places.empty() || size % Int(places.size()) || most < 1) throw nb::value_error("the runs have one length");
-    const Int length = size / Int(places.size());
+    const Int count = Int(places.size());
+    if (!count || size % count || most < 1) throw nb::value_error("the runs have one length");
+    const Int length = size / count;
     int failure = 0;
     Int done = 0;
-    {
-        nb::gil_scoped_release release;
-        for (const Int place : places) {
+    run_in_parts(count, size, [&](Int first, Int last) {
+        for (Int k = first; k < last && !failure; ++k) {
             const Int end = done + length;
-            for (Int at = place; done < end;) {
-                const ssize_t count = move(memory + done, std::size_t(std::min(end - done, most)), at);
-                if (count < 0 && errno == EINTR) continue;
-                if (count <= 0) {
-                    failure = count < 0 ? errno : -1;
-                    break;
+            for (Int at = places[k]; done < end && !failure;) {
+                const ssize_t moved = move(memory + done, std::size_t(std::min(end - done, most)), at);
+                if (moved > 0) {
+                    done += moved;
+                    at += moved;
+                } else if (moved == 0 || errno != EINTR) {
+                    failure = moved ? errno : -1;
                 }
-                done += count;
-                at += count;
             }
-            if (failure) break;
         }
-    }
+    });
     if (failure > 0) {
         errno = failure;
         PyErr_SetFromErrno(PyExc_OSError);

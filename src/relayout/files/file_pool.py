@@ -29,6 +29,10 @@ SYNC_FILE_RANGE_WRITE = 2
 """Begins to write, and does not wait."""
 
 
+MAX_READ_BYTES = 1 << 30
+"""Longer reads are split: macOS refuses those of 2 GiB."""
+
+
 class Descriptor:
     """A descriptor that is closed when nobody uses it any more."""
 
@@ -77,7 +81,8 @@ class FilePool:
         if native is not None and _are_many(segments, starts):
             path, first, _ = segments[0]
             places = [first + start for start in starts]
-            done = native.read_runs(self.descriptor(path).number, out, places, out.size)
+            file = self.descriptor(path)
+            done = native.read_runs(file.number, out, places, MAX_READ_BYTES)
             if done < out.size:
                 length = out.size // len(starts)
                 raise _early_end(path, places[done // length] + done % length)
@@ -110,14 +115,17 @@ class FilePool:
             if native is not None and _are_many(segments, starts):
                 path, first, _ = segments[0]
                 places = [first + start for start in starts]
-                native.write_runs(self.descriptor(path, True).number, data, places, tuning.ACTIVE.max_write_bytes)
+                file = self.descriptor(path, written=True)
+                done = native.write_runs(file.number, data, places, tuning.ACTIVE.max_write_bytes)
+                if done < data.size:
+                    raise _full_file(path)
                 return
-            for _, file, place, view in self._parts(segments, starts, data.data, written=True):
-                _write_fully(file.number, place, view)
+            for path, file, place, view in self._parts(segments, starts, data.data, written=True):
+                _write_fully(path, file, place, view)
 
     def write_at(self, path: Path, start: int, data: bytes) -> None:
         """Write bytes at a place of a file."""
-        _write_fully(self.descriptor(path, written=True).number, start, memoryview(data))
+        _write_fully(path, self.descriptor(path, written=True), start, memoryview(data))
 
     def _parts(
         self, segments: Sequence[Segment], starts: Sequence[int], data: memoryview, written: bool = False
@@ -160,7 +168,8 @@ class FilePool:
         with self._lock:
             written, self._written = self._written, set()
         for path in written:
-            getattr(os, "fdatasync", os.fsync)(self.descriptor(path).number)
+            file = self.descriptor(path)
+            getattr(os, "fdatasync", os.fsync)(file.number)
 
 
 def _are_many(segments: Sequence[Segment], starts: Sequence[int]) -> bool:
@@ -188,10 +197,16 @@ def _read_objects(segments: Sequence[Segment], starts: Sequence[int], data: memo
             data[k * length + first : k * length + last] = found
 
 
-def _write_fully(number: int, start: int, view: memoryview) -> None:
+def _write_fully(path: Path, file: Descriptor, start: int, view: memoryview) -> None:
     while view:
-        count = os.pwrite(number, view[: tuning.ACTIVE.max_write_bytes], start)
+        count = os.pwrite(file.number, view[: tuning.ACTIVE.max_write_bytes], start)
+        if not count:
+            raise _full_file(path)
         start, view = start + count, view[count:]
+
+
+def _full_file(path: Path) -> OSError:
+    return OSError(errno.ENOSPC, "the file takes no more bytes", str(path))
 
 
 @cache

@@ -127,3 +127,17 @@ def test_new_dimensions_take_the_names_away() -> None:
     assert TENSOR[:, None].axes is None
     assert TENSOR.permute(0, 3, -3, 2).axes == "nchw"
     assert TENSOR.transpose(1, -1).axes == "ncwh"
+
+
+@pytest.mark.parametrize("size", [16, 32])
+def test_values_at_any_address_are_written(size: int) -> None:
+    """Fewer by numpy, and more by the engine where they are aligned."""
+    want = np.random.default_rng(size).random((size, 2 * size)).astype(np.float32)
+    room = np.zeros((size, 2 * size), {"names": ["x"], "formats": ["f4"], "offsets": [2], "itemsize": 8})
+    room["x"] = want
+    for values in (room["x"], np.frombuffer(b"?" + want.tobytes("F"), np.float32, offset=1).reshape(want.T.shape).T):
+        assert not values.flags.aligned
+        t = rl.tensor(np.zeros_like(want))
+        assert np.array_equal(t.copy_from(values).numpy(), want)
+        t[: size // 2] = values[size // 2 :]
+        assert np.array_equal(t.numpy()[: size // 2], want[size // 2 :])

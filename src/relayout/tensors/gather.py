@@ -136,10 +136,10 @@ def _copy_blocks(
 
 
 def _flat_values(values: NDArray[Any]) -> tuple[Layout, NDArray[Any]] | None:
-    """The layout of an array, and its flat memory; None where it is one value, or strides cut elements."""
+    """The layout of an array, and its flat memory; None where it is one value, or elements do not lie at their size."""
     if values.flags.c_contiguous:
         return _row_major(values.shape), values.reshape(-1)
-    if not any(values.strides) or any(s % values.itemsize for s in values.strides):
+    if not values.flags.aligned or not any(values.strides) or any(s % values.itemsize for s in values.strides):
         return None
     from .make import tensor
 

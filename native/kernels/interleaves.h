@@ -40,6 +40,24 @@ inline Vec16 bitwise_or(Vec16 a, Vec16 b) {
 #endif
 }
 
+#if defined(__AVX512BW__) && defined(__AVX512VL__)
+#define RELAYOUT_HAS_WIDE_BYTE_SHUFFLE
+
+// The same in each of four lanes.
+inline Vec64 shuffle_lanes(Vec64 x, const Byte *index) {
+    return {_mm512_shuffle_epi8(x.v, _mm512_broadcast_i32x4(Vec16::load(index).v))};
+}
+
+inline Vec64 bitwise_or(Vec64 a, Vec64 b) { return {_mm512_or_si512(a.v, b.v)}; }
+
+// The first bytes, up to 16; the others are not touched.
+inline Vec16 load_first(const Byte *p, Int bytes) { return {_mm_maskz_loadu_epi8(__mmask16((1u << bytes) - 1), p)}; }
+inline void store_first(Vec16 x, Byte *p, Int bytes) {
+    _mm_mask_storeu_epi8(p, __mmask16(bytes < 16 ? (1u << bytes) - 1 : 0xFFFF), x.v);
+}
+
+#endif
+
 // Which bytes of row k the o-th vector of the interleaved rows takes, and the other way round.
 template <int W, int K> struct ShuffleIndices {
     Byte interleaved[K][K][16], deinterleaved[K][K][16];
@@ -84,6 +102,50 @@ inline void interleave_vectors(const Byte *source, Byte *target, const Int *rows
     }
 }
 
+#if defined(RELAYOUT_HAS_WIDE_BYTE_SHUFFLE)
+
+// K rows of 64 bytes each, for any K: lane l of vector o belongs at lane l * K + o.
+template <int W, int K>
+inline void interleave_lanes(const Byte *source, Byte *target, const Int *rows, Int at, Int ahead) {
+    Vec64 x[K];
+#pragma GCC unroll 8
+    for (int k = 0; k < K; ++k) {
+        const Byte *from = source + rows[k] + at;
+        if (ahead) prefetch(from + ahead);
+        x[k] = Vec64::load(from);
+    }
+#pragma GCC unroll 8
+    for (int o = 0; o < K; ++o) {
+        Vec64 y = shuffle_lanes(x[0], shuffle_indices<W, K>.interleaved[o][0]);
+#pragma GCC unroll 8
+        for (int k = 1; k < K; ++k) y = bitwise_or(y, shuffle_lanes(x[k], shuffle_indices<W, K>.interleaved[o][k]));
+        Byte *const to = target + o * 16;
+        Vec16{_mm512_castsi512_si128(y.v)}.store(to);
+        Vec16{_mm512_extracti32x4_epi32(y.v, 1)}.store(to + K * 16);
+        Vec16{_mm512_extracti32x4_epi32(y.v, 2)}.store(to + 2 * K * 16);
+        Vec16{_mm512_extracti32x4_epi32(y.v, 3)}.store(to + 3 * K * 16);
+    }
+}
+
+// Rows of less than a vector.
+template <int W, int K> inline void interleave_first(const Byte *source, Byte *target, const Int *rows, Int count) {
+    Vec16 x[K];
+#pragma GCC unroll 8
+    for (int k = 0; k < K; ++k) x[k] = load_first(source + rows[k], count * W);
+    const Int bytes = count * K * W;
+#pragma GCC unroll 8
+    for (int o = 0; o < K; ++o) {
+        if (o * 16 >= bytes) return;
+        Vec16 y = shuffle_bytes(x[0], Vec16::load(shuffle_indices<W, K>.interleaved[o][0]));
+#pragma GCC unroll 8
+        for (int k = 1; k < K; ++k)
+            y = bitwise_or(y, shuffle_bytes(x[k], Vec16::load(shuffle_indices<W, K>.interleaved[o][k])));
+        store_first(y, target + o * 16, bytes - o * 16);
+    }
+}
+
+#endif
+
 template <int W, int K, bool nontemporal>
 Int interleave_ways(const Byte *source, Byte *target, const Int *rows, Int count, Int ahead) {
     Int j = 0;
@@ -97,6 +159,11 @@ Int interleave_ways(const Byte *source, Byte *target, const Int *rows, Int count
         return j;
     }
     constexpr Int E = 16 / W;
+#if defined(RELAYOUT_HAS_WIDE_BYTE_SHUFFLE)
+    if constexpr (!nontemporal)
+        for (; j + 4 * E <= count; j += 4 * E, target += K * 64)
+            interleave_lanes<W, K>(source, target, rows, j * W, ahead);
+#endif
     for (; j + E <= count; j += E, target += K * 16) {
         Vec16 x[K];
 #pragma GCC unroll 8
@@ -133,12 +200,22 @@ template <int W, int K> void interleave_halves(const Byte *source, Byte *target,
     }
 }
 
-// What vectors have left of a row.
-template <int W, int K> void interleave_rest(const Byte *source, Byte *target, const Int *rows, Int done, Int count) {
+// What vectors have left of a row: one more that ends with it, where the row is long enough.
+template <int W, int K>
+__attribute__((noinline)) void interleave_rest(const Byte *source, Byte *target, const Int *rows, Int done, Int count) {
+    constexpr Int E = 16 / W;
+    if (count >= E) {
+        interleave_ways<W, K, false>(source + (count - E) * W, target + (count - E) * K * W, rows, E, 0);
+        return;
+    }
+#if defined(RELAYOUT_HAS_WIDE_BYTE_SHUFFLE)
+    interleave_first<W, K>(source + done * W, target + done * K * W, rows, count - done);
+#else
     if constexpr (K == 2 || K == 4 || K == 8)
         if ((count - done) * W >= 8)
             return interleave_halves<W, K>(source + done * W, target + done * K * W, rows, count - done);
     interleave_scalar<W>(source, target, rows, K, done, count);
+#endif
 }
 
 // Brings the bytes of one of K ways together, within a vector.
@@ -194,6 +271,20 @@ Int deinterleave_ways(const Byte *source, Byte *target, const Int *rows, int use
     return j;
 }
 
+// What vectors have left of all rows: one more of each that ends with them, where they are long enough.
+template <int W, int K>
+__attribute__((noinline)) void deinterleave_rest(const Byte *source, Byte *target, const Int *rows, int used, Int done,
+                                                 Int count) {
+    constexpr Int E = 16 / W;
+    const Int last = used < K ? count - 1 : count;
+    if (done < last && last >= E) {
+        const Int at = last - E;
+        deinterleave_ways<W, K, false>(source + at * K * W, target + at * W, rows, used, count - at, 0);
+        done = last;
+    }
+    deinterleave_scalar<W>(source, target, rows, K, used, done, count);
+}
+
 template <int W, int K, bool nontemporal>
 void interleave_all(const Byte *s, Byte *t, const Int *rows, Int count, const Repeat &repeat, Int ahead) {
     // So many elements of each row, at least a vector, fill whole lines; K * W has a power of 2 in it.
@@ -220,7 +311,7 @@ void interleave_all(const Byte *s, Byte *t, const Int *rows, Int count, const Re
         const Byte *from = s + done * W;
         Byte *to = t + done * K * W;
         const Int more = interleave_ways<W, K, false>(from, to, rows, count - done, ahead);
-        interleave_rest<W, K>(from, to, rows, more, count - done);
+        if (more < count - done) interleave_rest<W, K>(from, to, rows, more, count - done);
     }
 }
 
@@ -256,8 +347,20 @@ void deinterleave_short_rows(const Byte *s, Byte *t, const Int *rows, Int count,
     }
 }
 
+// By plain stores, in a function of its own: rows are short, and each call of another one counts.
+template <int W, int K>
+__attribute__((flatten)) void deinterleave_plain(const Byte *s, Byte *t, const Int *rows, int used, Int count,
+                                                 const Repeat &repeat, Int ahead) {
+    const Int times = repeat.count, ss = repeat.source, ts = repeat.target;
+    for (Int r = 0; r < times; ++r, s += ss, t += ts) {
+        const Int done = deinterleave_ways<W, K, false>(s, t, rows, used, count, ahead);
+        if (done < count) deinterleave_rest<W, K>(s, t, rows, used, done, count);
+    }
+}
+
 template <int W, int K, bool nontemporal>
 void deinterleave_all(const Byte *s, Byte *t, const Int *rows, int used, Int count, const Repeat &repeat, Int ahead) {
+    if constexpr (!nontemporal) return deinterleave_plain<W, K>(s, t, rows, used, count, repeat, ahead);
     const Int times = repeat.count, ss = repeat.source, ts = repeat.target, bytes = count * W;
     const bool apart = nontemporal && used > 1 && (used > 4 || (rows[1] - rows[0]) % 4096 == 0);
     if (apart && used == K && bytes % 16 == 0 && bytes < cache_line && ts == bytes && times * bytes % cache_line == 0)

@@ -18,12 +18,12 @@ template <int W> void scatter(const Byte *source, Byte *target, const Repeat &st
 }
 
 void fill(Byte *d, Int length, const Byte *pattern) {
-    if (length < 16) {
-        for (Int k = 0; k < length; ++k) d[k] = pattern[k];
-        return;
-    }
+    if (length < 16) return copy(pattern, d, length);
+    const Vec64 line = Vec64::load(pattern);
     const Vec16 x = Vec16::load(pattern);
-    for (Int k = 0; k + 16 <= length; k += 16) x.store(d + k);
+    Int k = 0;
+    for (; k + 64 <= length; k += 64) line.store(d + k);
+    for (; k + 16 <= length; k += 16) x.store(d + k);
     Vec16::load(pattern + length % 16).store(d + length - 16);
 }
 

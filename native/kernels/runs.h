@@ -142,6 +142,7 @@ void runs(const Byte *s, Byte *d, const Repeat &strip, Int length, const Repeat 
     if (length >= 8 && length < 16) return double_runs<Scalar<std::uint64_t>>(s, d, strip, length - 8, repeat, ahead);
     if (length >= 4 && length < 8) return double_runs<Scalar<std::uint32_t>>(s, d, strip, length - 4, repeat, ahead);
     if (length >= 2 && length < 4) return double_runs<Scalar<std::uint16_t>>(s, d, strip, length - 2, repeat, ahead);
+    if (length == 1) return each_run(s, d, strip, repeat, ahead, [](const Byte *from, Byte *to) { *to = *from; });
     for (Int r = 0; r < repeat.count; ++r)
         for (Int i = 0; i < strip.count; ++i) {
             const Byte *from = s + r * repeat.source + i * strip.source;

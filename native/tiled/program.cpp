@@ -187,7 +187,7 @@ std::vector<Pass> TiledProgram::compile(bool aligned) const {
             if (box.valid && any && parts.size() > 1) {
                 for (Box &part : parts) part.offset = part.offset - offset;
                 std::optional<Pass> pass =
-                    schedule_group(combine(box, {offset, {}}), parts, group.bytes, width_, aligned);
+                    schedule_group(combine(box, {offset, {}}), parts, group.bytes, width_, aligned, large);
                 if (pass && pass->staged_bytes <= staging_bytes) {
                     passes.push_back(std::move(*pass));
                     continue;

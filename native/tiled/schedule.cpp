@@ -215,7 +215,9 @@ std::optional<Pass> schedule_transpose(TileBuilder b, Int width, bool aligned, b
     } else {
         rows = b.chain(target_side, high, tall, cache_line, spared);
     }
-    if (high < vector_bytes && high / width <= max_ways && across.step.target == high)
+    // Non-temporal stores of wider columns are as good, and rows of less than a vector are better parted.
+    const bool woven = !nontemporal && !few && across.count * width >= vector_bytes;
+    if ((high < vector_bytes || woven) && high / width <= max_ways && across.step.target == high)
         return schedule_interleave(std::move(b), rows, high, width);
     if (few) return schedule_deinterleave(std::move(b), ways, high, width, aligned);
     return schedule_columns(std::move(b), rows, high, width, aligned, shifts);
@@ -246,6 +248,15 @@ std::optional<std::vector<ByteRun>> as_runs(const std::vector<Box> &parts, Int w
         if (runs.size() > max_calls) return std::nullopt;
     }
     return runs;
+}
+
+// Whether what follows most runs in the source goes to other places, so that a transpose reads each line once.
+bool are_columns(const TileBuilder &b, const std::vector<ByteRun> &runs) {
+    Int longest = 0;
+    for (const ByteRun &run : runs) longest = std::max(longest, run.length);
+    const auto whole = [longest](const ByteRun &run) { return run.length == longest; };
+    return longest < vector_bytes && is_width(longest) && b.find(source_side, longest) >= 0 &&
+           std::count_if(runs.begin(), runs.end(), whole) > 2;
 }
 
 // Parts side by side in the target, each with rows of its own.
@@ -300,14 +311,15 @@ Pass schedule_scatter(TileBuilder b, Int width) {
 
 }  // namespace
 
-std::optional<Pass> schedule_group(const Box &box, const std::vector<Box> &parts, Int segment, int width,
-                                   bool aligned) {
+std::optional<Pass> schedule_group(const Box &box, const std::vector<Box> &parts, Int segment, int width, bool aligned,
+                                   bool large) {
     if (segment > max_staged_run / 4) return std::nullopt;
     TileBuilder b(box);
     for (const Box &part : parts)
         if (!part.valid) b.pass.padded = true;
     const std::optional<std::vector<ByteRun>> runs = as_runs(parts, width);
     if (!runs) return schedule_parts(std::move(b), parts, segment, width);
+    if (!large && are_columns(b, *runs)) return std::nullopt;
     Pass pass = schedule_runs(b, *runs, segment, aligned);
     return aligned && !pass.whole_lines ? schedule_runs(std::move(b), *runs, segment, false) : pass;
 }
@@ -340,12 +352,15 @@ Pass schedule_fill(const Box &box, int width) {
     call.length = width;
     const int run = b.find(target_side, width);
     if (run >= 0) call.length = width * b.take(run, (1 << 20) / width, 16).count;
-    if (!b.loops.empty()) {
-        const Loop loop = b.take(int(b.loops.size()) - 1, 64);
-        call.strip = {loop.count, 0, loop.step.target};
-    }
+    const auto take = [&] {
+        if (b.loops.empty()) return Repeat{1, 0, 0};
+        const Loop loop = b.take(int(b.loops.size()) - 1, std::max<Int>(min_tile_bytes / call.length, 64));
+        return Repeat{loop.count, 0, loop.step.target};
+    };
+    call.strip = take();
+    if (call.length <= cache_line) call.repeat = take();
     b.pass.calls.push_back(call);
-    Pass pass = b.finish(call.length * call.strip.count);
+    Pass pass = b.finish(call.length * call.strip.count * call.repeat.count);
     for (TileLoop &loop : pass.loops) loop.step.source = 0;
     return pass;
 }

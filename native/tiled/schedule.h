@@ -11,7 +11,8 @@ Pass schedule(const Box &box, int width, bool aligned, bool nontemporal);
 
 // For the box around `parts`, which lie side by side in the target, padding among them, and fill `segment` bytes; none
 // if they are better copied one by one.
-std::optional<Pass> schedule_group(const Box &box, const std::vector<Box> &parts, Int segment, int width, bool aligned);
+std::optional<Pass> schedule_group(const Box &box, const std::vector<Box> &parts, Int segment, int width, bool aligned,
+                                   bool large);
 
 // Writes a box of padding.
 Pass schedule_fill(const Box &box, int width);

@@ -201,6 +201,7 @@ private:
                                                   nontemporal, ahead);
             case KernelKind::scatter: return k.scatter[call.width](s, t, strip, repeat);
             case KernelKind::fill:
+                if (call.length <= cache_line) return k.runs(fill, t, strip, call.length, repeat, false, 0);
                 for (Int i = 0; i < strip.count; ++i, t += strip.target) k.fill(t, call.length, fill);
         }
     }

@@ -89,11 +89,11 @@ class Nest(NamedTuple):
     def in_bytes(self, width: int) -> Nest:
         """The nest of the bytes of elements of so many; it has no tables."""
 
-        def scaled(box: Box) -> Box:
+        def widen(box: Box) -> Box:
             loops = [Loop(loop.steps, loop.source * width, loop.target * width) for loop in box.loops]
             return Box(box.source * width, box.target * width, tuple(loops), None, box.data)
 
-        dims = [tuple([scaled(box) for box in dim]) for dim in self.dims]
+        dims = [tuple([widen(box) for box in dim]) for dim in self.dims]
         whole = (Box(0, 0, (Loop(width, 1, 1),)),)
         return Nest(self.source * width, self.target * width, (*dims, whole))
 

@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from relayout import native_available
+from relayout.immutable import NamedTuple
 
 pytestmark = pytest.mark.skipif(not native_available(), reason="numpy's copies bring modules of their own")
 
@@ -77,3 +78,19 @@ def test_only_what_it_needs_is_imported(kind: str) -> None:
     named = "name" in kind
     assert bool(patterns) == named
     assert named == ("relayout.format.named_formats" in modules)
+
+
+def test_named_tuples_are_those_of_typing() -> None:
+    body = {
+        "__module__": __name__,
+        "__annotations__": {"x": "int", "y": "int"},
+        "y": 3,
+        "total": lambda self: sum(self),
+    }
+    made = type(NamedTuple)("Pair", (NamedTuple,), dict(body))
+    assert made(1) == (1, 3)
+    assert made(1).total() == 4
+    assert (made._fields, made._field_defaults, made.__module__) == (("x", "y"), {"y": 3}, __name__)
+    for fields in ({"y": "int", "x": "int"}, {}):
+        with pytest.raises(TypeError, match="those with a default are the last"):
+            type(NamedTuple)("Pair", (NamedTuple,), {**body, "__annotations__": fields})

@@ -30,6 +30,8 @@ class _NamedTupleMaker(type):
 
         types = body.get("__annotations__", {})
         defaults = [body[field] for field in types if field in body]
+        if not types or any(field in body for field in list(types)[: len(types) - len(defaults)]):
+            raise TypeError(f"{name} has fields with annotations, and those with a default are the last.")
         made = namedtuple(name, types, defaults=defaults, module=body["__module__"])  # type: ignore[misc]
         made.__annotations__ = types
         for key, value in body.items():

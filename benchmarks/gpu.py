@@ -85,13 +85,13 @@ class Case:
         pads = [n for size, whole in zip(target.extents[::-1], target.box[::-1]) for n in (0, whole - size)]
         digits, order = [digit.size for digit in target.digits], [int(k) for k in target.order]
 
-        def moved(x: Any) -> Any:
+        def move(x: Any) -> Any:
             logical = x.reshape(stored).permute(axes).reshape(box)[window]
             if any(pads):
                 logical = torch.nn.functional.pad(logical, pads, value=fill)
             return logical.reshape(digits).permute(order).contiguous().reshape(-1)
 
-        return (lambda x: moved(x).clone()) if moved(self.x).data_ptr() == self.x.data_ptr() else moved
+        return (lambda x: move(x).clone()) if move(self.x).data_ptr() == self.x.data_ptr() else move
 
     def calls(self, names: list[str], first: dict[str, float]) -> dict[str, Callable[[], Any]]:
         """What takes turns; each result is checked."""

@@ -478,6 +478,13 @@ def parse(text):
             open(path, "w").write("x")
         if what == "remove":
             os.remove(path)
+        if what == "touch":
+            os.utime(path)
+        if what == "database":
+            import sqlite3
+            sqlite3.connect(path)
+        if what == "signal":
+            os.kill(os.getppid(), 0)
         if what == "run":
             os.system("true")
         if what == "connect":
@@ -563,7 +570,7 @@ def test_what_is_printed_does_not_get_between_messages(hostile: Peer) -> None:
     assert refused(hostile, "print")["message"].endswith("done.")
 
 
-@pytest.mark.parametrize("what", ["read", "write", "remove", "run", "connect", "fetch"])
+@pytest.mark.parametrize("what", ["read", "write", "remove", "touch", "database", "signal", "run", "connect", "fetch"])
 def test_other_packages_are_held_to_no_files_and_no_network(what: str, tmp_path: Path, hostile: Peer) -> None:
     secret = tmp_path / "secret.txt"
     secret.write_text("kept")

@@ -12,9 +12,10 @@ from typing import Any
 
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _FORBIDDEN = (
-    *("ftplib.", "http.", "shutil.", "smtplib.", "socket.", "subprocess.", "urllib."),
-    *("os.exec", "os.fork", "os.posix_spawn", "os.spawn", "os.startfile", "os.system"),
+    *("ftplib.", "http.", "shutil.", "smtplib.", "socket.", "sqlite3.", "subprocess.", "urllib."),
+    *("os.exec", "os.fork", "os.kill", "os.posix_spawn", "os.spawn", "os.startfile", "os.system", "pty."),
     *("os.chmod", "os.chown", "os.link", "os.mkdir", "os.remove", "os.rename", "os.rmdir", "os.symlink", "os.truncate"),
+    *("os.chflags", "os.setxattr", "os.utime"),
 )
 """How the audit events begin that nothing here may cause."""
 

@@ -36,8 +36,9 @@ def explain(
     """What is contiguous, how large the blocks are, what is padded and wasted, and which names of the catalog fit.
 
     ``axes`` names the dimensions of your tensor, in order; a format with names is aligned to them, and the text says
-    which axis went where. With a ``dtype`` sizes are given in bytes, too. Of a record it says where each field lies,
-    of a sharding which device holds what, and of an atom or its name which element is the v-th value of thread t.
+    which axis went where. With a ``dtype``, which a text may carry, sizes are given in bytes, too. Of a record it says
+    where each field lies, of a sharding which device holds what, and of an atom or its name which element is the v-th
+    value of thread t.
 
     >>> print(explain(Layout((3, 4), (4, 1))))
     3 x 4: 12 elements.
@@ -80,7 +81,7 @@ def _lines_of(x: Any, shape: Any, axes: str | None, dtype: Any) -> Iterable[str]
         return thread_lines(operand if shape is None else operand.at(shape))
     found = operand.description if shape is None or isinstance(operand.format, Format) else operand.at(shape).placed
     lines: list[str] = []
-    bits = None if dtype is None else element(dtype).bits
+    bits = None if operand.element is None else operand.element.bits
     names = catalog.find(found, bits)
     beside = ""
     if isinstance(found, Format):
@@ -96,7 +97,7 @@ def _lines_of(x: Any, shape: Any, axes: str | None, dtype: Any) -> Iterable[str]
     if shape is not None:
         found = resolve(found, shape=shape).placed
     if isinstance(found, Layout):
-        lines += _layout_lines(found, axes, dtype)
+        lines += _layout_lines(found, axes, bits)
         names = names if found.size else []
     if beside:
         lines.append(beside)
@@ -180,7 +181,7 @@ def _bytes(bits: int) -> str:
     return f"{bits} bits" if bits % 8 else f"{bits // 8} bytes" if bits > 8 else "1 byte"
 
 
-def _layout_lines(layout: Layout, axes: str | None, dtype: Any) -> Iterator[str]:
+def _layout_lines(layout: Layout, axes: str | None, bits: int | None) -> Iterator[str]:
     yield f"{_sizes(layout.extents)}: {_elements(layout.size)}."
     if layout.size == 0 or layout.has_basis:
         if layout.size:
@@ -188,12 +189,12 @@ def _layout_lines(layout: Layout, axes: str | None, dtype: Any) -> Iterator[str]
         return
     yield _order_line(layout, axes)
     if layout.swizzle is not None:
-        bits, base, shift = layout.swizzle.parameters
+        count, base, shift = layout.swizzle.parameters
         high = base + abs(shift)
         source, target = (high, base) if shift > 0 else (base, high)
         yield (
-            f"Swizzled: bits {target} to {target + bits - 1} of an offset are XORed with its bits "
-            f"{source} to {source + bits - 1}."
+            f"Swizzled: bits {target} to {target + count - 1} of an offset are XORed with its bits "
+            f"{source} to {source + count - 1}."
         )
     yield from _run_lines(layout, axes)
     if layout.offset and layout.min_offset == layout.offset:
@@ -202,7 +203,7 @@ def _layout_lines(layout: Layout, axes: str | None, dtype: Any) -> Iterator[str]
         yield f"Its first element lies at {layout.offset}, the lowest of all at {layout.min_offset}."
     if any(layout.origin):
         yield f"The data starts at {layout.origin} inside its box: that much padding is in front."
-    yield from _room_lines(layout, dtype)
+    yield from _room_lines(layout, bits)
 
 
 def _order_line(layout: Layout, axes: str | None) -> str:
@@ -244,12 +245,12 @@ def _run_lines(layout: Layout, axes: str | None) -> Iterator[str]:
         yield f"Along {_dimension_name(last, axes)}, blocks of {_elements(mode.sizes[0])} lie together."
 
 
-def _room_lines(layout: Layout, dtype: Any) -> Iterator[str]:
+def _room_lines(layout: Layout, bits: int | None) -> Iterator[str]:
     if layout.min_offset < 0:
         yield f"It reaches {-layout.min_offset} below the start of the buffer."
         return
     room, used = layout.storage_size, layout.size
-    in_bytes = "" if dtype is None else f" ({_bytes(room * element(dtype).bits)})"
+    in_bytes = "" if bits is None else f" ({_bytes(room * bits)})"
     box = f"The box is {_sizes(layout.padded_shape)}. " if layout.windowed else ""
     try:
         own = layout.is_injective()
@@ -258,7 +259,7 @@ def _room_lines(layout: Layout, dtype: Any) -> Iterator[str]:
     if own and room > used:
         wasted = room - used
         yield f"{box}It needs {_elements(room)}{in_bytes}: {used} are data, {wasted} ({wasted / room:.1%}) are not."
-    elif own and dtype is not None:
+    elif own and bits is not None:
         yield f"It needs {_elements(room)}{in_bytes}, and wastes none."
     elif not own:
         shared = "; some of its elements share a place" if own is False else ""

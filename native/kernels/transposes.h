@@ -22,9 +22,10 @@ template <int W, typename V, int E> inline void shuffle(V (&x)[E]) {
     for (int i = 0; i < E; ++i) x[i] = y[i];
 }
 
+// Always inlined, as what is made of it: several kernels share it, and a call for each block costs a fifth.
 // V::bytes / W rows by 16 / W columns: every lane of a vector takes 16 / W of the rows.
 template <int W, typename V, bool nontemporal>
-inline void block(const Byte *const *rows, Int at, Byte *target, const Int *columns) {
+__attribute__((always_inline)) inline void block(const Byte *const *rows, Int at, Byte *target, const Int *columns) {
     constexpr int E = 16 / W;
     V x[E];
 #pragma GCC unroll 16
@@ -57,7 +58,8 @@ __attribute__((noinline)) void narrow_block(const Byte *const *rows, Byte *targe
 
 // All columns of V::bytes / W rows.
 template <int W, typename V, bool nontemporal>
-inline void band(const Byte *const *rows, Int at, Byte *target, const Int *columns, Int width) {
+__attribute__((always_inline)) inline void band(const Byte *const *rows, Int at, Byte *target, const Int *columns,
+                                                Int width) {
     constexpr Int E = 16 / W;
     if (width < E) return narrow_block<W, V, nontemporal>(rows, target, columns, width);
     Int j = 0;
@@ -67,7 +69,8 @@ inline void band(const Byte *const *rows, Int at, Byte *target, const Int *colum
 
 // As many columns as rows: whole vectors are loaded, and first their lanes are swapped.
 template <int W, typename V, bool nontemporal>
-inline void square(const Byte *const *rows, Int at, Byte *target, const Int *columns, Int ahead) {
+__attribute__((always_inline)) inline void square(const Byte *const *rows, Int at, Byte *target, const Int *columns,
+                                                  Int ahead) {
     constexpr int E = 16 / W, L = V::bytes / 16;
     V x[L][E];
 #pragma GCC unroll 16
@@ -96,7 +99,8 @@ inline void square(const Byte *const *rows, Int at, Byte *target, const Int *col
 
 // 64 / W rows: a cache line of the target for each column.
 template <int W, typename V, bool nontemporal>
-inline void lines(const Byte *const *rows, Int at, Byte *target, const Int *columns, Int width, Int ahead) {
+__attribute__((always_inline)) inline void lines(const Byte *const *rows, Int at, Byte *target, const Int *columns,
+                                                 Int width, Int ahead) {
     constexpr Int N = V::bytes / W;
     if (width < N) {
         if (ahead)

@@ -154,8 +154,9 @@ Int interleave_ways(const Byte *source, Byte *target, const Int *rows, Int count
         using V = std::conditional_t<(W > 1 && (K == 2 || !nontemporal)), InterleavedVec<K>, Vec16>;
         for (constexpr Int E = V::bytes / W; j + E <= count; j += E)
             interleave_vectors<W, K, V, nontemporal>(source, target + j * K * W, rows, j * W, ahead);
-        for (constexpr Int E = 16 / W; j + E <= count; j += E)
-            interleave_vectors<W, K, Vec16, nontemporal>(source, target + j * K * W, rows, j * W, ahead);
+        if constexpr (V::bytes > 16)
+            for (constexpr Int E = 16 / W; j + E <= count; j += E)
+                interleave_vectors<W, K, Vec16, nontemporal>(source, target + j * K * W, rows, j * W, ahead);
         return j;
     }
     constexpr Int E = 16 / W;
@@ -285,17 +286,26 @@ __attribute__((noinline)) void deinterleave_rest(const Byte *source, Byte *targe
     deinterleave_scalar<W>(source, target, rows, K, used, done, count);
 }
 
+// Rows that fill whole lines. Not inlined: beside what other rows need, registers would go to the stack.
+template <int W, int K, bool nontemporal>
+__attribute__((noinline)) void interleave_lines(const Byte *s, Byte *t, const Int *rows, Int count,
+                                                const Repeat &repeat, Int ahead) {
+    const Int times = repeat.count, ss = repeat.source, ts = repeat.target;
+    Int places[K];  // which no store can change
+#pragma GCC unroll 8
+    for (int k = 0; k < K; ++k) places[k] = rows[k];
+    for (Int r = 0; r < times; ++r, s += ss, t += ts) interleave_ways<W, K, nontemporal>(s, t, places, count, ahead);
+}
+
 template <int W, int K, bool nontemporal>
 void interleave_all(const Byte *s, Byte *t, const Int *rows, Int count, const Repeat &repeat, Int ahead) {
     // So many elements of each row, at least a vector, fill whole lines; K * W has a power of 2 in it.
     constexpr Int whole = cache_line / (K * W & -(K * W));
     constexpr Int E = whole * W < 16 ? 16 / W : whole;
     const Int times = repeat.count, ss = repeat.source, ts = repeat.target;
-    // Whole lines only: short rows have no time for what follows.
-    if (count % E == 0 && (reinterpret_cast<std::uintptr_t>(t) | std::uintptr_t(ts)) % cache_line == 0) {
-        for (Int r = 0; r < times; ++r, s += ss, t += ts) interleave_ways<W, K, nontemporal>(s, t, rows, count, ahead);
-        return;
-    }
+    // Short rows have no time for what follows.
+    if (count % E == 0 && (reinterpret_cast<std::uintptr_t>(t) | std::uintptr_t(ts)) % cache_line == 0)
+        return interleave_lines<W, K, nontemporal>(s, t, rows, count, repeat, ahead);
     for (Int r = 0; r < times; ++r, s += ss, t += ts) {
         Int done = 0;
         if constexpr (nontemporal) {

@@ -100,25 +100,45 @@ Int row_distance(const Pass &pass) {
     return pass.tables[call.rows + 1] - pass.tables[call.rows];
 }
 
+// Whether runs are read in the order of the source, line by line.
+bool reads_in_order(const KernelCall &call) {
+    const auto goes_on = [](const Repeat &loop) {
+        return loop.source < cache_line && loop.count * loop.source >= cache_line;
+    };
+    return call.kind == KernelKind::runs && (goes_on(call.strip) || goes_on(call.repeat));
+}
+
 // Whether slabs are better than the tiles of this pass, whose rows have `row` contiguous bytes. Where memory is read
-// and written in its order, or kernels shift columns into lines, they are not; nor where a transpose of narrow
-// elements, or of rows that lie together, takes longer than its stores, or rows about a page apart leave the cache.
+// and written in its order, or kernels shift columns into lines, they are not; nor where streams are parted, where
+// tiles of 4 and 8 bytes read whole lines anyway, where a transpose of narrow elements, or of rows that are short or
+// lie together, takes longer than its stores, or where rows about a page apart leave the cache.
 bool is_slow(const Pass &direct, Int row) {
     const KernelCall &call = direct.calls[0];
     const Int segments = Int(direct.segments.size()), average = direct.tile_bytes / std::max<Int>(segments, 1);
     if (segments == 1 && direct.loops.size() <= 1) return false;
+    if (call.kind == KernelKind::deinterleave || (average >= page && reads_in_order(call))) return false;
     if (call.kind == KernelKind::runs) return direct.calls.size() <= many_calls || average < long_segment;
     if (call.kind != KernelKind::transpose) return call.width > 0 || call.kind == KernelKind::scatter;
     if (call.height << call.width < cache_line) return average < short_segment;
-    if (call.width > 1) return row < cache_line || !direct.shifted;
+    if (call.width > 1)
+        return segments > 1 && call.count << call.width < cache_line && (row < cache_line || !direct.shifted);
     const Int apart = row_distance(direct), beside = std::min(apart % page, page - apart % page);
-    return row >= cache_line && apart >= far_rows && beside >= 16 && (call.width == 0 || segments > 1);
+    return row >= long_row && apart >= far_rows && beside >= 16 && (call.width == 0 || segments > 1);
 }
 
 // How many of a slab's steps the next one has as well, so that one of both has every line whole; none if that is much.
 Int shared_steps(const Loop &loop, Int steps) {
     const Int line = (cache_line + loop.step.target - 1) / loop.step.target;
     return line * max_shared <= steps ? line : 0;
+}
+
+// About so many steps, a multiple of `unit`, for slabs that have some in common and would leave little to the last one.
+Int even_steps(const Loop &loop, Int steps, Int unit) {
+    const Int shared = shared_steps(loop, steps), pace = steps - shared;
+    if (steps >= loop.count || shared == 0) return steps;
+    const Int slabs = std::max<Int>((loop.count - shared + pace / 2) / pace, 1);
+    const Int even = (loop.count - shared + slabs - 1) / slabs + shared;
+    return std::min((even + unit - 1) / unit * unit, loop.count);
 }
 
 }  // namespace
@@ -143,6 +163,12 @@ std::optional<Pass> schedule_slabs(const Box &box, int width, const Pass &direct
             shape.lengthen(side, min_slab_bytes / (shape.bytes() / shape.contiguous(side)), min_slab_bytes);
     Int length = 0;
     const std::vector<std::size_t> together = shape.chain(target_side, length);
+    if (!together.empty()) {
+        const std::size_t k = together.back();
+        length /= shape.steps[k];
+        shape.steps[k] = even_steps(b.loops[k], shape.steps[k], std::max<Int>(cache_line / length, 1));
+        length *= shape.steps[k];
+    }
     if (length < min_slab_segment) return std::nullopt;
     // Segments lie one behind the other in the staging buffer, an odd number of lines apart.
     Int pitch = (length + cache_line - 1) / cache_line * cache_line;

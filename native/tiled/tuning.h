@@ -73,8 +73,8 @@ constexpr Int slab_row = 512, paged_rows = 1024, max_paged_rows = 512;
 constexpr Int min_slab_bytes = 16 << 10, slab_bytes = 128 << 10, max_slab_bytes = 192 << 10;
 
 // Where tiles are no worse: with segments, in the mean, of such lengths, short ones in transposes of few rows and long
-// ones in tiles of many calls, and with rows that are closer together than so many bytes.
-constexpr Int short_segment = 256, long_segment = 1536, far_rows = 256;
+// ones in tiles of many calls, and with rows that are shorter, or closer together, than so many bytes.
+constexpr Int short_segment = 256, long_segment = 1536, long_row = 256, far_rows = 256;
 constexpr std::size_t many_calls = 16;
 
 // What a slab may take of the second-level cache, beside the lines that it is made of: an eighth, as far as staging

@@ -22,10 +22,9 @@ template <int W, typename V, int E> inline void shuffle(V (&x)[E]) {
     for (int i = 0; i < E; ++i) x[i] = y[i];
 }
 
-// Always inlined, as what is made of it: several kernels share it, and a call for each block costs a fifth.
 // V::bytes / W rows by 16 / W columns: every lane of a vector takes 16 / W of the rows.
 template <int W, typename V, bool nontemporal>
-__attribute__((always_inline)) inline void block(const Byte *const *rows, Int at, Byte *target, const Int *columns) {
+inline void block(const Byte *const *rows, Int at, Byte *target, const Int *columns) {
     constexpr int E = 16 / W;
     V x[E];
 #pragma GCC unroll 16
@@ -38,39 +37,45 @@ __attribute__((always_inline)) inline void block(const Byte *const *rows, Int at
     for (int c = 0; c < E; ++c) store_as<V, nontemporal>(x[c], target + columns[c]);
 }
 
-// The same for the first `width` columns of rows that are narrower than a lane, but readable as one.
-template <int W, typename V, bool nontemporal>
-__attribute__((noinline)) void narrow_block(const Byte *const *rows, Byte *target, const Int *columns, Int width) {
-    constexpr int E = 16 / W;
-    V x[E];
-#pragma GCC unroll 16
-    for (int r = 0; r < E; ++r) x[r] = V::load_lanes(rows + r, E, 0);
-    shuffle<W>(x);
-    if constexpr (E > 2) shuffle<W>(x);
-    if constexpr (E > 4) shuffle<W>(x);
-    if constexpr (E > 8) shuffle<W>(x);
-#pragma GCC unroll 16
-    for (int c = 0; c < E; ++c) {
-        if (c == width) return;
-        store_as<V, nontemporal>(x[c], target + columns[c]);
+// The same for `width` columns, fewer than a lane has. What is read behind a row is inside the memory if another row
+// ends there or later; other rows are copied first. Not inlined: its buffers would be on the stack of every block.
+template <int W, typename V>
+__attribute__((noinline)) void narrow_block(const Byte *const *rows, Int at, Byte *target, const Int *columns,
+                                            Int width) {
+    constexpr int E = 16 / W, R = V::bytes / W;
+    const Byte *end = rows[0];
+    for (int i = 1; i < R; ++i) end = rows[i] > end ? rows[i] : end;
+    end += at + width * W;
+    Byte copies[R][16];
+    const Byte *readable[R];
+    for (int i = 0; i < R; ++i) {
+        const Byte *const row = rows[i] + at;
+        if (row + 16 > end) copy(row, copies[i], width * W);
+        readable[i] = row + 16 > end ? copies[i] : row;
     }
+    alignas(64) Byte buffer[E * V::bytes];
+    Int places[E];
+    for (int c = 0; c < E; ++c) places[c] = c * V::bytes;
+    block<W, V, false>(readable, 0, buffer, places);
+    for (Int c = 0; c < width; ++c) V::load(buffer + c * V::bytes).store(target + columns[c]);
 }
 
 // All columns of V::bytes / W rows.
 template <int W, typename V, bool nontemporal>
-__attribute__((always_inline)) inline void band(const Byte *const *rows, Int at, Byte *target, const Int *columns,
-                                                Int width) {
+inline void band(const Byte *const *rows, Int at, Byte *target, const Int *columns, Int width) {
     constexpr Int E = 16 / W;
-    if (width < E) return narrow_block<W, V, nontemporal>(rows, target, columns, width);
     Int j = 0;
     for (; j + E <= width; j += E) block<W, V, nontemporal>(rows, at + j * W, target, columns + j);
-    if (j < width) block<W, V, nontemporal>(rows, at + (width - E) * W, target, columns + width - E);
+    if (j == width) return;
+    if (width >= E) return block<W, V, nontemporal>(rows, at + (width - E) * W, target, columns + width - E);
+    if (!nontemporal && width * W >= 8) return narrow_block<W, V>(rows, at, target, columns, width);
+    for (j = 0; j < width; ++j)
+        for (int i = 0; i < V::bytes / W; ++i) std::memcpy(target + columns[j] + i * W, rows[i] + at + j * W, W);
 }
 
 // As many columns as rows: whole vectors are loaded, and first their lanes are swapped.
 template <int W, typename V, bool nontemporal>
-__attribute__((always_inline)) inline void square(const Byte *const *rows, Int at, Byte *target, const Int *columns,
-                                                  Int ahead) {
+inline void square(const Byte *const *rows, Int at, Byte *target, const Int *columns, Int ahead) {
     constexpr int E = 16 / W, L = V::bytes / 16;
     V x[L][E];
 #pragma GCC unroll 16
@@ -99,8 +104,7 @@ __attribute__((always_inline)) inline void square(const Byte *const *rows, Int a
 
 // 64 / W rows: a cache line of the target for each column.
 template <int W, typename V, bool nontemporal>
-__attribute__((always_inline)) inline void lines(const Byte *const *rows, Int at, Byte *target, const Int *columns,
-                                                 Int width, Int ahead) {
+inline void lines(const Byte *const *rows, Int at, Byte *target, const Int *columns, Int width, Int ahead) {
     constexpr Int N = V::bytes / W;
     if (width < N) {
         if (ahead)
@@ -135,8 +139,8 @@ template <int W, bool nontemporal>
 void tall(const Byte *const *rows, Int height, Byte *target, const Int *columns, Int width, bool scattered, Int ahead) {
     constexpr Int R = 64 / W;
     // Strips of whole lines of the source, so that each is read once.
-    for (Int from = 0; from < width; from += R) {
-        const Int j = from ? least(from, width - 16 / W) : 0, strip = least(R, width - j);
+    for (Int j = 0; j < width; j += R) {
+        const Int strip = least(R, width - j);
         if (nontemporal && W <= 2 && (scattered || WidestVec::bytes < cache_line)) {
             for (Int i = 0; i < height; i += R)
                 collected_lines<W>(rows + i, j * W, target + i * W, columns + j, strip, ahead);
@@ -178,9 +182,8 @@ inline void store_columns(const Byte *from, Int apart, Byte *target, const Int *
 template <int W, int R>
 inline void short_columns(const Byte *const *rows, Int height, Byte *target, const Int *columns, Int width) {
     constexpr Int E = 16 / W;
-    const Int count = least(E, width);
     for (Int j = 0; j < width; j += E) {
-        const Int first = least(j, width - count);
+        const Int first = least(j, width - E);
         Vec16 x[R];
 #pragma GCC unroll 16
         for (int r = 0; r < R; ++r) x[r] = Vec16::load(rows[r < height ? r : 0] + first * W);
@@ -188,40 +191,23 @@ inline void short_columns(const Byte *const *rows, Int height, Byte *target, con
         if constexpr (R > 2) shuffle<W>(x);
         if constexpr (R > 4) shuffle<W>(x);
         if constexpr (R > 8) shuffle<W>(x);
-#if defined(__AVX512BW__) && defined(__AVX512VL__)
-        if constexpr (R * W == 16) {
-            const auto part = __mmask16((1u << height * W) - 1);
-#pragma GCC unroll 16
-            for (int c = 0; c < int(E); ++c) {
-                if (c == count) break;
-                _mm_mask_storeu_epi8(target + columns[first + c], part, x[c].v);
-            }
-            continue;
-        }
-#endif
         alignas(16) Byte buffer[R * 16];
 #pragma GCC unroll 16
         for (int r = 0; r < R; ++r) x[r].store(buffer + r * 16);
         const Int bytes = height * W;
         if (bytes >= 8)
-            store_columns<std::uint64_t>(buffer, R * W, target, columns + first, count, bytes);
+            store_columns<std::uint64_t>(buffer, R * W, target, columns + first, E, bytes);
         else if (bytes >= 4)
-            store_columns<std::uint32_t>(buffer, R * W, target, columns + first, count, bytes);
+            store_columns<std::uint32_t>(buffer, R * W, target, columns + first, E, bytes);
         else
-            store_columns<std::uint16_t>(buffer, R * W, target, columns + first, count, bytes);
+            store_columns<std::uint16_t>(buffer, R * W, target, columns + first, E, bytes);
     }
-}
-
-template <int W>
-inline void single_elements(const Byte *const *rows, Int height, Byte *target, const Int *columns, Int width) {
-    for (Int j = 0; j < width; ++j)
-        for (Int i = 0; i < height; ++i) std::memcpy(target + columns[j] + i * W, rows[i] + j * W, W);
 }
 
 template <int W>
 __attribute__((noinline)) void few_rows(const Byte *const *rows, Int height, Byte *target, const Int *columns,
                                         Int width) {
-    if (height > 1 && width > 1) {
+    if (width * W >= 16 && height > 1) {
         if (height <= 2) return short_columns<W, 2>(rows, height, target, columns, width);
         if constexpr (W <= 4)
             if (height <= 4) return short_columns<W, 4>(rows, height, target, columns, width);
@@ -229,92 +215,36 @@ __attribute__((noinline)) void few_rows(const Byte *const *rows, Int height, Byt
             if (height <= 8) return short_columns<W, 8>(rows, height, target, columns, width);
         if constexpr (W == 1) return short_columns<W, 16>(rows, height, target, columns, width);
     }
-    single_elements<W>(rows, height, target, columns, width);
-}
-
-// Rows that are narrower than a lane are read as one. What is read behind a row is inside the memory if another row
-// ends there or later; the others are listed here, and copied before.
-struct LastRows {
-    static constexpr Int most = 16;
-    Int numbers[most], count = 0;
-    Byte copies[most][16];
-
-    LastRows(const Int *offsets, Int height, Int bytes) {
-        const Int first = offsets[0], last = offsets[height - 1];
-        const Int readable = (first > last ? first : last) + bytes - 16;
-        for (Int i = 0; i < height; ++i) count += offsets[i] > readable;
-        // Mostly they are the last ones.
-        Int found = 0;
-        for (Int i = height - 1; count <= most && found < count; --i)
-            if (offsets[i] > readable) numbers[found++] = i;
-    }
-
-    void copy_to_lanes(const Byte **rows, Int bytes) {
-        for (Int k = 0; k < count; ++k) {
-            copy(rows[numbers[k]], copies[k], bytes);
-            rows[numbers[k]] = copies[k];
-        }
-    }
-};
-
-template <int W>
-__attribute__((always_inline)) inline void transpose_rows(const Byte *const *rows, Int height, Byte *target,
-                                                          const Int *columns, Int width, bool nontemporal,
-                                                          bool scattered, Int ahead) {
-    if (height * W >= 64) {
-        if (nontemporal)
-            tall<W, true>(rows, height, target, columns, width, scattered, ahead);
-        else
-            tall<W, false>(rows, height, target, columns, width, scattered, ahead);
-        return;
-    }
-    if (ahead)
-        for (Int i = 0; i < height; ++i)
-            for (Int at = 0; at < width * W; at += cache_line) prefetch(rows[i] + at + ahead);
-    if (height * W >= 32)
-        short_bands<W, Vec32>(rows, height, target, columns, width, nontemporal);
-    else if (height * W >= 16)
-        short_bands<W, Vec16>(rows, height, target, columns, width, nontemporal);
-    else
-        few_rows<W>(rows, height, target, columns, width);
-}
-
-// Rows that are narrower than a lane.
-template <int W>
-__attribute__((noinline)) void transpose_narrow(const Byte *source, const Int *offsets, Int height, Byte *target,
-                                                const Int *columns, Int width, const Repeat &repeat, bool nontemporal,
-                                                bool scattered, Int ahead) {
-    const Byte *rows[max_rows];
-    LastRows last(offsets, height, width * W);
-    for (Int k = 0; k < repeat.count; ++k, source += repeat.source, target += repeat.target) {
-        for (Int i = 0; i < height; ++i) rows[i] = source + offsets[i];
-        if (last.count > LastRows::most) {
-            single_elements<W>(rows, height, target, columns, width);
-            continue;
-        }
-        last.copy_to_lanes(rows, width * W);
-        transpose_rows<W>(rows, height, target, columns, width, nontemporal, scattered, ahead);
-    }
+    for (Int j = 0; j < width; ++j)
+        for (Int i = 0; i < height; ++i) std::memcpy(target + columns[j] + i * W, rows[i] + j * W, W);
 }
 
 template <int W>
 void transpose(const Byte *source, const Int *row_offsets, Int height, Byte *target, const Int *columns, Int width,
                const Repeat &repeat, bool nontemporal, bool scattered, Int ahead) {
     const Byte *rows[max_rows];
-    for (Int base = 0; base < height; base += max_rows) {
-        const Int here = least(max_rows, height - base);
-        const Int *const offsets = row_offsets + base;
-        const Byte *from = source;
-        Byte *to = target + base * W;
-        if (width * W < 16) {
-            transpose_narrow<W>(from, offsets, here, to, columns, width, repeat, nontemporal, scattered, ahead);
-            continue;
+    for (Int k = 0; k < repeat.count; ++k, source += repeat.source, target += repeat.target)
+        for (Int base = 0; base < height; base += max_rows) {
+            const Int here = least(max_rows, height - base);
+            for (Int i = 0; i < here; ++i) rows[i] = source + row_offsets[base + i];
+            Byte *to = target + base * W;
+            if (here * W >= 64) {
+                if (nontemporal)
+                    tall<W, true>(rows, here, to, columns, width, scattered, ahead);
+                else
+                    tall<W, false>(rows, here, to, columns, width, scattered, ahead);
+                continue;
+            }
+            if (ahead)
+                for (Int i = 0; i < here; ++i)
+                    for (Int at = 0; at < width * W; at += cache_line) prefetch(rows[i] + at + ahead);
+            if (here * W >= 32)
+                short_bands<W, Vec32>(rows, here, to, columns, width, nontemporal);
+            else if (here * W >= 16)
+                short_bands<W, Vec16>(rows, here, to, columns, width, nontemporal);
+            else
+                few_rows<W>(rows, here, to, columns, width);
         }
-        for (Int k = 0; k < repeat.count; ++k, from += repeat.source, to += repeat.target) {
-            for (Int i = 0; i < here; ++i) rows[i] = from + offsets[i];
-            transpose_rows<W>(rows, here, to, columns, width, nontemporal, scattered, ahead);
-        }
-    }
 }
 
 #if defined(__AVX512BW__)

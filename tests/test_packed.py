@@ -111,5 +111,11 @@ def test_networks_take_odd_sizes_all_but_their_ends(bits: int, shape: tuple[int,
 
 @needs_native
 def test_runs_and_transposes_of_bytes_stay_with_tiles() -> None:
-    for one, two in (("0 1", "1 0"), ("0 1", "0 1 / 0,64 1,64")):
-        assert rl.plan(one, two, "uint8", shape=(1024, 1024)).way.name == "native"
+    for one, two in (
+        ("0 1", "1 0"),
+        ("0 1", "0 1 / 0,64 1,64"),
+        ("0 1", "0 1 / 0,16 1,16"),
+        ("0 1 / 0,16 1,16", "0 1"),
+    ):
+        for shape in ((1024, 1024), (1021, 1019)):
+            assert rl.plan(one, two, "uint8", shape=shape, fill=0).way.name == "native"

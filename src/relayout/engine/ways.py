@@ -29,7 +29,7 @@ from .cpu.flat import (
     for_library_of,
     needs_table,
 )
-from .cpu.program import buffer_dtype, compile_program, shortest_run
+from .cpu.program import buffer_dtype, compile_program, has_short_runs
 from .places import box_range
 
 if TYPE_CHECKING:
@@ -257,7 +257,7 @@ def _network(
     bits = element.element.bits
     if bits > 16 or element != dst_element or bits * target.size < 8 * limits.min_network_bytes:
         return None
-    if shortest_run(program) >= limits.max_network_run:
+    if not has_short_runs(program, limits.max_network_run):
         return None
     from .cpu.general import general_program
 

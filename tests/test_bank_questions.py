@@ -378,7 +378,7 @@ def test_the_picture_has_every_word_under_its_bank() -> None:
     assert marked == {f"T{lane}" for lane in range(32) if 34 * lane % 32 == 0}
     for form in (rl.draw(found).svg(), rl.draw(found).html(), rl.draw(found).tikz(), rl.draw(found).ansi()):
         assert "T31" in form
-    assert "T31" in found._repr_svg_()
+    assert "T31" in found._repr_html_()
 
 
 def test_the_picture_of_many_phases_shows_the_worst() -> None:
@@ -407,7 +407,7 @@ def test_the_picture_of_sectors_shows_what_is_wasted() -> None:
         assert (grid.tints[k] == PADDING) == (sector_moves and not text)
     assert placed == {f"T{lane}": 16 + 4 * 48 * lane for lane in range(8)}
     assert "nobody wants it" in rl.draw(found).svg()
-    assert found._repr_svg_()
+    assert "nobody wants it" in found._repr_html_()
     everything = rl.draw(rl.sectors(rl.Layout(32), rl.Layout(32), "float32"))
     assert not everything.scene().legend
     assert "every lane is off" in rl.draw(rl.sectors(rl.Layout(32), [None] * 32, "float32")).text()

@@ -251,7 +251,7 @@ def test_the_metadata_is_complete() -> None:
     assert about["Description-Content-Type"] == "text/markdown"
     minors = re.findall(r"Python :: 3\.(\d+)", " ".join(about.get_all("Classifier") or []))
     assert minors == ["11", "12", "13", "14"]
-    text = str(about.get_payload())
+    text = about["Description"]
     assert text.startswith("# relayout")
     assert [link for link in rendered(text).links if not link.startswith(("https:", "#"))] == []
 

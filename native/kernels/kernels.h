@@ -50,7 +50,7 @@ struct Kernels {
     DeinterleaveKernel deinterleave[4];
     ScatterKernel scatter[5];
     void (*copy_nontemporal)(const Byte *source, Byte *target, Int length);  // to any address
-    void (*fill)(Byte *target, Int length, const Byte *pattern);  // of 64 bytes, the first 16 four times
+    void (*fill)(Byte *target, Int length, const Byte *pattern);             // of 64 bytes, the first 16 four times
     void (*prefetch_for_write)(Byte *target, Int length);
     void (*store_fence)();  // non-temporal stores before it are seen before stores behind it
 };

@@ -223,6 +223,11 @@ class ClusterError(LayoutError):
     way_out = "look at the workers, as the hint says; a job that was begun goes on with `resume`"
 
 
+def error_of_code(code: str) -> type[LayoutError] | None:
+    """The error class of a code such as ``RL006``; None where there is none."""
+    return next((cls for cls in error_classes() if cls.code == code), None)
+
+
 def error_classes() -> tuple[type[LayoutError], ...]:
     """Every error class, in the order of its code."""
     return (

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ..errors import ShapeError, UnknownName, error_classes
+from ..errors import ShapeError, UnknownName, error_classes, error_of_code
 from . import limits
 from .schemas import check_numbers
 
@@ -67,10 +67,9 @@ def explain(text: str, **words: Any) -> ToolAnswer:
 
 def _code(code: str) -> ToolAnswer:
     """What the code of an error means."""
-    for cls in error_classes():
-        if cls.code == code:
-            lines = [f"{code} {cls.__name__}: {cls.meaning}.", f"Way out: {cls.way_out}."]
-            return _answer("\n".join(lines), {"lines": lines})
+    if cls := error_of_code(code):
+        lines = [f"{code} {cls.__name__}: {cls.meaning}.", f"Way out: {cls.way_out}."]
+        return _answer("\n".join(lines), {"lines": lines})
     known = ", ".join([cls.code for cls in error_classes()])
     raise UnknownName(f"there is no error {code}.", hint=f"there are {known}", name=code)
 

@@ -20,7 +20,7 @@ from ..ask.inference.inference_facts import candidate_facts, inference_facts
 from ..ask.inference.result import Candidate
 from ..ask.translation import translation
 from ..elements.types import ELEMENTS
-from ..errors import error_classes
+from ..errors import error_classes, error_of_code
 from .answers import Answer, Command, FieldList, TextTable
 from .arguments import axes_option, dtype_option, layouts, shape_option, text_argument, to_option
 from .failures import with_option_names
@@ -174,11 +174,10 @@ def explain(text: str, shape: Any, axes: str | None, dtype: str | None) -> Answe
 
 
 def _explained_code(code: str) -> Answer:
-    for cls in error_classes():
-        if cls.code == code:
-            what = {"code": code, "name": cls.__name__, "meaning": cls.meaning, "way_out": cls.way_out}
-            pairs = [("error", f"{code} {cls.__name__}"), ("means", f"{cls.meaning}."), ("way out", f"{cls.way_out}.")]
-            return Answer(what, [FieldList(pairs)])
+    if cls := error_of_code(code):
+        what = {"code": code, "name": cls.__name__, "meaning": cls.meaning, "way_out": cls.way_out}
+        pairs = [("error", f"{code} {cls.__name__}"), ("means", f"{cls.meaning}."), ("way out", f"{cls.way_out}.")]
+        return Answer(what, [FieldList(pairs)])
     result = {"code": code, "name": None, "known": [c.code for c in error_classes()]}
     known = TextTable(("code", "error", "means"), [(c.code, c.__name__, c.meaning) for c in error_classes()])
     return Answer(result, [f"There is no error {code}; there are:", known], no=True)

@@ -1,7 +1,8 @@
 """Copies for every pair of layouts: swizzles, block tables, blocks that do not divide each other, packed elements.
 
 The compiled core walks both layouts at once, tile by tile. Where vectors of both sides hold the same elements of 1, 2,
-4 or 8 bits, a network brings each to its place; else elements that stay together are moved as one.
+4 or 8 bits, or the same bytes of wider ones (``in_bytes``), a network brings each to its place; else elements that stay
+together are moved as one.
 """
 
 from __future__ import annotations

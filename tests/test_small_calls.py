@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Callable
 from types import FrameType
@@ -35,12 +36,16 @@ def calls_of(function: Callable[[], Any]) -> int:
         nonlocal count
         count += event == "call"
 
-    before = sys.getprofile()
+    before, collects = sys.getprofile(), gc.isenabled()
+    # A collection in the middle of the call would add the finalizers of whatever else this process has made.
+    gc.disable()
     sys.setprofile(profile)
     try:
         function()
     finally:
         sys.setprofile(before)
+        if collects:
+            gc.enable()
     return count - 1
 
 

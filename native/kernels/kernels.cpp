@@ -1,5 +1,6 @@
 #include "kernels/kernels.h"
 
+#include "kernels/deinterleaves.h"
 #include "kernels/interleaves.h"
 #include "kernels/runs.h"
 #include "kernels/transposes.h"

@@ -49,8 +49,7 @@ def calls_of(function: Callable[[], Any]) -> int:
     return count - 1
 
 
-# With the calls that compare a layout to an equal one, under which something else in this process may have been looked up
-# first.
+# With the calls that compare a layout to an equal one: something else in this process may have been looked up by that.
 @compiled
 @pytest.mark.parametrize(
     ("most", "call"),

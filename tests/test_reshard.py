@@ -259,6 +259,8 @@ def test_a_stopped_run_can_be_continued(tmp_path: Path, monkeypatch: pytest.Monk
 
 # ---- what is refused, before anything is written -------------------------------------------------------------
 
+SHARDING = rl.Sharding({"tp": 2}, ["tp", None], shape=(4, 4))
+
 
 def refused(tmp_path: Path, error: type[rl.LayoutError], words: str, **given: Any) -> rl.LayoutError:
     before = sorted(path.name for path in tmp_path.iterdir())
@@ -266,6 +268,20 @@ def refused(tmp_path: Path, error: type[rl.LayoutError], words: str, **given: An
         rl.reshard(tmp_path / "model", tmp_path / "out", **given)
     assert sorted(path.name for path in tmp_path.iterdir()) == before
     return found.value
+
+
+@pytest.mark.parametrize("x", [SHARDING, None, 8, np.zeros(4), b"model"], ids=lambda x: type(x).__name__)
+def test_what_is_no_path_is_refused_with_what_it_is_for(tmp_path: Path, x: Any) -> None:
+    words = "files of a checkpoint to ranks, got the sharding mesh" if x is SHARDING else "by its path, got"
+    for pair in ((x, tmp_path / "out"), (tmp_path / "model", x), (x, x)):
+        with pytest.raises(rl.ShapeError, match=words) as found:
+            rl.reshard(*pair, to=2)
+        assert ("a.exchange(b)" if x is SHARDING else "pathlib.Path") in found.value.hint
+    for call in (rl.open, lambda x: rl.repack_file(x, tmp_path / "out"), lambda x: rl.verify(x, x)):
+        with pytest.raises(rl.ShapeError, match="by its path, got"):
+            call(x)
+    with pytest.raises(rl.ShapeError, match="s3://bucket/model is a URL"):
+        rl.reshard("s3://bucket/model", tmp_path / "out")
 
 
 def test_splits_that_do_not_fit_are_refused_with_tensor_and_place(tmp_path: Path) -> None:
@@ -286,8 +302,11 @@ def test_rules_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     refused(tmp_path, rl.ShapeError, "has no", to=2, rules=[{"name": "*", "deal": "colwise", "colour": 1}])
     refused(tmp_path, rl.ShapeError, "parts are sizes", to=2, rules=[{"name": "*", "deal": "colwise", "parts": [0]}])
     refused(tmp_path, rl.ShapeError, "unit", to=2, rules=[{"name": "*", "deal": "colwise", "unit": 0}])
-    for to in ("pp=2", "tp=0", "8x", True, 5000):
+    for to in ("pp=2", "tp=0", "8x", True, 5000, 2.5, None, SHARDING):
         refused(tmp_path, rl.ShapeError, "no number of", to=to)
+    for rules in (SHARDING, 3, {"name": "*", "deal": "colwise"}):
+        refused(tmp_path, rl.ShapeError, "rules are a list of them, or a file, got", to=2, rules=rules)
+    refused(tmp_path, rl.ShapeError, "jobs must be an integer, got '2'", to=2, jobs="2")
     config = tmp_path / "model" / "config.json"
     config.write_text('{"model_type": "unheard"}')
     refused(tmp_path, rl.BadFile, "no built-in rules for the family 'unheard'", to=2)
@@ -406,3 +425,10 @@ def test_rules_from_a_file_and_the_command(tmp_path: Path) -> None:
     got = read(tmp_path / "out" / "model-rank-1-part-0.safetensors")["fused"]
     assert got.tolist() == np.concatenate([x[4:8], x[9:10], x[11:12]]).tolist()
     assert CliRunner().invoke(command, [*words[:-3], "tp=5", "--map", str(rules)]).exit_code == 3
+    # Hints name what the caller writes: parameters in Python, options in a terminal.
+    told = CliRunner().invoke(command, words[:-2])
+    assert "give --map" in told.stderr
+    assert "rules=" not in told.stderr
+    (tmp_path / "empty").mkdir()
+    folders = [str(tmp_path / "empty"), str(tmp_path / "two")]
+    assert "leave --from out" in CliRunner().invoke(command, ["reshard", *folders, "--from", "tp=2"]).stderr

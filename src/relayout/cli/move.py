@@ -228,6 +228,16 @@ def _shape(sizes: list[int]) -> str:
     return "x".join([str(n) for n in sizes]) or "()"
 
 
+_OPTIONS = {
+    r"\bwith (force|resume)\b": r"with --\1",
+    r"\bwith max_growth=None": "with --yes",
+    r"\bfrom_=": "--from tp=",
+    r"\bfrom_\b": "--from",
+    r"\brules=": "--map",
+}
+"""How a hint names a parameter, and how the option of the command is named."""
+
+
 @contextmanager
 def name_options_in_hints() -> Iterator[None]:
     """Hints that speak of parameters speak of options."""
@@ -235,8 +245,10 @@ def name_options_in_hints() -> Iterator[None]:
         yield
     except LayoutError as error:
         for told in ("hint", "message"):
-            words = re.sub(r"\bwith (force|resume)\b", r"with --\1", getattr(error, told))
-            setattr(error, told, words.replace("with max_growth=None", "with --yes"))
+            words = getattr(error, told)
+            for parameter, option in _OPTIONS.items():
+                words = re.sub(parameter, option, words)
+            setattr(error, told, words)
         raise
 
 

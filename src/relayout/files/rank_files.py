@@ -44,11 +44,11 @@ def read_rank_files(path: Path, ranks: int | None) -> RankFiles:
         return RankFiles(path, (source,), None, source.metadata)
     if not found:
         raise bad_file(
-            path, "it has no files of ranks.", "name them as in model-rank-0-part-0.safetensors, or leave --from out"
+            path, "it has no files of ranks.", "name them as in model-rank-0-part-0.safetensors, or leave from_ out"
         )
     count = max(found) + 1 if ranks is None else ranks
     if strange := sorted([rank for rank in found if rank >= count]):
-        raise bad_file(path, f"it has files of rank {strange[0]}, and tp={count}.", f"say --from tp={max(found) + 1}")
+        raise bad_file(path, f"it has files of rank {strange[0]}, and tp={count}.", f"say from_={max(found) + 1}")
     if missing := [rank for rank in range(count) if rank not in found]:
         raise bad_file(
             path, f"the files of rank {missing[0]} of {count} are missing.", "copy them, all ranks are needed"

@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from hashlib import sha256
+from os import PathLike
 from pathlib import Path, PosixPath
 from typing import Any, NamedTuple, TypeVar
 
-from ..errors import BadFile, shown
+from ..errors import BadFile, ShapeError, shown
 from ..missing import missing_package
 
 T = TypeVar("T")
@@ -119,7 +120,9 @@ class StoreUrl(PosixPath):
 
 
 def as_path(x: Any) -> Path:
-    """The path of a file, or the URL of a store, which has a scheme."""
+    """The path of a file, or the URL of a store, which has a scheme; anything else is refused."""
+    if not isinstance(x, str | PathLike):
+        raise ShapeError(f"a file is named by its path, got {shown(x)}.", hint="pass a text or a pathlib.Path", got=x)
     if isinstance(x, StoreUrl):
         return x
     return StoreUrl(x) if isinstance(x, str) and "://" in x else Path(x)

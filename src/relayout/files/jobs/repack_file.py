@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...engine.growth import MAX_FACTOR, growth_warning
 from ...errors import BadFile, LimitExceeded, ShapeError
+from ...integers.inttuple import as_int
 from ..registry import container_of, open_source, plan_destination, suffixes
 
 if TYPE_CHECKING:
@@ -255,6 +256,6 @@ def job_count(jobs: int | None) -> int:
 
     if jobs is None:
         return default_jobs()
-    if not 1 <= jobs <= MAX_THREADS:
+    if not 1 <= as_int(jobs, "jobs") <= MAX_THREADS:
         raise ShapeError(f"there are 1 to {MAX_THREADS} jobs, not {jobs}.", hint="leave jobs out", got=jobs)
     return jobs

@@ -20,18 +20,19 @@ from ...elements.interface import Plain
 from ...engine.plan import make_plan
 from ...errors import LayoutError, LimitExceeded, NotExpressible, ShapeError, shown
 from ...format.format import Format
+from ...integers.inttuple import as_int
 from ...integers.nested import product
 from ...layout.layout import Layout
 from ...sharding.sharding import Sharding
 from ..contents import Destination, PlannedTensor, Segment, Source, StoredTensor, bad_file, nbytes
 from ..file_pool import FilePool
 from ..rank_files import RankDestination, RankFiles, plan_rank_files, read_rank_files
-from ..reading import read_text, strict_json
 from ..sizes import parse_size
+from ..store_url import StoreUrl, as_path
 from .changes import TensorChange
 from .job import RepackJob
 from .repack_file import Report, Row, made_job
-from .shard_rules import ShardRule, family_rules, find_rule, read_shard_rules
+from .shard_rules import ShardRule, find_rule, rules_for
 from .staging import StagedFiles
 
 if TYPE_CHECKING:
@@ -110,12 +111,12 @@ def reshard(
     ``config.json`` names. A tensor that no rule fits, a split that cuts a head or a fused part, a rank that is missing,
     and copies that are not the same are refused before anything is written. The rest is as for ``repack_file``.
     """
-    path, out = Path(source), Path(destination)
+    path, out = [_folder(x) for x in (source, destination)]
     if cluster is not None:
         path, out = path.absolute(), out.absolute()
     read = read_rank_files(path, None if from_ is None else _ranks(from_))
     count = 1 if to == DCP else _ranks(to)
-    tensors = _dealt_tensors(read, _rules(read, rules, count), len(read.ranks))
+    tensors = _dealt_tensors(read, rules_for(read, rules, count), len(read.ranks))
     ranks = [[_plan_of(x, count) for x in tensors] for _ in range(count)]
     dealt = {x.name: _words(x.rule) for x in tensors}
     made = plan_rank_files(out, ranks, dealt, read.metadata, to == DCP)
@@ -135,37 +136,31 @@ def reshard(
         return report if dry_run else report._replace(resumed=job.run(resume, force, verify, progress))
 
 
-def _ranks(x: int | str) -> int:
+def _folder(x: Any) -> Path:
+    """The path of a checkpoint on this machine."""
+    if isinstance(x, Sharding):
+        raise ShapeError(
+            f"reshard deals the files of a checkpoint to ranks, got the sharding {x}.",
+            hint="pass two paths and to=8; of shardings, a.exchange(b) tells what devices send each other",
+            sharding=x,
+        )
+    path = as_path(x)
+    if isinstance(path, StoreUrl):
+        raise ShapeError(f"{path} is a URL, and reshard takes folders.", hint="copy the checkpoint here first", got=x)
+    return path
+
+
+def _ranks(x: Any) -> int:
     """How many ranks ``tp=8`` or 8 says."""
     found = _TP.fullmatch(x) if isinstance(x, str) else None
-    count = int(found.group(1)) if found else x
-    if isinstance(count, str | bool) or not 1 <= count <= MAX_RANKS:
-        raise ShapeError(
-            f"{shown(x)} is no number of tensor-parallel ranks.",
-            hint=f"tp=1 to tp={MAX_RANKS}, or dcp for what is written",
-            got=x,
-        )
+    try:
+        count = int(found.group(1)) if found else as_int(x, "ranks")
+    except ShapeError:
+        count = 0
+    if not 1 <= count <= MAX_RANKS:
+        what = f"{shown(x)} is no number of tensor-parallel ranks."
+        raise ShapeError(what, hint=f"tp=1 to tp={MAX_RANKS}, or dcp for what is written", got=x)
     return count
-
-
-def _rules(read: RankFiles, rules: Any, ranks: int) -> tuple[ShardRule, ...]:
-    """The rules that were given, those that the files tell, or those of the family; none are needed without ranks."""
-    if rules is not None:
-        return read_shard_rules(rules)
-    if len(read.ranks) == ranks == 1:
-        return (ShardRule("*", "replicate"),)
-    if read.dealt is not None:
-        return read_shard_rules([{"name": re.sub(r"([*?[])", r"[\1]", name), **x} for name, x in read.dealt.items()])
-    folder = read.path if read.path.is_dir() else read.path.parent
-    config = folder / "config.json"
-    if not config.exists():
-        raise bad_file(
-            read.path, "nothing says how its tensors are dealt: no rules, and no config.json.", "give rules with --map"
-        )
-    told = strict_json(read_text(config), config, "it")
-    if not isinstance(told, dict):
-        raise bad_file(config, "it is no JSON object.", "give rules with --map")
-    return family_rules(told, config)
 
 
 def _dealt_tensors(read: RankFiles, rules: Sequence[ShardRule], ranks: int) -> list[DealtTensor]:
@@ -174,7 +169,7 @@ def _dealt_tensors(read: RankFiles, rules: Sequence[ShardRule], ranks: int) -> l
     if unknown:
         more = f" and {len(unknown) - 1} more" if len(unknown) > 1 else ""
         raise bad_file(
-            read.path, f"no rule fits it{more}: it is not known how it is dealt.", "add a rule with --map", unknown[0]
+            read.path, f"no rule fits it{more}: it is not known how it is dealt.", "add a rule to rules=", unknown[0]
         )
     idle = [rule.name for rule in rules if not any(find_rule([rule], name) for name in read.ranks[0])]
     if len(idle) == len(rules):

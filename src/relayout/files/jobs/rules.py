@@ -108,11 +108,21 @@ class Rules(NamedTuple):
 
 def read_rules(default: Rule, rules: Any, only: Globs, except_: Globs) -> Rules:
     """The rules of a TOML file, of its path, or of a list of dictionaries or rules."""
-    given = toml_tables(Path(rules)) if isinstance(rules, str | Path) else rules or ()
+    given = () if rules is None else rule_tables(rules)
     return Rules(default, tuple([_rule(each) for each in given]), _globs(only), _globs(except_))
 
 
-def toml_tables(path: Path) -> Sequence[Any]:
+def rule_tables(rules: Any) -> Sequence[Any]:
+    """The tables of a TOML file of rules, or those of a list, as they are."""
+    if isinstance(rules, list | tuple):
+        return rules
+    if isinstance(rules, str | Path):
+        return _toml_tables(Path(rules))
+    hint = 'as in [{"name": "*.weight", ...}], or the path of a TOML file'
+    raise ShapeError(f"rules are a list of them, or a file, got {shown(rules)}.", hint=hint, got=rules)
+
+
+def _toml_tables(path: Path) -> Sequence[Any]:
     """The ``[[rule]]`` tables of a TOML file, which has nothing else."""
     import tomllib
 

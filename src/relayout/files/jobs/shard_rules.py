@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -11,7 +12,10 @@ from ...dialects.tensor_parallel import AXIS, HF_STYLES
 from ...errors import BadFile, LayoutError, ShapeError, shown
 from ...integers.inttuple import as_int
 from ...sharding.sharding import Sharding
-from .rules import toml_tables
+from ..contents import bad_file
+from ..rank_files import RankFiles
+from ..reading import read_text, strict_json
+from .rules import rule_tables
 
 
 class ShardRule(NamedTuple):
@@ -48,8 +52,7 @@ def find_rule(rules: Iterable[ShardRule], name: str) -> ShardRule | None:
 
 def read_shard_rules(rules: Any) -> tuple[ShardRule, ...]:
     """The rules of a TOML file, or of a list of dictionaries or rules."""
-    given = toml_tables(Path(rules)) if isinstance(rules, str | Path) else rules
-    return tuple([_as_rule(each) for each in given])
+    return tuple([_as_rule(each) for each in rule_tables(rules)])
 
 
 def _as_rule(x: Any) -> ShardRule:
@@ -82,6 +85,25 @@ def _as_rule(x: Any) -> ShardRule:
     return rule
 
 
+def rules_for(read: RankFiles, rules: Any, ranks: int) -> tuple[ShardRule, ...]:
+    """The rules that were given, those that the files tell, or those of the family; none are needed without ranks."""
+    if rules is not None:
+        return read_shard_rules(rules)
+    if len(read.ranks) == ranks == 1:
+        return (ShardRule("*", "replicate"),)
+    if read.dealt is not None:
+        return read_shard_rules([{"name": re.sub(r"([*?[])", r"[\1]", name), **x} for name, x in read.dealt.items()])
+    folder = read.path if read.path.is_dir() else read.path.parent
+    config = folder / "config.json"
+    if not config.exists():
+        what = "nothing says how its tensors are dealt: no rules, and no config.json."
+        raise bad_file(read.path, what, "give rules=")
+    told = strict_json(read_text(config), config, "it")
+    if not isinstance(told, dict):
+        raise bad_file(config, "it is no JSON object.", "give rules=")
+    return family_rules(told, config)
+
+
 # ---- families --------------------------------------------------------------------------------------------
 
 _WHOLE = ("*norm*", "*rotary*", "*inv_freq*", "*position_ids*", "*.masked_bias")
@@ -94,7 +116,7 @@ def family_rules(config: Mapping[str, Any], path: Path) -> tuple[ShardRule, ...]
     if make is None:
         raise BadFile(
             f"{path}: there are no built-in rules for the family {shown(family)}.",
-            hint=f"give them with --map; there are those of {', '.join(FAMILIES)}",
+            hint=f"give them by rules=; there are those of {', '.join(FAMILIES)}",
             file=path,
         )
     return (*make(_Sizes(config, path)), *[ShardRule(name, "replicate") for name in _WHOLE])
@@ -113,9 +135,7 @@ class _Sizes:
     def _number(self, *names: str, default: int | None = None) -> int:
         found = next((self._config[name] for name in names if self._config.get(name) is not None), default)
         if not isinstance(found, int) or isinstance(found, bool) or found < 1:
-            raise BadFile(
-                f"{self._path}: {names[0]} is {shown(found)}.", hint="give the rules with --map", file=self._path
-            )
+            raise BadFile(f"{self._path}: {names[0]} is {shown(found)}.", hint="give them by rules=", file=self._path)
         return found
 
 

@@ -104,7 +104,10 @@ tile = { layout = "(32,32):(32,1)", element = "float32" }
         ('padding_below = "101%"\nof = "(4,8):(8,1)"', "not between"),
         ('no_conflicts = "f32[4,8]{1,0}"\naccess = "ld.shared.b32"', "needs threads"),
         ('fits = "odd"\nbytes = 3', "has no 'colour'"),
-        ('fits = { layout = "f32[4,8]{1,0}", element = "uint8" }\nbytes = 32', "says float32, of 32 bits"),
+        (
+            'fits = { layout = "f32[4,8]{1,0}", element = "uint8" }\nbytes = 32',
+            "is uint8, of 8",
+        ),
         ('fits = { layout = "0 1 element_bits 8", shape = [4, 8], element = "float16" }\nbytes = 99', "of 8 bits"),
         ('fits = { layout = "ggml:Q4_0", shape = [64, 64], element = "uint8" }\nbytes = 9999', "of its own"),
     ],
@@ -174,6 +177,21 @@ TRAPS = [
     ('a = "f16[4,8]{1,0}"', 'equal = ["(4,8):(8,1)", "a", "f32[4,8]{1,0}"]', "of 16 and 32 bits"),
     ('a = "f16[4,8]{1,0}"', 'equal = ["a", "(4,8):(8,1)"]\nelement = "float32"', "of 32 and 16 bits"),
     ('a = "f16[4,8]{1,0}"', 'equal = ["a", "a"]\nelement = "floof"', "no element type"),
+    # So does a text that tells a width without a type, and a format that is made for one.
+    ('a = "shape=(4, 8), itemsize=4"', 'equal = ["a", "f16[4,8]{1,0}"]', "of 32 and 16 bits"),
+    ('a = "shape=(4, 8), itemsize=4"', 'equal = ["a", "numpy:shape=(4, 8), itemsize=2"]', "of 32 and 16 bits"),
+    ("a = \"{'shape': (4, 8), 'typestr': '<V6'}\"", 'equal = ["a", "shape=(4, 8), itemsize=8"]', "of 48 and 64"),
+    (
+        'a = "2:1"',
+        'fits = { layout = "shape=(4, 8), itemsize=4", element = "int8" }\nbytes = 32',
+        "is int8, of 8",
+    ),
+    ('a = "shape=(4, 8), itemsize=4"', 'equal = ["a", "smem_ptr[16b](unset) o (4,8):(8,1)"]', "of 32 and 16 bits"),
+    ('a = "shape=(4, 8), itemsize=4"', 'equal = ["a", "(4,8):(8,1)"]\nelement = "bool"', "of 8 and 32 bits"),
+    ('a = "mlx:w4"', 'equal = ["a", "mlx:w8"]', "of 4 and 8 bits"),
+    ('a = "shape=(4, 8), itemsize=1"', 'equal = ["mlx:w4", "a"]', "of 8 and 4 bits"),
+    ('a = "shape=(4, 8), itemsize=4"', 'fits = "a"\nbytes = 127', "128 bytes of 127 bytes"),
+    ('a = { layout = "mlx:w4", shape = [4, 8] }', 'fits = "a"\nbytes = 15', "16 bytes of 15 bytes"),
     (
         'a = { layout = "nhwc", shape = [1, 2, 3, 4] }\nb = { layout = "nhwc", shape = [1, 8, 8, 8] }',
         'equal = ["nhwc", "a", "b"]',

@@ -22,6 +22,7 @@ from .refusal import cannot, require_layout
 from .scan import Scanner, write_tuple
 from .strided import sizes_and_strides
 
+_WIDTH = re.compile(r"(?:ptr|tmem_)\[(\d{1,4})b\]|smem_ptr_flag_bits<\s*(\d{1,4})\s*>", re.ASCII)
 _POINTER = re.compile(r"\s*(?:o\s*)?_?(?:(?:[sgrt]mem_)?(?:sub)?ptr|tmem_)\[(\d{1,4})b\]\([^()]*\)")
 _TYPED = re.compile(
     r"(?:(?:using|auto)\s+\w+\s*=\s*)?(?P<around>(?:decltype\s*\(\s*)?"
@@ -79,6 +80,12 @@ def _text(layout: Layout, mark: str) -> str:
         return text
     swizzle = "<0,0,0>" if layout.swizzle is None else str(layout.swizzle)
     return f"Sw{swizzle} o {write_tuple(layout.offset, ',', mark)} o {text}"
+
+
+def bits(text: str) -> int | None:
+    """The width of an element that the pointer of a text tells."""
+    found = _WIDTH.search(text)
+    return None if found is None else int(found[1] or found[2])
 
 
 def parse(text: str) -> Layout:

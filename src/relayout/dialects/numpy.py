@@ -41,14 +41,7 @@ EXAMPLES = (
 
 
 def parse(text: str) -> Layout:
-    scan = Scanner(text, "numpy", "shape=(3, 4), strides=(16, 4), itemsize=4", python=True)
-    expected = "np.ndarray(...), a dictionary or plain words"
-    _, positional, words = fields(scan, _CALLS.__contains__, expected)
-    if positional and not words:
-        scan.fail(expected, 0)
-    odd = sorted(set(words) - _NAMES - _READ_OVER)
-    if positional or odd or "shape" not in words:
-        scan.fail(f"shape, strides, offset, and itemsize or dtype by name; not {shown(odd or positional or 'so few')}")
+    scan, words = _read_words(text)
     shape, size = scan.sizes(_integers(scan, words, "shape")), _item_size(scan, words)
     offset = words.get("offset", 0)
     if not isinstance(offset, int):
@@ -57,6 +50,23 @@ def parse(text: str) -> Layout:
         return Layout(shape, Layout.row_major(shape).stride, offset=_elements([offset], size)[0])
     strides = _integers(scan, words, "strides")
     return Layout(shape, _elements(strides, size), offset=_elements([offset], size)[0])
+
+
+def bits(text: str) -> int:
+    """The width of an element, which every text tells."""
+    return 8 * _item_size(*_read_words(text))
+
+
+def _read_words(text: str) -> tuple[Scanner, dict[str, Any]]:
+    scan = Scanner(text, "numpy", "shape=(3, 4), strides=(16, 4), itemsize=4", python=True)
+    expected = "np.ndarray(...), a dictionary or plain words"
+    _, positional, words = fields(scan, _CALLS.__contains__, expected)
+    if positional and not words:
+        scan.fail(expected, 0)
+    odd = sorted(set(words) - _NAMES - _READ_OVER)
+    if positional or odd or "shape" not in words:
+        scan.fail(f"shape, strides, offset, and itemsize or dtype by name; not {shown(odd or positional or 'so few')}")
+    return scan, words
 
 
 def element(text: str) -> Element | None:

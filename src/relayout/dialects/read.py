@@ -73,6 +73,13 @@ def element_in(text: str, dialect: str | None) -> Element | None:
 
 
 @lru_cache(maxsize=1024)
+def bits_in(text: str) -> int | None:
+    """The width of an element that a text tells: that of its type, or the width alone, as ``itemsize=4`` does."""
+    kind = element_in(text, None)
+    return cast("int | None", _tell(text, None, "bits")) if kind is None else kind.bits
+
+
+@lru_cache(maxsize=1024)
 def spelling_in(text: str, dialect: str | None) -> Spelling | None:
     """All that a text says, kept by a dialect that reads the text and has notes beside layouts."""
     return cast("Spelling | None", _tell(text, dialect, "spelling"))
@@ -242,3 +249,4 @@ def dialects_reading(text: str) -> list[str]:
 
 clear_on_change(read.cache_clear)
 clear_on_change(element_in.cache_clear)
+clear_on_change(bits_in.cache_clear)

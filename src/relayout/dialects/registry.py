@@ -69,8 +69,9 @@ class Dialect(Protocol):
     ``parse`` reads back as the same function, and refuses the rest with ``NotExpressible``.
 
     A dialect may also have ``EXAMPLES``, texts that it reads, ``STYLES``, other ways to write by their names,
-    ``element(text)``, the element type that a text carries, or None, ``spelling(text)``, a ``Spelling``, and
-    ``render_linear(x, dtype)``, which writes a ``LinearLayout``, with its ``LINEAR_STYLES``.
+    ``element(text)``, the element type that a text carries, or None, ``bits(text)``, the width that one tells without a
+    type, or None, ``spelling(text)``, a ``Spelling``, and ``render_linear(x, dtype)``, which writes a ``LinearLayout``,
+    with its ``LINEAR_STYLES``.
     """
 
     def parse(self, text: str) -> Layout | Shapeless | Entry: ...

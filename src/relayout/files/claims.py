@@ -24,12 +24,13 @@ from typing import Any, NamedTuple
 
 from ..ask.banks import banks
 from ..ask.comparing import compare
-from ..dialects.read import as_record, element_in
+from ..dialects.read import as_record, bits_in, element_in
 from ..dialects.resolve import Resolved, parse, resolve
 from ..dialects.shardings import as_sharding
 from ..elements.types import Element
 from ..elements.types import element as element_of
 from ..errors import BadFile, LayoutError, Overlap, ShapeError, UnknownName, shown
+from ..format.format import Format
 from ..layout.ranges import check_allocatable
 from .sizes import parse_size
 
@@ -177,11 +178,15 @@ def _prove_equal(words: dict[str, Any], layouts: dict[str, Any]) -> tuple[bool, 
     if not isinstance(names, list) or len(names) < 2:
         raise ShapeError(f"equal are two layouts or more, got {shown(names)}.", hint='as in equal = ["a", "b"]')
     operands = [_operand(name, layouts) for name in names]
-    kinds = [kind for kind in map(_element, [words, *operands]) if kind is not None]
-    for kind in kinds:
-        if kind.bits != kinds[0].bits:
-            return False, f"elements of {kinds[0].bits} and {kind.bits} bits"
+    said = [words, *operands]
+    kinds = [kind for kind in map(_element, said) if kind is not None]
+    widths = [bits for bits in map(_told_width, said) if bits is not None]
     given = {**words, "element": kinds[0]} if kinds else words
+    if len(set(widths)) < 2 and not kinds:
+        widths += [bits for bits in map(_made_for, operands) if bits is not None]
+    for bits in widths:
+        if bits != widths[0]:
+            return False, f"elements of {widths[0]} and {bits} bits"
     # A format fits layouts of several shapes, which are not equal for that: every two are compared.
     for (one, a), (other, b) in combinations(zip(names, operands), 2):
         same, found = _compare(a, b, given)
@@ -208,14 +213,29 @@ def _compare(a: dict[str, Any], b: dict[str, Any], given: dict[str, Any]) -> tup
 def _element(words: dict[str, Any]) -> Element | None:
     """The type that a claim or a layout says, by its own word or in its text; None where neither tells."""
     text = words.get("layout")
-    told = None if text is None or _is_whole(text) else element_in(text, None)
+    legible = text is not None and not _is_whole(text)
     if "element" not in words:
-        return told
+        return element_in(text, None) if legible else None
     kind = element_of(words["element"])
-    if told is not None and told.bits != kind.bits:
-        what = f"{shown(text)} says {told.name}, of {told.bits} bits, and the element is {kind.name}."
+    bits = bits_in(text) if legible else None
+    if bits not in (None, kind.bits):
+        what = f"{shown(text)} has elements of {bits} bits, and the element is {kind.name}, of {kind.bits}."
         raise ShapeError(what, hint="say one of them", layout=text, element=kind)
     return kind
+
+
+def _told_width(words: dict[str, Any]) -> int | None:
+    """The bits of an element that a claim or a layout says, by its own word or in its text."""
+    if (kind := _element(words)) is not None:
+        return kind.bits
+    text = words.get("layout")
+    return None if text is None or _is_whole(text) else bits_in(text)
+
+
+def _made_for(words: dict[str, Any]) -> int | None:
+    """The bits of the elements that a format is made for, as ``mlx:w4`` is for 4; None for any other layout."""
+    fmt = None if _is_whole(words["layout"]) else _resolve(words).format
+    return fmt.element_bits if isinstance(fmt, Format) else None
 
 
 def _is_whole(text: str) -> bool:
@@ -256,11 +276,11 @@ def _storage(words: dict[str, Any]) -> int:
     record = as_record(words["layout"])
     if record is not None and "shape" in words:
         return record.size_of(words["shape"])
-    meant = _resolve(words)
-    if meant.element is None:
+    layout, bits = _resolve(words).placed, _told_width(words) or _made_for(words)
+    if bits is None:
         raise ShapeError("bytes need the type of the elements.", hint='element = "float16" beside the layout')
-    check_allocatable(meant.placed)
-    return -(-meant.placed.storage_size * meant.element.bits // 8)
+    check_allocatable(layout)
+    return -(-layout.storage_size * bits // 8)
 
 
 def _meant(name: Any, layouts: dict[str, Any]) -> Resolved:

@@ -107,6 +107,8 @@ def build_site(out: Path) -> None:
         write_explorer(work / "docs" / "explorer", "../index.html", opened)
         (work / "mkdocs.yml").write_text(settings())
         subprocess.run([sys.executable, "-m", "zensical", "build", "--strict"], cwd=work, check=True)
+        # Zensical's own has the paths of a site at the root of its host.
+        shutil.copy(PROJECT / "docs" / "website" / "404.html", work / "site")
         shutil.rmtree(out, ignore_errors=True)
         shutil.copytree(work / "site", out)
 

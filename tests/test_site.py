@@ -36,7 +36,23 @@ QUESTIONS = 40
 TRANSPORT = 'await import(new URL("assets/transport.js", location.href))'
 
 
+BELOW = "/some/project"
+"""The site is tested below a path, as the pages of a project are."""
+
+
 class Quiet(SimpleHTTPRequestHandler):
+    def translate_path(self, path: str) -> str:
+        return super().translate_path(path.removeprefix(BELOW) if path.startswith(f"{BELOW}/") else "/nothing")
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """The site's own page, for any address that it does not have."""
+        page = Path(self.directory, "404.html").read_bytes()
+        self.send_response(code)
+        self.send_header("Content-Type", "text/html")
+        self.send_header("Content-Length", str(len(page)))
+        self.end_headers()
+        self.wfile.write(page if self.command == "GET" else b"")
+
     def log_message(self, format: str, *args: Any) -> None:
         """Nothing."""
 
@@ -58,7 +74,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def site(folder: Path) -> Iterator[str]:
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder))) as server:
         Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
+        yield f"http://127.0.0.1:{server.server_port}{BELOW}"
         server.shutdown()
 
 
@@ -271,6 +287,16 @@ def test_the_first_page_leads_into_the_explorer(opened: Open, site: str) -> None
     expect(link).to_be_in_viewport()
     link.click()
     expect(page.locator("figure.pane").first).to_be_visible()
+
+
+@pytest.mark.parametrize("path", ["nothing.html", "api/nothing/at/all.html", "explorer/nothing"])
+def test_an_address_without_a_page_leads_back(browser: Browser, site: str, path: str) -> None:
+    page = browser.new_page()
+    page.goto(f"{site}/{path}")
+    expect(page.get_by_role("link", name="The explorer")).to_have_attribute("href", f"{site}/explorer/index.html")
+    page.get_by_role("link", name="The first page").click()
+    expect(page.get_by_role("link", name="Open the explorer")).to_be_visible()
+    page.close()
 
 
 def test_the_pages_are_searched(opened: Open, site: str) -> None:

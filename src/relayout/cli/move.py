@@ -18,7 +18,8 @@ from ..errors import BadFile, LayoutError
 from ..files.jobs.repack_file import Report, Row, repack_file
 from ..files.jobs.verify import verify as verify_files
 from ..files.packings import packings_of
-from ..files.quantised import QuantisedLayer, quantised_layers
+from ..files.quantised import quantised_layers
+from ..files.quantised_schemes import QuantisedLayer
 from ..files.registry import open_source
 from ..files.sizes import format_size
 from ..format.records import known_records

@@ -10,7 +10,8 @@ from ...elements.encoding import Encoding
 from ...elements.interface import Plain
 from ...errors import BadFile
 from ..contents import Source, StoredTensor
-from ..quantised import QuantisedLayer, quantised_layers
+from ..quantised import quantised_layers
+from ..quantised_schemes import QuantisedLayer
 from ..record import LayoutRecord
 from .compare_tensors import TensorDifference
 from .layer_checks import is_in_order, middle_of_codes, zeros_of

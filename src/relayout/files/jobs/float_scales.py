@@ -9,7 +9,8 @@ from ...elements.types import storage_dtype
 from ...errors import NotExpressible
 from ..contents import Source, StoredTensor
 from ..file_pool import FilePool
-from ..quantised import QuantisedLayer, activation_type
+from ..quantised import activation_type
+from ..quantised_schemes import QuantisedLayer
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from ..quantised import WORD
+from ..quantised_schemes import WORD
 
 _GN, _NG = "format:0 1 axes gn", "format:0 1 axes ng"
 _NAMES = {"weight": "qweight", "scales": "scales", "zeros": "qzeros", "g_idx": "g_idx", "bias": "bias"}

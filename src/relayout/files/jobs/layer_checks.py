@@ -11,7 +11,7 @@ from ...errors import NotExpressible, OutOfBounds
 from ...tensors.tensor import Tensor
 from ..contents import Source, StoredTensor
 from ..file_pool import FilePool
-from ..quantised import QuantisedLayer, zeros_interface
+from ..quantised_schemes import QuantisedLayer, zeros_interface
 from .kernel_packings import Packing
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ from ...elements.types import ELEMENTS
 from ...errors import NotExpressible
 from ...format import catalog
 from ..contents import Source, StoredTensor, with_tensor
-from ..quantised import QuantisedLayer, quantised_layers, unknown_layers, zeros_interface
+from ..quantised import quantised_layers, unknown_layers
+from ..quantised_schemes import QuantisedLayer, zeros_interface
 from ..record import LayoutRecord, interface_json
 from .changes import Operands, TensorChange, copy_unchanged, names_by_reason, plan_change
 from .float_scales import marlin_encodings

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache, lru_cache
+from functools import lru_cache
 from math import prod
 from typing import Any, NamedTuple
 
@@ -42,11 +42,6 @@ _FUNCTION = r"\s*(?:func\s+(?P<name>\w+)(?:<\w+>)?|(?P<printed>\w+)\[\w+\])\((?P
 _GIVEN = r"\s*\}\s*->\s*\((?P<names>[^)]*)\)\s*;?\s*"
 
 
-@cache
-def _pattern(text: str) -> re.Pattern[str]:
-    return re.compile(text)
-
-
 class MilType(NamedTuple):
     """The elements and the sizes of a value; None where the text does not tell them."""
 
@@ -70,7 +65,7 @@ class MilReader:
 
     def recognises(self, artefact: Artefact) -> bool:
         head = artefact.opening
-        return bool(_pattern(r"(?m)^\s*program\(1\.|^\s*\w+\[CoreML\d+\]\(%").search(head))
+        return bool(re.search(r"(?m)^\s*program\(1\.|^\s*\w+\[CoreML\d+\]\(%", head))
 
     def read(self, artefact: Artefact) -> Iterator[Found]:
         reading = _ProgramReading(artefact)
@@ -92,14 +87,14 @@ class _ProgramReading:
         self.elementwise = frozenset(_ELEMENTWISE.split())
 
     def line(self, number: int, line: str) -> Iterator[Found]:
-        if found := _pattern(_FUNCTION).match(line):
+        if found := re.match(_FUNCTION, line):
             self.function = found["name"] or found["printed"]
             self.types, self.numbers = {}, {}
             yield from self.parameters(number, found["rest"])
-        elif found := _pattern(_GIVEN).fullmatch(line):
+        elif found := re.fullmatch(_GIVEN, line):
             names = tuple([self.value(_name(part)) for part in found["names"].split(",")])
             yield Step(self.artefact.place(number, "outputs"), "outputs", names)
-        elif found := _pattern(_PRINTED).match(line) or _pattern(_COMPILED).match(line):
+        elif found := re.match(_PRINTED, line) or re.match(_COMPILED, line):
             kind = _type(found["type"])
             self.types[found["name"]] = kind
             place = self.artefact.place(number, found["name"])
@@ -109,8 +104,8 @@ class _ProgramReading:
         return f"{self.function}.{name}"
 
     def parameters(self, number: int, text: str) -> Iterator[Buffer]:
-        printed = [_pattern(r"%(?P<name>\w+)\s*:\s*(?P<type>.*)").match(part) for part in split_arguments(text)]
-        compiled = _pattern(r"(?P<type>\b\w+<[^>]*>+)\s*(?P<name>\w+)").finditer(text)
+        printed = [re.match(r"%(?P<name>\w+)\s*:\s*(?P<type>.*)", part) for part in split_arguments(text)]
+        compiled = re.finditer(r"(?P<type>\b\w+<[^>]*>+)\s*(?P<name>\w+)", text)
         for found in (*printed, *compiled):
             if found is not None:
                 kind = self.types[found["name"]] = _type(found["type"])
@@ -141,14 +136,14 @@ class _ProgramReading:
         """Numbers that other operations need, or weights."""
         count = prod(known_sizes(kind.shape or ()))
         if kind.element is not None and kind.element.integral and 0 <= count <= _FEW:
-            found = _pattern(r"val\s*=\s*(?:tensor<[^>]*>\s*)?[(\[]+(?P<numbers>[-\d,\s]*)[)\]]").search(rest)
+            found = re.search(r"val\s*=\s*(?:tensor<[^>]*>\s*)?[(\[]+(?P<numbers>[-\d,\s]*)[)\]]", rest)
             if found is not None:
                 self.numbers[name] = tuple([int(n) for n in re.findall(r"-?\d+", found["numbers"])])
         if kind.element is not None and kind.shape:
             yield self.buffer(place, kind, "constant", name)
 
     def transpose(self, place: Place, perm: str, before: MilType, after: MilType, flow: dict[str, Any]) -> Move:
-        listed = _pattern(r"\[[-\d,\s]*\]").fullmatch(perm)
+        listed = re.fullmatch(r"\[[-\d,\s]*\]", perm)
         order = tuple([int(n) for n in re.findall(r"-?\d+", perm)]) if listed else self.numbers.get(_name(perm))
         element = before.element or after.element
         rank = len(before.shape or after.shape or ())
@@ -180,7 +175,7 @@ def _name(text: str) -> str:
 @lru_cache(maxsize=4096)
 def _type(text: str) -> MilType:
     """``tensor<fp16, [1, 8]>`` or ``(1, 8, fp16)``; a size that is a name is open."""
-    if found := _pattern(_TENSOR).search(text):
+    if found := re.search(_TENSOR, text):
         sizes, element = found["sizes"], found["element"]
     elif text.lstrip().startswith("("):
         *parts, element = [part.strip() for part in text.lstrip()[1:].split(")")[0].split(",")]

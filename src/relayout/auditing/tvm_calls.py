@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import NamedTuple
 
 from ..elements.types import ELEMENTS, Element
@@ -69,32 +69,27 @@ _COMMENT = r"/\*\s*ty=(?P<type>.*?)\s*\*/"
 _NAME = r"%?[A-Za-z_]\w*|%\d+"
 
 
-@cache
-def _pattern(text: str) -> re.Pattern[str]:
-    return re.compile(text)
-
-
 def read_statements(artefact: Artefact) -> Iterator[Statement]:
     """The statements that say something of tensors, in the order of the file; everything else is stepped over."""
     for number, line in artefact.lines():
         text = line.split("#")[0] if "#" in line and '"' not in line else line
-        if found := _pattern(_DEFINED).match(text):
+        if found := re.match(_DEFINED, text):
             yield TvmFunction(number, found["name"], _parameters(found["rest"]))
-        elif "func_attr" in text and (found := _pattern(_INPUTS).match(text)):
+        elif "func_attr" in text and (found := re.match(_INPUTS, text)):
             yield TvmAttributes(int(found["count"]))
-        elif found := _pattern(_GIVEN).fullmatch(text):
-            yield TvmReturn(number, tuple(_pattern(_NAME).findall(found["names"])))
-        elif found := _pattern(_ASSIGNED).match(text):
+        elif found := re.fullmatch(_GIVEN, text):
+            yield TvmReturn(number, tuple(re.findall(_NAME, found["names"])))
+        elif found := re.match(_ASSIGNED, text):
             if found["op"].startswith("T."):  # a number that stands for a size
                 continue
             yield _call(number, found["result"], found["op"], found["rest"], found["type"] or "")
-        elif found := _pattern(_LAST).match(text):
+        elif found := re.match(_LAST, text):
             yield _call(number, "", found["op"], found["rest"], "")
 
 
 def _call(line: int, result: str, op: str, rest: str, annotation: str) -> TvmCall:
-    told = _pattern(_COMMENT).search(rest)
-    inside = _pattern(_COMMENT).sub("", rest)
+    told = re.search(_COMMENT, rest)
+    inside = re.sub(_COMMENT, "", rest)
     positional, keywords = split_keywords(inside)
     kind = tensor_type(annotation or (told["type"] if told else ""))
     return TvmCall(line, result, op, positional, keywords, kind)
@@ -103,7 +98,7 @@ def _call(line: int, result: str, op: str, rest: str, annotation: str) -> TvmCal
 @lru_cache(maxsize=4096)
 def tensor_type(text: str) -> TvmTensor:
     """``R.Tensor((1, 8), dtype="float32")`` or ``Tensor[(1, 8), float32]``."""
-    found = _pattern(_TENSOR).search(text)
+    found = re.search(_TENSOR, text)
     if found is None:
         return UNKNOWN
     shape: Shape | None = None

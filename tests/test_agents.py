@@ -498,9 +498,14 @@ def parse(text):
 
 
 @pytest.fixture(scope="module")
-def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Peer]:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where Python finds the package below."""
+    return tmp_path_factory.mktemp("site")
+
+
+@pytest.fixture(scope="module")
+def hostile(folder: Path) -> Iterator[Peer]:
     """A server beside a package whose dialect does what its texts say."""
-    folder = tmp_path_factory.mktemp("site")
     about = folder / "hostile-1.0.dist-info"
     about.mkdir()
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: hostile\nVersion: 1.0\n")
@@ -576,6 +581,22 @@ def test_other_packages_are_held_to_no_files_and_no_network(what: str, tmp_path:
     secret.write_text("kept")
     assert "refused" in refused(hostile, f"{what} {secret}")["message"]
     assert secret.read_text() == "kept"
+
+
+def test_beside_the_files_of_packages_none_of_their_folders_is_read(hostile: Peer, folder: Path) -> None:
+    """A folder of modules, or that of Python, may hold anything else as well, as the home of a project does."""
+    for name in (".env", "notes/private.txt", "data/__init__.pyx"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text("kept")
+        assert "refused" in refused(hostile, f"read {folder / name}")["message"]
+    for place in (Path(sys.prefix) / "pyvenv.cfg", Path(sys.base_prefix) / "share" / "x", "/etc/hostname"):
+        assert "refused" in refused(hostile, f"read {place}")["message"]
+    (folder / "package").mkdir()
+    for name in ("__init__.py", "table.json"):
+        (folder / "package" / name).write_text("")
+        assert refused(hostile, f"read {folder / 'package' / name}")["message"].endswith("done.")
+    assert "refused" in refused(hostile, f"write {folder / 'package' / 'table.json'}")["message"]
+    assert "refused" in refused(hostile, f"read {folder / 'package' / '..' / '.env'}")["message"]
 
 
 def test_calls_are_cancelled(hostile: Peer) -> None:

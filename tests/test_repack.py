@@ -49,6 +49,34 @@ def test_a_plan_moves_every_element_and_nothing_else(layouts: tuple[Layout, Layo
     assert made.explain().startswith(f"{source.size} element")
 
 
+@pytest.mark.parametrize("kind", ["uint8", "uint16", "uint64"])
+@pytest.mark.parametrize("behind", [0, 1, 16])
+@pytest.mark.parametrize(
+    ("shape", "form"),
+    [
+        ((5, 131, 77), "2 1 0 / 2,7 1,7"),
+        ((5, 131, 77), "2 0 1 / 2,4 0,3 1,2 2,3"),
+        ((4097, 11), "1 0"),
+        ((21, 6, 19, 6, 3), "2 0 4 3 1"),
+        ((131, 519), "0 1 / 1,3 0,64 1,6 0,4"),
+    ],
+)
+def test_digits_that_fill_no_vector(shape: tuple[int, ...], form: str, behind: int, kind: str) -> None:
+    """In both directions, with padding, wherever the memory starts, and nothing beside it is touched."""
+    rng = np.random.default_rng(0)
+    plain, blocks = Layout.row_major(shape), Format.parse(form).layout(shape)
+    width = np.dtype(kind).itemsize
+    for source, target in ((plain, blocks), (blocks, plain)):
+        x = rng.integers(0, 256, source.storage_size * width + behind, np.uint8)[behind:].view(kind)
+        room = rng.integers(0, 256, behind + target.storage_size * width + 9, np.uint8)
+        expected, out = room.copy(), room[behind : len(room) - 9].view(kind)
+        filled = np.full(target.storage_size, 0x5A, kind)
+        filled[target.offsets().reshape(-1)] = x[source.offsets().reshape(-1)]
+        expected[behind : len(room) - 9] = filled.view(np.uint8)
+        plan(source, target, kind, fill=0x5A)(x, out)
+        assert room.tobytes() == expected.tobytes()
+
+
 @given(formats(), st.data())
 def test_packing_and_unpacking_agree_with_numpy(fmt: Format, data: Any) -> None:
     shape = tuple(data.draw(st.integers(1, 9)) for _ in range(fmt.rank))

@@ -138,7 +138,8 @@ int TiledProgramObject::copy(const Byte *a, Int a_size, Byte *b, Int b_size, int
 }
 
 nb::list TiledProgramObject::passes(bool aligned) const {
-    static const char *names[] = {"runs", "padded runs", "transpose", "interleave", "deinterleave", "scatter", "fill"};
+    static const char *names[] = {"runs",         "padded runs", "transpose", "interleave",
+                                  "deinterleave", "scatter",     "gather",    "fill"};
     nb::list all;
     for (const Pass &pass : program_.passes(aligned)) {
         const KernelCall &call = (pass.inner ? *pass.inner : pass).calls[0];
@@ -155,6 +156,7 @@ nb::list TiledProgramObject::passes(bool aligned) const {
         d["padded"] = pass.padded;
         d["nontemporal"] = program_.is_nontemporal(pass);
         d["shifted"] = pass.shifted;
+        d["speed"] = (pass.inner ? *pass.inner : pass).speed;
         d["slabs"] = bool(pass.inner);
         nb::list loops;
         for (const TileLoop &loop : pass.loops)

@@ -1,10 +1,12 @@
 #include "common/isa.h"
+#include "kernels/gather_kernels.h"
 #include "kernels/kernels.h"
 #include "kernels/network_kernels.h"
 
 namespace relayout {
 
-RELAYOUT_DECLARE_PER_ISA(extern const Kernels kernel_table; extern const NetworkKernels network_table;)
+RELAYOUT_DECLARE_PER_ISA(extern const Kernels kernel_table; extern const GatherKernels gather_table;
+                         extern const NetworkKernels network_table;)
 
 const Kernels &kernels_for(Isa isa) { return *RELAYOUT_FOR_ISA(kernel_table, isa); }
 
@@ -13,10 +15,20 @@ const Kernels &kernels() {
     return chosen;
 }
 
-const NetworkKernels &network_kernels_for(Isa isa) {
-    // Bytes of 64 change places in one instruction of AVX512_VBMI, which the first CPUs with AVX-512 lack.
-    const bool lacking = isa == Isa::avx512 && !has_byte_permutes();
-    return *RELAYOUT_FOR_ISA(network_table, lacking ? Isa::avx2 : isa);
+namespace {
+
+// Bytes of 64 change places in one instruction of AVX512_VBMI, which the first CPUs with AVX-512 lack.
+Isa permuting(Isa isa) { return isa == Isa::avx512 && !has_byte_permutes() ? Isa::avx2 : isa; }
+
+}  // namespace
+
+const NetworkKernels &network_kernels_for(Isa isa) { return *RELAYOUT_FOR_ISA(network_table, permuting(isa)); }
+
+const GatherKernels &gather_kernels_for(Isa isa) { return *RELAYOUT_FOR_ISA(gather_table, permuting(isa)); }
+
+const GatherKernels &gather_kernels() {
+    static const GatherKernels &chosen = gather_kernels_for(isa());
+    return chosen;
 }
 
 }  // namespace relayout

@@ -76,9 +76,12 @@ struct RandomNest {
     }
 };
 
-// Whether some pass has slabs.
-bool test_copy(bool padded) {
-    bool slabs = false;
+// What the passes of copies had.
+struct Seen {
+    bool slabs = false, gathers = false;
+};
+
+void test_copy(bool padded, Seen &seen) {
     const RandomNest nest(padded);
     const Int width = Int(1) << pick(0, 4);
     const std::vector<Dim> dims = nest.scaled(width);
@@ -103,10 +106,10 @@ bool test_copy(bool padded) {
                 for (const tiled::Pass &pass : program.passes(aligned)) {
                     const bool claims = program.is_nontemporal(pass) || pass.shifted || pass.inner;
                     check(nontemporal_stores || !claims, "a schedule counts on stores that are not there");
-                    slabs = slabs || pass.inner;
+                    seen.slabs |= pass.inner != nullptr;
+                    seen.gathers |= pass.gather != nullptr;
                 }
         }
-    return slabs;
 }
 
 void test_converted_copy() {
@@ -170,12 +173,13 @@ void test_any_offsets() {
 }  // namespace
 
 void test_tiled() {
-    int slabs = 0;
+    Seen seen;
     for (int round = 0; round < 150; ++round) {
-        slabs += test_copy(round % 2);
+        test_copy(round % 2, seen);
         test_converted_copy();
     }
-    check(slabs > 0 || !kernels().nontemporal_stores, "no copy has slabs");
+    check(seen.slabs || !kernels().nontemporal_stores, "no copy has slabs");
+    check(seen.gathers || !gather_kernels().gather, "no copy has gathers");
 }
 
 void test_general() {

@@ -7,6 +7,7 @@
 
 #include "common/loop_nest.h"
 #include "convert/conversion.h"
+#include "kernels/gather_kernels.h"
 #include "kernels/kernels.h"
 #include "tiled/tuning.h"
 
@@ -27,7 +28,7 @@ struct TileLoop {
     }
 };
 
-enum class KernelKind { runs, padded_runs, transpose, interleave, deinterleave, scatter, fill };
+enum class KernelKind { runs, padded_runs, transpose, interleave, deinterleave, scatter, gather, fill };
 
 // One call of a kernel. Offsets are relative to the tile; rows and columns are places in the tables of the pass.
 // What is written goes either into the target or into a staging buffer, where it lies otherwise.
@@ -48,6 +49,18 @@ struct Segment {
     Int target, staged, length;
 };
 
+// The tables of the gathers of a pass.
+struct Gather {
+    std::vector<GatherVector> vectors;
+    std::vector<GatherPlaces> places;
+    std::vector<GatherWindow> windows;
+    std::vector<Int> lines;
+
+    GatherTables tables() const {
+        return {vectors.data(), places.data(), windows.data(), Int(vectors.size()), lines.data(), Int(lines.size())};
+    }
+};
+
 // One pass over both memories: a tile, and the loops that repeat it, the slowest first.
 struct Pass {
     Pair offset{0, 0};
@@ -55,6 +68,8 @@ struct Pass {
     std::vector<KernelCall> calls;
     std::vector<Segment> segments;
     std::vector<Int> tables;
+    std::shared_ptr<const Gather> gather;  // where calls gather
+    double speed = unknown_speed;          // about so many bytes in a nanosecond, where that is little
     Int tiles = 1;
     Int tile_bytes = 0;                 // of the target
     Int staged_bytes = 0;               // of the staging buffer; 0 if the tile cannot be staged

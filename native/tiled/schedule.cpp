@@ -1,5 +1,6 @@
 #include "tiled/schedule.h"
 
+#include "tiled/gather.h"
 #include "tiled/tile_builder.h"
 
 namespace relayout::tiled {
@@ -296,6 +297,31 @@ std::optional<Pass> schedule_parts(TileBuilder b, const std::vector<Box> &parts,
     return b.finish(pass.staged_bytes);
 }
 
+// About how many bytes kernels move in a nanosecond where they have little at once.
+double speed_of(const Pass &pass) {
+    const KernelCall &call = pass.calls[0];
+    const double width = double(1 << call.width), calls = double(call.strip.count * call.repeat.count);
+    const Int row = call.count << call.width, column = call.height << call.width, narrow = std::min(row, column);
+    switch (call.kind) {
+        case KernelKind::runs:
+            if (call.length > vector_bytes) break;
+            return double(call.length) * calls / (calls * run_cost + call_cost);
+        case KernelKind::transpose:
+            if (row == vector_bytes && column == vector_bytes) return row_speed;
+            if (narrow >= vector_bytes) break;
+            return width * (narrow < vector_bytes / 2 ? element_speed : narrow_speed);
+        case KernelKind::interleave:
+            if (row >= cache_line) break;
+            return row < vector_bytes ? short_row_speed : row % vector_bytes ? row_speed : vector_row_speed;
+        case KernelKind::deinterleave:
+            if (row >= cache_line) break;
+            return row < vector_bytes ? width * element_speed : row % vector_bytes ? row_speed : vector_row_speed;
+        case KernelKind::scatter: return width * element_speed;
+        default: break;
+    }
+    return unknown_speed;
+}
+
 Pass schedule_scatter(TileBuilder b, Int width) {
     KernelCall call = make_call(KernelKind::scatter, width);
     if (!b.loops.empty()) {
@@ -318,10 +344,20 @@ std::optional<Pass> schedule_group(const Box &box, const std::vector<Box> &parts
     for (const Box &part : parts)
         if (!part.valid) b.pass.padded = true;
     const std::optional<std::vector<ByteRun>> runs = as_runs(parts, width);
-    if (!runs) return schedule_parts(std::move(b), parts, segment, width);
-    if (!large && are_columns(b, *runs)) return std::nullopt;
-    Pass pass = schedule_runs(b, *runs, segment, aligned);
-    return aligned && !pass.whole_lines ? schedule_runs(std::move(b), *runs, segment, false) : pass;
+    std::optional<Pass> pass;
+    if (!runs) {
+        pass = schedule_parts(b, parts, segment, width);
+    } else if (large || !are_columns(b, *runs)) {
+        pass = schedule_runs(b, *runs, segment, aligned);
+        if (aligned && !pass->whole_lines) pass = schedule_runs(b, *runs, segment, false);
+    }
+    if (!pass) return std::nullopt;
+    pass->speed = speed_of(*pass);
+    if (pass->calls[0].length >= vector_bytes) return pass;
+    std::optional<Pass> gathered = schedule_gather({b.pass.offset, b.loops}, parts, segment, width, pass->speed);
+    if (!gathered) return pass;
+    gathered->padded = large && !(aligned && gathered->whole_lines);
+    return gathered;
 }
 
 Pass schedule(const Box &box, int width, bool aligned, bool nontemporal) {
@@ -339,7 +375,11 @@ Pass schedule(const Box &box, int width, bool aligned, bool nontemporal) {
         pass = schedule_runs(b, {{0, 0, unit}}, unit, aligned);
     else
         pass = schedule_transpose(b, unit, aligned, nontemporal);
-    if (!pass) return schedule_scatter(std::move(b), unit);
+    if (!pass) pass = schedule_scatter(b, unit);
+    pass->speed = speed_of(*pass);
+    if (std::optional<Pass> gathered = schedule_gather({b.pass.offset, b.loops}, {Box{}}, unit, unit, pass->speed))
+        return *gathered;
+    if (pass->calls[0].kind == KernelKind::scatter) return *pass;
     return aligned && !pass->whole_lines ? schedule(box, width, false, nontemporal) : *pass;
 }
 

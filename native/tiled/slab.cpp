@@ -5,68 +5,12 @@
 
 #include "tiled/schedule.h"
 #include "tiled/tile_builder.h"
+#include "tiled/tile_shape.h"
 
 namespace relayout::tiled {
 namespace {
 
 constexpr Int page = 4096;
-
-// How many steps of each loop make a slab.
-class SlabShape {
-public:
-    explicit SlabShape(const std::vector<Loop> &loops, Int width)
-        : steps(loops.size(), 1), loops(loops), width(width) {}
-
-    std::vector<Int> steps;
-
-    Int bytes() const {
-        Int all = width;
-        for (const Int n : steps) all *= n;
-        return all;
-    }
-
-    // The loops that go on where the one before ends, from one element on, and the bytes that are contiguous by them.
-    std::vector<std::size_t> chain(int side, Int &length) const {
-        std::vector<std::size_t> found;
-        length = width;
-        for (std::size_t k = next(side, length); k < loops.size(); k = next(side, length)) {
-            found.push_back(k);
-            length *= steps[k];
-            if (steps[k] < loops[k].count) break;
-        }
-        return found;
-    }
-
-    Int contiguous(int side) const {
-        Int length = 0;
-        chain(side, length);
-        return length;
-    }
-
-    // Takes more steps of the chain of a side until `wanted` bytes are contiguous, as long as the slab is no larger
-    // than `limit`.
-    void lengthen(int side, Int wanted, Int limit) {
-        Int length = width;
-        for (std::size_t k = next(side, length); length < wanted && k < loops.size(); k = next(side, length)) {
-            const Int room = limit / (bytes() / steps[k]), goal = (wanted + length - 1) / length;
-            const Int most = std::min(goal, room);
-            const Int unit = std::max<Int>(cache_line / length, 1);
-            if (most > steps[k]) steps[k] = std::min(share(loops[k].count, most, unit), std::max(room, steps[k]));
-            length *= steps[k];
-            if (steps[k] < loops[k].count) break;
-        }
-    }
-
-private:
-    const std::vector<Loop> &loops;
-    Int width;
-
-    std::size_t next(int side, Int length) const {
-        for (std::size_t k = 0; k < loops.size(); ++k)
-            if (loops[k].step[side] == length && loops[k].count > 1) return k;
-        return loops.size();
-    }
-};
 
 // Offsets that are about a cache line apart wherever a slab reads.
 std::vector<Int> lines_of(const std::vector<Loop> &loops, Int width) {
@@ -147,7 +91,7 @@ std::optional<Pass> schedule_slabs(const Box &box, int width, const Pass &direct
     TileBuilder b(box);
     for (const Loop &loop : b.loops)
         if (loop.step.source < 0 || loop.step.target < 0) return std::nullopt;
-    SlabShape shape(b.loops, width);
+    TileShape shape(b.loops, {width, width});
     const Int limit = slab_limit();
     const KernelCall &call = direct.calls[0];
     const bool turned = call.kind == KernelKind::transpose;

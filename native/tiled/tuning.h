@@ -60,6 +60,25 @@ constexpr Int max_staged_run = 32 << 10, staged_tile_bytes = 16 << 10;
 // of little work (large rows of odd sizes).
 constexpr Int prefetch_slices = 16;
 
+// Gathers (--random --cached, other kernels against them). What a vector takes, and each of its windows, in
+// nanoseconds: one of 64 bytes, one that is a cache line, and one of 32 bytes; and the call for a tile. No gather is
+// faster than the last number.
+constexpr double vector_cost = 2, tile_cost = 12, wide_cost = 0.95, line_cost = 0.75, narrow_cost = 0.65,
+                 max_gather_speed = 24;
+
+// What is not known to be slower than this is no gather.
+constexpr double unknown_speed = 1e9;
+
+// The speeds that they compete with, in bytes in a nanosecond: of single elements of a byte, of narrow transposes by
+// vectors, of streams whose rows are shorter than a vector, shorter than a line, and such of whole vectors; and what a
+// run of up to a vector takes, and a call, in nanoseconds. They must win by so much.
+constexpr double element_speed = 2, narrow_speed = 7, short_row_speed = 4, row_speed = 12, vector_row_speed = 16,
+                 run_cost = 0.7, call_cost = 6, gather_margin = 1.15;
+
+// Tables have about four times the bytes of their tile, and stay in the first-level cache. They take 100 microseconds
+// to make: less is copied sooner otherwise.
+constexpr Int max_gather_bytes = 4 << 10, min_gather_bytes = 16 << 10;
+
 // Slabs (--random). Of the target they have segments of so many bytes, whose lines are written whole but at the ends. A
 // line more is staged where the next slab has the rest of it, unless that takes more than one step in so many.
 constexpr Int slab_segment = 1024, min_slab_segment = 512, max_shared = 8;

@@ -157,6 +157,7 @@ private:
     bool nontemporal;        // kernels write by such stores,
     bool shifted;            // or those that write whole lines wherever columns start do
     bool prefetches_writes;  // plain stores: the lines of later tiles are prefetched
+    static constexpr Byte nothing[gather_vector] = {};
     Int ahead = 0;
     Byte *staging = nullptr;
     bool refused = false;
@@ -199,6 +200,9 @@ private:
             case KernelKind::deinterleave:
                 return k.deinterleave[call.width](s, t, columns, int(height), int(call.valid), call.count, repeat,
                                                   nontemporal, ahead);
+            case KernelKind::gather:
+                return gather_kernels().gather(s, t, pass.gather->tables(), staged, fill ? fill : nothing, repeat,
+                                               nontemporal, ahead);
             case KernelKind::scatter: return k.scatter[call.width](s, t, strip, repeat);
             case KernelKind::fill:
                 if (call.length <= cache_line) return k.runs(fill, t, strip, call.length, repeat, false, 0);

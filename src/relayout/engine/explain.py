@@ -139,6 +139,7 @@ def _work(step: dict[str, Any], written: int, converts: bool) -> KernelShare:
         "transpose": (f"transposes {streams} x {step['count']} of {each}", {1: 0.6, 2: 0.8}.get(step["width"], 1.0)),
         "interleave": (f"weaves {streams} streams of {each} into one", 1.0),
         "deinterleave": (f"parts one stream of {each} into {streams}", 1.0),
+        "gather": ("bytes picked by tables", 0.5),
         "scatter": (f"single elements of {each}", 0.1),
         "fill": (f"padding in runs of {run}", 1.0),
     }.get(kernel, (kernel, 0.5))

@@ -30,10 +30,10 @@ class EngineTuning(NamedTuple):
     min_network_bytes: int = 16 << 10
     """Fewer bytes are left to the tiled program, whose calls take less time to begin."""
 
-    max_network_run: int = 32
-    """Elements of 1 and 2 bytes in shorter runs go through networks, which bring single bytes to their places.
+    network_speed: float = 9
+    """Bytes in a nanosecond that networks move at least: elements of 1 and 2 bytes take them where tiles are slower.
 
-    By ``benchmarks/packed.py``: the tiled program has 0.03 to 0.5 of the speed of memcpy for such, and 0.9 for others.
+    Drawn workloads (``benchmarks/repack.py``) in the cache have 6 to 15, where tiles are thought to have 2 to 8.
     """
 
     min_network_share: float = 0.95

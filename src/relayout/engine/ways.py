@@ -29,7 +29,7 @@ from .cpu.flat import (
     for_library_of,
     needs_table,
 )
-from .cpu.program import buffer_dtype, compile_program, has_short_runs
+from .cpu.program import buffer_dtype, compile_program, speed_of_tiles
 from .places import box_range
 
 if TYPE_CHECKING:
@@ -252,12 +252,12 @@ def choose_way(
 def _network(
     source: Layout, target: Layout, element: Interface, dst_element: Interface, program: Any
 ) -> GeneralProgram | None:
-    """The walk by networks, for small elements whose program would have short runs; networks take nearly all."""
+    """The walk by networks, for small elements whose tiles would be slow; networks take nearly all."""
     limits = tuning.ACTIVE
     bits = element.element.bits
     if bits > 16 or element != dst_element or bits * target.size < 8 * limits.min_network_bytes:
         return None
-    if not has_short_runs(program, limits.max_network_run):
+    if speed_of_tiles(program) >= limits.network_speed:
         return None
     from .cpu.general import general_program
 

@@ -23,9 +23,6 @@ MAX_REACH = 1 << 56
 WIDTHS = (8, 16, 32, 64, 128)
 """The bits of elements that are moved as whole units."""
 
-VECTOR = 16
-"""The bytes of the smallest vectors."""
-
 
 def compile_program(
     source: Layout, target: Layout, element: Interface, dst_element: Interface, fill: bytes | None, **options: Any
@@ -67,18 +64,10 @@ def core_nest(source: Layout, target: Layout, padded: bool) -> tuple[int, int, l
     return nest.source, nest.target, [[(box.data, *box[:3]) for box in dim] for dim in nest.dims]
 
 
-def has_short_runs(program: Any, limit: int) -> bool:
-    """Whether fewer bytes than ``limit`` lie together in a tile of the program's largest part, on either side.
-
-    Runs that keep their order are long enough where they fill a vector: one load and one store copy them.
-    """
+def speed_of_tiles(program: Any) -> float:
+    """About how many bytes the program's largest part moves in a nanosecond, where that is little; else very many."""
     step = max(program.passes(True), key=lambda step: step["iterations"] * step["tile_bytes"])
-    if step["length"]:
-        return bool(step["length"] < min(limit, VECTOR))
-    if step["kernel"] == "transpose":
-        return bool(min(step["height"], step["count"]) * step["width"] < limit)
-    together = step["width"] if step["kernel"] == "scatter" else step["count"] * step["width"]
-    return bool(together < limit)
+    return float(step["speed"])
 
 
 @cache

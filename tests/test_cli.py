@@ -484,6 +484,10 @@ def test_misspelt_names_are_guessed() -> None:
     assert "did you mean tensorrt:kCHW32, " in refused("show", "tensorrt:CHW32", code=3)
     assert refused("show", "nChw16", code=3).count("did you mean") == 1
     assert "did you mean" not in refused("show", "(3,4:(4,1)", code=3)
+    for wrong, right in (("nChw8x", "nChw8c"), ("nchw8c", "nChw8c"), ("nchww", "nchw"), ("OIhw16i16c", "OIhw16i16o")):
+        assert f"did you mean {right}, " in refused("show", wrong, code=3)
+    assert "did you mean onednn" in refused("translate", "2:1", "--to", "onedn", code=2)
+    assert "one entry per dimension: n, h, w, c" in refused("show", "htp:R4Crouton", "--shape", "1,8,8", code=3)
 
 
 def test_usage_errors() -> None:

@@ -173,8 +173,12 @@ def test_a_closed_file_says_so(tmp_path: Path) -> None:
     assert kept.numpy().tolist() == [0, 1, 2]
     with pytest.raises(rl.BadFile, match="was closed"):
         file["x"]
-    with pytest.raises(KeyError):
-        rl.open(tmp_path / "x.npy")["y"]
+    store(tmp_path / "m.npz", {"conv.weight": np.arange(3), "conv.bias": np.arange(3)})
+    with rl.open(tmp_path / "m.npz") as file:
+        with pytest.raises(KeyError, match=r"m.npz has no tensor 'conv.wieght'\. Hint: did you mean conv.weight"):
+            file["conv.wieght"]
+        assert "x" not in file
+        assert file.get("x") is None
 
 
 def test_raw_files_are_as_told(tmp_path: Path) -> None:

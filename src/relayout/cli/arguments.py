@@ -18,6 +18,7 @@ from ..format import catalog
 from ..format.format import Format
 from ..format.records import known_records
 from ..layout.layout import Layout
+from ..plugins import near_or_known
 
 _SIZES = re.compile(r"\s*\(?\s*\d{1,4000}(\s*[,x]\s*\d{1,4000})*\s*,?\s*\)?\s*")
 
@@ -103,9 +104,8 @@ def to_option() -> Decorator:
 
     def check(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
         if value is not None and value.partition(":")[0] not in _notations():
-            raise click.BadParameter(
-                f"there is no notation {value!r}; there are {', '.join(_notations())}.", ctx, param
-            )
+            known = near_or_known(value, _notations())
+            raise click.BadParameter(f"there is no notation {value!r}; {known}.", ctx, param)
         return value
 
     def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:

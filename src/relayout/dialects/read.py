@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     from ..format.record import Record
 
 _OF_ONE_WORD = ("onednn", "tvm")
+_TAGS = """
+nchw nhwc chwn ncw nwc ncdhw ndhwc oihw ohwi hwio NCHW NHWC NCDHW NDHWC OIHW OHWI HWIO nChw4c nChw8c nChw16c nChw32c
+nCw16c nCdhw8c nCdhw16c OIhw4i4o OIhw8i8o OIhw8o8i OIhw16i16o OIhw16o16i Ohwi8o Ohwi16o gOIhw16i16o NCHW4c NCHW8c
+NCHW16c NCHW32c NCDHW16c OIHW8i8o OIHW16i16o OIHW16o16i
+"""
 
 
 class Order(NamedTuple):
@@ -151,6 +156,13 @@ def _is_like_a_name(word: str) -> bool:
     return system.isidentifier() and (not colon or (short != "" and all(c.isalnum() or c in "_./" for c in short)))
 
 
+def _near_tags(word: str) -> list[str]:
+    """The usual tags of oneDNN and TVM that a word is like."""
+    from difflib import get_close_matches
+
+    return get_close_matches(word[:80], _TAGS.split(), 2, 0.75)
+
+
 def _is_known(prefix: str) -> bool:
     """Whether a dialect has that name, or a system of the catalog."""
     return prefix in BUILT_IN or prefix in catalog.systems() or prefix in dialect_names()
@@ -202,18 +214,25 @@ def _recognise(text: str, bits: int | None) -> Layout | Format | Shapeless:
     if understood:
         raise understood[0]
     nearest = max([error for error in errors if isinstance(error, ParseError)], key=lambda e: e.position)
-    near = catalog.near(text.strip()) if _is_like_a_name(text.strip()) else []
+    word = text.strip() if _is_like_a_name(text.strip()) else ""
+    tags, names = _near_tags(word), catalog.near(word) if word else []
     instead = near_notation(text)
     if instead:
         raise ParseError("no dialect reads this text.", text=text, position=nearest.position, hint=instead)
-    if near or nearest.position <= len(text) - len(text.lstrip()):
-        raise ParseError(
-            f"no dialect reads this text: none of {', '.join(dialects)} gets past its beginning.",
-            text=text,
-            position=nearest.position,
-            hint="name the dialect to see what it expects" + (f"; or did you mean {', '.join(near)}?" if near else ""),
-        )
-    raise ParseError(f"no dialect reads this text; {nearest.message}", hint=nearest.hint, **nearest.operands)
+    near = f"did you mean {', '.join([*tags, *names])}?" if tags or names else ""
+    start = len(text) - len(text.lstrip())
+    if names and not tags:
+        what = "no dialect reads this text, and no format is called so."
+        raise ParseError(what, text=text, position=start, hint=near)
+    if nearest.position > start:
+        what = f"no dialect reads this text; {nearest.message}"
+        raise ParseError(what, hint=near or nearest.hint, **nearest.operands)
+    raise ParseError(
+        f"no dialect reads this text: none of {', '.join(dialects)} gets past its beginning.",
+        text=text,
+        position=nearest.position,
+        hint=near or "name the dialect to see what it expects",
+    )
 
 
 def _alike(readings: list[Any]) -> bool:

@@ -156,8 +156,12 @@ def _find_element(dtype: Any) -> Element:
     name = dtype if isinstance(dtype, str) else getattr(dtype, "name", None) or getattr(dtype, "__name__", None)
     known = ELEMENTS.get(str(name or dtype).removeprefix("torch."))
     if known is None:
-        near = _written_out(str(name or dtype))
-        hint = f"known: {', '.join(ELEMENTS)}" if near is None else f"write {near}"
+        from difflib import get_close_matches
+
+        wanted = str(name or dtype)
+        meant = _written_out(wanted)
+        near = [meant] if meant is not None else get_close_matches(wanted, ELEMENTS, 3, 0.7)
+        hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(ELEMENTS)}"
         raise ShapeError(f"there is no element type {shown(dtype)}.", hint=hint, dtype=dtype)
     return known
 

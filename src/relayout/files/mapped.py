@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..elements.memory import allocate_bytes
 from ..elements.types import storage_dtype
-from ..errors import LayoutError, shown
+from ..errors import LayoutError, UnknownName, shown
 from ..tensors.tensor import Tensor
 from . import tuning
 from .contents import Segment, Source, StoredTensor, bad_file
@@ -45,7 +45,16 @@ class TensorFile(Mapping[str, Tensor]):
     def __getitem__(self, name: str) -> Tensor:
         if self.closed:
             raise bad_file(self.source.path, "it was closed.", "take tensors out before, or open it again", name)
+        if name not in self.source:
+            raise self._unknown(name)
         return self._tensor(self.source[name])
+
+    def _unknown(self, name: Any) -> UnknownName:
+        from difflib import get_close_matches
+
+        near = get_close_matches(str(name), self.source)
+        hint = f"did you mean {' or '.join(near)}?" if near else "list(file) has the names of its tensors"
+        return UnknownName(f"{self.source.path} has no tensor {shown(name)}.", hint=hint, name=name)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.source)

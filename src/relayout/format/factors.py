@@ -169,12 +169,13 @@ def in_range(value: Any, what: str, low: int, high: int) -> int:
     return number
 
 
-def per_dim(entries: Any, what: str, rank: int) -> tuple[int, ...]:
-    """One number >= 0 for each dimension."""
+def per_dim(entries: Any, what: str, rank: int, axes: str | None = None) -> tuple[int, ...]:
+    """One number >= 0 for each dimension, whose names are ``axes``."""
     values = entries if isinstance(entries, tuple | list) else (entries,)
     if len(values) != rank:
+        names = f": {', '.join(axes)}" if axes else ""
         raise ShapeError(
-            f"{what} {shown(entries)} does not fit a format of rank {rank}.", hint="one entry per dimension"
+            f"{what} {shown(entries)} does not fit a format of rank {rank}.", hint=f"one entry per dimension{names}"
         )
     numbers = tuple([as_int(v, what) for v in values])
     if min(numbers, default=0) < 0:

@@ -271,7 +271,7 @@ class Format(Immutable):
 
     def _sizes_and_strides(self, shape: Any, left_pad: Any, right_pad: Any) -> tuple[list[int], list[int]]:
         """The size and the stride of every factor, slowest first."""
-        sizes = per_dim(shape, "shape", self.rank)
+        sizes = per_dim(shape, "shape", self.rank, self.axes)
         left, right = padding(left_pad, "left_pad", self.rank), padding(right_pad, "right_pad", self.rank)
         rests = [-(-(n + a + b) // block) for n, a, b, block in zip(sizes, left, right, self.block_shape)]
         physical = [f.size or rests[f.dim] for f in self.factors]
@@ -307,7 +307,7 @@ class Format(Immutable):
             else:
                 shapes.append(tuple([physical[k] for k in own]))
                 steps.append(tuple([strides[k] for k in own]))
-        extents = per_dim(shape, "shape", self.rank)
+        extents = per_dim(shape, "shape", self.rank, self.axes)
         origin = padding(left_pad, "left_pad", self.rank)
         return Layout(tuple(shapes), tuple(steps), offset=offset, extents=extents, origin=origin)
 

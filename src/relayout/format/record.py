@@ -185,7 +185,7 @@ class Record(Immutable):
         """How many records a tensor has along each axis; dimensions in front of the axes count as they are."""
         sizes = tuple(shape) if isinstance(shape, tuple | list) else (shape,)
         batch = sizes[: max(0, len(sizes) - self.rank)]
-        inner = per_dim(sizes[len(batch) :], "shape", self.rank)
+        inner = per_dim(sizes[len(batch) :], "shape", self.rank, self.axes)
         for name, n, block in zip(self.axes, inner, self.block):
             if n % block:
                 raise ShapeError(

@@ -3,6 +3,7 @@
 #include "kernels/deinterleaves.h"
 #include "kernels/interleaves.h"
 #include "kernels/runs.h"
+#include "kernels/shifted_transposes.h"
 #include "kernels/transposes.h"
 
 namespace relayout {
@@ -38,9 +39,9 @@ extern const Kernels kernel_table;
 const Kernels kernel_table = {has_nontemporal_stores,
                               runs,
                               padded_runs_or_none,
-                              {transpose<1>, transpose<2>, transpose<4>, transpose<8>},
+                              {transpose<1>, transpose<2>, transpose<4>, transpose<8>, transpose<16>},
 #if defined(__AVX512BW__)
-                              {nullptr, nullptr, shifted_transpose<4>, shifted_transpose<8>},
+                              {nullptr, nullptr, shifted_transpose<4>, shifted_transpose<8>, shifted_transpose<16>},
 #else
                               {},
 #endif

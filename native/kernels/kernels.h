@@ -26,6 +26,12 @@ using PaddedRunsKernel = void (*)(const Byte *source, Byte *target, const Repeat
 using TransposeKernel = void (*)(const Byte *source, const Int *rows, Int height, Byte *target, const Int *columns,
                                  Int width, const Repeat &repeat, bool nontemporal, bool scattered, Int ahead);
 
+// The same by non-temporal stores of whole lines, wherever columns start. The lines at the ends of columns that have
+// others' bytes as well are written by plain stores, unless neither `starts` nor `ends` wants them.
+using ShiftedTransposeKernel = void (*)(const Byte *source, const Int *rows, Int height, Byte *target,
+                                        const Int *columns, Int width, const Repeat &repeat, bool starts, bool ends,
+                                        Int ahead);
+
 // Element j of row k of 2 to 8, at source + rows[k] + j * W, goes to target + (j * ways + k) * W, at any address.
 using InterleaveKernel = void (*)(const Byte *source, Byte *target, const Int *rows, int ways, Int count,
                                   const Repeat &repeat, bool nontemporal, Int ahead);
@@ -44,8 +50,8 @@ struct Kernels {
     bool nontemporal_stores;  // else the kernels write by plain stores whatever they are told
     RunsKernel runs;
     PaddedRunsKernel padded_runs;  // null where loads have no mask
-    TransposeKernel transpose[4];
-    TransposeKernel shifted_transpose[4];  // non-temporal, to columns that start anywhere; null where that does not pay
+    TransposeKernel transpose[5];
+    ShiftedTransposeKernel shifted_transpose[5];  // null where it does not pay
     InterleaveKernel interleave[4];
     DeinterleaveKernel deinterleave[4];
     ScatterKernel scatter[5];

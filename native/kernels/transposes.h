@@ -29,7 +29,7 @@ inline void block(const Byte *const *rows, Int at, Byte *target, const Int *colu
     V x[E];
 #pragma GCC unroll 16
     for (int r = 0; r < E; ++r) x[r] = V::load_lanes(rows + r, E, at);
-    shuffle<W>(x);
+    if constexpr (E > 1) shuffle<W>(x);
     if constexpr (E > 2) shuffle<W>(x);
     if constexpr (E > 4) shuffle<W>(x);
     if constexpr (E > 8) shuffle<W>(x);
@@ -93,7 +93,7 @@ inline void square(const Byte *const *rows, Int at, Byte *target, const Int *col
     }
 #pragma GCC unroll 4
     for (int l = 0; l < L; ++l) {
-        shuffle<W>(x[l]);
+        if constexpr (E > 1) shuffle<W>(x[l]);
         if constexpr (E > 2) shuffle<W>(x[l]);
         if constexpr (E > 4) shuffle<W>(x[l]);
         if constexpr (E > 8) shuffle<W>(x[l]);
@@ -208,7 +208,8 @@ template <int W>
 __attribute__((noinline)) void few_rows(const Byte *const *rows, Int height, Byte *target, const Int *columns,
                                         Int width) {
     if (width * W >= 16 && height > 1) {
-        if (height <= 2) return short_columns<W, 2>(rows, height, target, columns, width);
+        if constexpr (W <= 8)
+            if (height <= 2) return short_columns<W, 2>(rows, height, target, columns, width);
         if constexpr (W <= 4)
             if (height <= 4) return short_columns<W, 4>(rows, height, target, columns, width);
         if constexpr (W <= 2)
@@ -246,95 +247,6 @@ void transpose(const Byte *source, const Int *row_offsets, Int height, Byte *tar
                 few_rows<W>(rows, here, to, columns, width);
         }
 }
-
-#if defined(__AVX512BW__)
-
-// Columns that start within a cache line: every cache line is made of the end of one block and the start of the next.
-template <int W> struct ShiftedColumns {
-    static constexpr int N = 64 / W, E = 16 / W;
-    using Index = std::conditional_t<W == 4, std::uint32_t, std::uint64_t>;
-    Vec64 before[N], index[N];
-    Byte *to[N];
-    Int lead[N];
-
-    void start(Byte *target, const Int *columns) {
-        for (int c = 0; c < N; ++c) {
-            lead[c] = Int(reinterpret_cast<std::uintptr_t>(target + columns[c]) % 64);
-            to[c] = target + columns[c] - lead[c];
-            alignas(64) Index places[N];
-            const int e = int(lead[c]) / W;
-            for (int i = 0; i < N; ++i) places[i] = Index(i < e ? N - e + i : N + i - e);
-            index[c] = Vec64::load(reinterpret_cast<const Byte *>(places));
-        }
-    }
-
-    // The next N rows. Of the first cache line only what belongs to the column is written.
-    template <bool first> void block(const Byte *const *rows, Int at, const Byte *const *coming) {
-        Vec64 x[4][E];
-#pragma GCC unroll 16
-        for (int r = 0; r < E; ++r) {
-            Vec64 y[4];
-#pragma GCC unroll 4
-            for (int l = 0; l < 4; ++l) {
-                prefetch(coming[r + l * E] + at + 63);
-                y[l] = Vec64::load(rows[r + l * E] + at);
-            }
-            Vec64::swap_lanes(y);
-#pragma GCC unroll 4
-            for (int l = 0; l < 4; ++l) x[l][r] = y[l];
-        }
-#pragma GCC unroll 4
-        for (int l = 0; l < 4; ++l) {
-            shuffle<W>(x[l]);
-            if constexpr (E > 2) shuffle<W>(x[l]);
-#pragma GCC unroll 16
-            for (int k = 0; k < E; ++k) {
-                const int c = l * E + k;
-                const Vec64 whole = Vec64::pick<W>(first ? x[l][k] : before[c], index[c], x[l][k]);
-                if (first)
-                    _mm512_mask_storeu_epi8(to[c], ~std::uint64_t(0) << lead[c], whole.v);
-                else
-                    whole.store_nontemporal(to[c]);
-                before[c] = x[l][k];
-                to[c] += 64;
-            }
-        }
-    }
-
-    // What is left of the last block.
-    void finish() {
-        for (int c = 0; c < N; ++c)
-            if (lead[c])
-                _mm512_mask_storeu_epi8(to[c], (std::uint64_t(1) << lead[c]) - 1,
-                                        Vec64::pick<W>(before[c], index[c], before[c]).v);
-    }
-};
-
-template <int W>
-void shifted_transpose(const Byte *source, const Int *row_offsets, Int height, Byte *target, const Int *columns,
-                       Int width, const Repeat &repeat, bool, bool, Int ahead) {
-    using Columns = ShiftedColumns<W>;
-    constexpr Int N = Columns::N, distance = 64;
-    if (height < 2 * N || height > max_rows || width < N || repeat.count != 1 ||
-        reinterpret_cast<std::uintptr_t>(target) % W)
-        return transpose<W>(source, row_offsets, height, target, columns, width, repeat, false, false, ahead);
-    const Byte *rows[max_rows + distance];
-    for (Int i = 0; i < height; ++i) rows[i] = source + row_offsets[i];
-    for (Int i = 0; i < distance; ++i) rows[height + i] = rows[i] + ahead;
-    const Int blocks = height / N;
-    for (Int j = 0; j < width; j += N) {
-        const Int at = least(j, width - N);
-        Columns strip;
-        strip.start(target, columns + at);
-        strip.template block<true>(rows, at * W, rows + distance);
-        for (Int i = 1; i < blocks; ++i) strip.template block<false>(rows + i * N, at * W, rows + i * N + distance);
-        strip.finish();
-        if (height % N)
-            lines<W, Vec64, false>(rows + height - N, at * W, target + (height - N) * W, columns + at, N, 0);
-    }
-}
-
-#endif
 
 }  // namespace
 }  // namespace RELAYOUT_ISA_NAMESPACE

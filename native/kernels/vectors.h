@@ -203,10 +203,10 @@ struct Vec64 {
         x = _mm512_mask_broadcast_i32x4(x, 0x0F00, Vec16::load(rows[2 * apart] + at).v);
         return {_mm512_mask_broadcast_i32x4(x, 0xF000, Vec16::load(rows[3 * apart] + at).v)};
     }
-    // The elements of a and then of b that the index names.
+    // The elements of a and then of b that the index names; halves of those of 16 bytes.
     template <int W> static Vec64 pick(Vec64 a, Vec64 index, Vec64 b) {
         if constexpr (W == 4) return {_mm512_permutex2var_epi32(a.v, index.v, b.v)};
-        if constexpr (W == 8) return {_mm512_permutex2var_epi64(a.v, index.v, b.v)};
+        if constexpr (W >= 8) return {_mm512_permutex2var_epi64(a.v, index.v, b.v)};
     }
 
     static void swap_lanes(Vec64 (&x)[4]) {

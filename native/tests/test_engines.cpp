@@ -36,7 +36,10 @@ struct RandomNest {
 
     explicit RandomNest(bool padded) {
         std::vector<Int> counts, extents;
-        for (Int left = pick(2, 5); left > 0; --left) {
+        const bool tall = pick(0, 3) == 0;
+        if (tall) counts = {pick(600, 1300), pick(16, 45)};
+        for (const Int count : counts) elements *= count;
+        for (Int left = tall ? 0 : pick(2, 5); left > 0; --left) {
             const Int count = one_of({1, 2, 3, 4, 7, 8, 16, 17, 32, 50, 64, 100});
             if (elements * count > 60000) break;
             counts.push_back(count);
@@ -79,6 +82,7 @@ struct RandomNest {
 // What the passes of copies had.
 struct Seen {
     bool slabs = false, gathers = false;
+    bool shifted = false;  // with neighbours that have lines in common
 };
 
 void test_copy(bool padded, Seen &seen) {
@@ -108,6 +112,7 @@ void test_copy(bool padded, Seen &seen) {
                     check(nontemporal_stores || !claims, "a schedule counts on stores that are not there");
                     seen.slabs |= pass.inner != nullptr;
                     seen.gathers |= pass.gather != nullptr;
+                    for (const tiled::TileLoop &loop : pass.loops) seen.shifted |= pass.shifted && loop.shared;
                 }
         }
 }
@@ -180,6 +185,7 @@ void test_tiled() {
     }
     check(seen.slabs || !kernels().nontemporal_stores, "no copy has slabs");
     check(seen.gathers || !gather_kernels().gather, "no copy has gathers");
+    check(seen.shifted || !kernels().shifted_transpose[3], "no copy has shifted columns");
 }
 
 void test_general() {

@@ -67,20 +67,21 @@ void test_padded_runs(Isa isa, const Kernels &k) {
 }
 
 void test_transpose(Isa isa, const Kernels &k, bool shifted) {
-    const int log = int(pick(shifted ? 2 : 0, 3));
+    const int log = int(pick(shifted ? 2 : 0, 4));
     if (shifted && !k.shifted_transpose[log]) return;
     const Int size = Int(1) << log;
     const bool nontemporal = !shifted && pick(0, 1);
     const Int lines = pick(1, 4) * 64 / size;
     const Int height = nontemporal ? lines : pick(0, 1) ? pick(1, 40) : pick(1, shifted ? 300 : 1100);
-    const Int width = pick(1, 100);
-    const Int row = width * size + pick(0, 20), column = nontemporal ? height * size : (height + pick(0, 3)) * size;
+    const Int width = pick(1, shifted && height <= 40 ? 600 : 100), beside = pick(0, 1);
+    const Int row = width * size + pick(0, 20);
+    const Int column = (height + (nontemporal || beside ? 0 : pick(0, 3))) * size;
     const Repeat repeat{shifted ? 1 : pick(1, 2), height * row, width * column};
     std::vector<Int> rows(static_cast<std::size_t>(height)), columns(static_cast<std::size_t>(width));
     for (Int i = 0; i < height; ++i) rows[std::size_t(i)] = i * row;
     for (Int j = 0; j < width; ++j) columns[std::size_t(j)] = j * column;
     std::shuffle(rows.begin(), rows.end(), random_engine());
-    std::shuffle(columns.begin(), columns.end(), random_engine());
+    if (!beside) std::shuffle(columns.begin(), columns.end(), random_engine());
     const GuardedBytes source((repeat.count * height - 1) * row + width * size);
     const GuardedBytes target(repeat.count * width * column, nontemporal);
     const bool scattered = pick(0, 1);
@@ -88,9 +89,13 @@ void test_transpose(Isa isa, const Kernels &k, bool shifted) {
         describe(isa, shifted ? "shifted transpose" : "transpose", {size, height, width, nontemporal, scattered}),
         target,
         [&](Byte *t) {
-            const TransposeKernel kernel = (shifted ? k.shifted_transpose : k.transpose)[log];
-            kernel(source.data(), rows.data(), height, t, columns.data(), width, repeat, nontemporal, scattered,
-                   pick(0, 1) * 4096);
+            const Int ahead = pick(0, 1) * 4096;
+            if (shifted)
+                k.shifted_transpose[log](source.data(), rows.data(), height, t, columns.data(), width, repeat, true,
+                                         true, ahead);
+            else
+                k.transpose[log](source.data(), rows.data(), height, t, columns.data(), width, repeat, nontemporal,
+                                 scattered, ahead);
             k.store_fence();
         },
         [&](Byte *t) {

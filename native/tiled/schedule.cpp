@@ -6,10 +6,9 @@
 namespace relayout::tiled {
 namespace {
 
-constexpr Int vector_bytes = 16;       // of the lanes that kernels shuffle in
-constexpr Int max_ways = 8;            // that the kernels interleave
-constexpr Int max_kernel_rows = 1024;  // that shifted transposes keep on the stack
-constexpr Int page = 4096;             // rows so far apart share sets of the first-level cache
+constexpr Int vector_bytes = 16;  // of the lanes that kernels shuffle in
+constexpr Int max_ways = 8;       // that the kernels interleave
+constexpr Int page = 4096;        // rows so far apart share sets of the first-level cache
 
 // Offsets of all combinations of loops; the first loop is the fastest.
 std::vector<Int> offsets(const std::vector<Loop> &loops, int side) {
@@ -144,17 +143,16 @@ Pass schedule_interleave(TileBuilder b, const std::vector<Loop> &rows, Int high,
     return b.finish(b.pass.staged_bytes);
 }
 
-// The loops that go on where a row of the source ends, for columns of `high` bytes.
-std::vector<Loop> take_columns(TileBuilder &b, Int high, Int width, bool aligned) {
+// The loops that go on where a row of the source ends, for columns of `high` bytes, with `least` bytes of each row.
+std::vector<Loop> take_columns(TileBuilder &b, Int high, Int width, Int least) {
     Int wide = width;
-    const Int wanted = std::max(wide_enough(width, aligned), min_tile_bytes / high * width);
-    return b.chain(source_side, wide, wanted, cache_line);
+    return b.chain(source_side, wide, std::max(least, min_tile_bytes / high * width), cache_line);
 }
 
 // Every element of `ways` in the source goes to a column of its own, as far as there are columns.
 Pass schedule_deinterleave(TileBuilder b, Int ways, Int high, Int width, bool aligned) {
     KernelCall call = make_call(KernelKind::deinterleave, width);
-    const std::vector<Int> places = offsets(take_columns(b, high, width, aligned), target_side);
+    const std::vector<Int> places = offsets(take_columns(b, high, width, wide_enough(width, aligned)), target_side);
     call.valid = Int(places.size());
     call.count = high / width;
     call.height = ways;
@@ -174,14 +172,15 @@ Pass schedule_deinterleave(TileBuilder b, Int ways, Int high, Int width, bool al
 Pass schedule_columns(TileBuilder b, const std::vector<Loop> &rows, Int high, Int width, bool aligned, bool shifts) {
     KernelCall call = make_call(KernelKind::transpose, width);
     const std::vector<Int> row_offsets = offsets(rows, source_side);
-    const std::vector<Int> places = offsets(take_columns(b, high, width, aligned), target_side);
+    const Int least = shifts ? shifted_row : wide_enough(width, aligned);
+    const std::vector<Int> places = offsets(take_columns(b, high, width, least), target_side);
     call.height = high / width;
     call.count = Int(places.size());
     call.rows = append(b.pass.tables, row_offsets);
     // Elements may be joined to wider ones, which columns need not start at a multiple of.
     const auto even = [width](Int place) { return place % width == 0; };
-    b.pass.shifted = shifts && high >= long_run && call.count * width >= cache_line &&
-                     std::all_of(places.begin(), places.end(), even);
+    b.pass.shifted = shifts && high >= (places.size() > 1 && places[1] == high ? cache_line : long_run) &&
+                     call.count * width >= cache_line && std::all_of(places.begin(), places.end(), even);
     call.scattered = places.size() > 1 && places[1] != high && !is_crowded(row_offsets, width);
     add_columns(b.pass, call, places, high);
     b.pass.calls.push_back(call);
@@ -203,8 +202,8 @@ std::optional<Pass> schedule_transpose(TileBuilder b, Int width, bool aligned, b
         std::min(wide_enough(width, aligned), product(width, b.path(source_side, width, tall_unaligned, {along})));
     const bool shifts =
         nontemporal && !aligned && kernels().shifted_transpose[log2_of(width)] && width_room >= cache_line;
-    const Int tall = shifts ? std::min(min_tile_bytes, max_kernel_rows * width)
-                            : std::max(tall_enough(width, aligned), min_tile_bytes / (width_room / width));
+    const Int tall =
+        shifts ? shifted_rows * width : std::max(tall_enough(width, aligned), min_tile_bytes / (width_room / width));
     const Int ways = along.step.source / width;
     const bool few =
         narrow < vector_bytes && along.step.source % width == 0 && along.step.source >= narrow && ways <= max_ways;
@@ -215,6 +214,8 @@ std::optional<Pass> schedule_transpose(TileBuilder b, Int width, bool aligned, b
         high *= rows[0].count;
     } else {
         rows = b.chain(target_side, high, tall, cache_line, spared);
+        if (shifts && b.cut) b.share_lines(rows.back());
+        high = product(width, rows);
     }
     // Non-temporal stores of wider columns are as good, and rows of less than a vector are better parted.
     const bool woven = !nontemporal && !few && across.count * width >= vector_bytes;
@@ -222,6 +223,13 @@ std::optional<Pass> schedule_transpose(TileBuilder b, Int width, bool aligned, b
         return schedule_interleave(std::move(b), rows, high, width);
     if (few) return schedule_deinterleave(std::move(b), ways, high, width, aligned);
     return schedule_columns(std::move(b), rows, high, width, aligned, shifts);
+}
+
+// The same for elements of a whole vector, where a kernel shifts them into lines.
+std::optional<Pass> schedule_shifted(const TileBuilder &b, Int width) {
+    if (b.find(source_side, width) < 0 || !kernels().shifted_transpose[log2_of(width)]) return std::nullopt;
+    std::optional<Pass> pass = schedule_transpose(b, width, false, true);
+    return pass && pass->shifted ? pass : std::nullopt;
 }
 
 // The loops of a part that fills a contiguous range, the fastest of the target first.
@@ -371,9 +379,10 @@ Pass schedule(const Box &box, int width, bool aligned, bool nontemporal) {
         break;
     }
     std::optional<Pass> pass;
-    if (unit >= vector_bytes || !is_width(unit))
+    if (unit == vector_bytes && nontemporal && !aligned) pass = schedule_shifted(b, unit);
+    if (!pass && (unit >= vector_bytes || !is_width(unit)))
         pass = schedule_runs(b, {{0, 0, unit}}, unit, aligned);
-    else
+    else if (!pass)
         pass = schedule_transpose(b, unit, aligned, nontemporal);
     if (!pass) pass = schedule_scatter(b, unit);
     pass->speed = speed_of(*pass);

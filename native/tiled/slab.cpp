@@ -70,21 +70,6 @@ bool is_slow(const Pass &direct, Int row) {
     return row >= long_row && apart >= far_rows && beside >= 16 && (call.width == 0 || segments > 1);
 }
 
-// How many of a slab's steps the next one has as well, so that one of both has every line whole; none if that is much.
-Int shared_steps(const Loop &loop, Int steps) {
-    const Int line = (cache_line + loop.step.target - 1) / loop.step.target;
-    return line * max_shared <= steps ? line : 0;
-}
-
-// About so many steps, a multiple of `unit`, for slabs that have some in common and would leave little to the last one.
-Int even_steps(const Loop &loop, Int steps, Int unit) {
-    const Int shared = shared_steps(loop, steps), pace = steps - shared;
-    if (steps >= loop.count || shared == 0) return steps;
-    const Int slabs = std::max<Int>((loop.count - shared + pace / 2) / pace, 1);
-    const Int even = (loop.count - shared + slabs - 1) / slabs + shared;
-    return std::min((even + unit - 1) / unit * unit, loop.count);
-}
-
 }  // namespace
 
 std::optional<Pass> schedule_slabs(const Box &box, int width, const Pass &direct) {

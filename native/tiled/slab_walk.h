@@ -14,18 +14,13 @@ class SlabWalk {
 public:
     SlabWalk(const Pass &pass, const Byte *source, Byte *target)
         : pass(pass), k(kernels()), source(source), target(target), staging(buffer()),
-          tiles(*pass.inner, source, staging, false, false, true, nullptr, nullptr, 1), along(pass.loops.size()) {
-        for (std::size_t d = 0; d < pass.loops.size(); ++d)
-            if (pass.loops[d].shared) along = d;
-    }
+          tiles(*pass.inner, source, staging, false, false, true, nullptr, nullptr, 1), shared(pass) {}
 
     void run(Int first, Int last) {
         const Int distance = (slab_prefetch + pass.tile_bytes - 1) / pass.tile_bytes;
         Cursor here(pass, first), next(pass, std::min(first + distance, pass.tiles - 1));
         for (Int i = first; i < last; ++i, here.advance()) {
-            const bool cut = along < pass.loops.size();
-            const bool starts = !cut || here.step_of(along) == 0;
-            const bool ends = !cut || here.step_of(along) + 1 == pass.loops[along].count;
+            const bool starts = shared.starts(here), ends = shared.ends(here);
             Byte *const to = target + here.target;
             // Lines that are not written whole are read first.
             for (const Segment &s : pass.segments) {
@@ -59,7 +54,7 @@ private:
     Byte *target;
     Byte *staging;
     TileWalk tiles;
-    std::size_t along;  // the loop whose tiles have lines of the target in common, if there is one
+    SharedLoop shared;
 
     static Byte *buffer() {
         struct Free {

@@ -27,6 +27,21 @@ inline Int share(Int count, Int wanted, Int unit) {
     return std::min(tile, count);
 }
 
+// How many of a tile's steps the next one has as well, so that one of both has every line whole; none if that is much.
+inline Int shared_steps(const Loop &loop, Int steps) {
+    const Int line = (cache_line + loop.step.target - 1) / loop.step.target;
+    return line * max_shared <= steps ? line : 0;
+}
+
+// About so many steps, a multiple of `unit`, for tiles that have some in common and would leave little to the last one.
+inline Int even_steps(const Loop &loop, Int steps, Int unit) {
+    const Int shared = shared_steps(loop, steps), pace = steps - shared;
+    if (steps >= loop.count || shared == 0) return steps;
+    const Int tiles = std::max<Int>((loop.count - shared + pace / 2) / pace, 1);
+    const Int even = (loop.count - shared + tiles - 1) / tiles + shared;
+    return std::min((even + unit - 1) / unit * unit, loop.count);
+}
+
 inline bool among(const Loop &loop, const std::vector<Loop> &loops) {
     for (const Loop &other : loops)
         if (loop.step == other.step) return true;
@@ -74,6 +89,16 @@ struct TileBuilder {
         cut = tile < loop.count;
         if (cut) pass.loops.push_back({(loop.count + tile - 1) / tile, tile, loop.count, loop.step});
         return {tile, loop.step};
+    }
+
+    // Lets neighbours along the loop that was cut last have a line of the target in common.
+    void share_lines(Loop &taken) {
+        TileLoop &loop = pass.loops.back();
+        const Loop whole{loop.extent, loop.step};
+        loop.tile = taken.count = even_steps(whole, loop.tile, std::max<Int>(cache_line / loop.step.target, 1));
+        loop.shared = shared_steps(whole, loop.tile);
+        const Int pace = loop.tile - loop.shared;
+        loop.count = (loop.extent - loop.shared + pace - 1) / pace;
     }
 
     // The loops that continue a contiguous range of `bytes` bytes up to `wanted`, and its length with them. Those that
@@ -164,7 +189,8 @@ struct TileBuilder {
         pass.tile_bytes = bytes;
         pass.whole_lines = pass.offset.target % cache_line == 0 && !pass.segments.empty();
         for (const TileLoop &o : pass.loops)
-            if ((o.tile * o.step.target) % cache_line || ((o.extent - o.tile) * o.step.target) % cache_line)
+            if (((o.tile - o.shared) * o.step.target) % cache_line ||
+                ((o.extent - o.tile) * o.step.target) % cache_line)
                 pass.whole_lines = false;
         for (const Segment &s : pass.segments)
             if (s.target % cache_line || s.length % cache_line) pass.whole_lines = false;

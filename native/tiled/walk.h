@@ -46,6 +46,24 @@ private:
     Int index[max_loops];
 };
 
+// Whether the tiles along the loop whose neighbours have lines of the target in common start, or end, with this one.
+class SharedLoop {
+public:
+    explicit SharedLoop(const Pass &pass) : loops(pass.loops), along(loops.size()) {
+        for (std::size_t d = 0; d < loops.size(); ++d)
+            if (loops[d].shared) along = d;
+    }
+
+    bool starts(const Cursor &here) const { return along == loops.size() || here.step_of(along) == 0; }
+    bool ends(const Cursor &here) const {
+        return along == loops.size() || here.step_of(along) + 1 == loops[along].count;
+    }
+
+private:
+    const std::vector<TileLoop> &loops;
+    std::size_t along;
+};
+
 // Prefetches the cache lines that a tile writes, a few at a time.
 class WritePrefetch {
 public:
@@ -85,8 +103,8 @@ public:
     // can be.
     TileWalk(const Pass &pass, const Byte *source, Byte *target, bool large, bool nontemporal_stores, bool aligned,
              const Byte *fill, const Conversion *conversion, Int width)
-        : pass(pass), k(kernels()), source(source), target(target), large(large), fill(fill), coming(pass, k),
-          conversion(conversion), width(width) {
+        : pass(pass), k(kernels()), source(source), target(target), large(large), fill(fill), shared(pass),
+          coming(pass, k), conversion(conversion), width(width) {
         const bool around = large && nontemporal_stores;
         staged = pass.padded || conversion;
         nontemporal = around && !staged && (pass.long_runs || (aligned && pass.whole_lines));
@@ -110,6 +128,8 @@ public:
         for (Int i = first; i < last; ++i, here.advance()) {
             const bool more = i + distance < pass.tiles;
             if (prefetches_writes && more) coming.start(target + next.target);
+            starts = shared.starts(here);
+            ends = shared.ends(here);
             tile(source + here.source, here.target, more ? next.source - here.source : 0);
             if (more) next.advance();
         }
@@ -149,14 +169,16 @@ private:
     Byte *target;
     bool large;
     const Byte *fill;
+    SharedLoop shared;
     WritePrefetch coming;
     const Conversion *conversion;
     Int width;
-    bool staged;             // tiles go through the staging buffer,
-    bool flushed;            // and from there by non-temporal stores
-    bool nontemporal;        // kernels write by such stores,
-    bool shifted;            // or those that write whole lines wherever columns start do
-    bool prefetches_writes;  // plain stores: the lines of later tiles are prefetched
+    bool staged;                      // tiles go through the staging buffer,
+    bool flushed;                     // and from there by non-temporal stores
+    bool nontemporal;                 // kernels write by such stores,
+    bool shifted;                     // or those that write whole lines wherever columns start do
+    bool prefetches_writes;           // plain stores: the lines of later tiles are prefetched
+    bool starts = true, ends = true;  // whether no neighbour has the lines that columns start and end with
     static constexpr Byte nothing[gather_vector] = {};
     Int ahead = 0;
     Byte *staging = nullptr;
@@ -193,8 +215,11 @@ private:
             case KernelKind::padded_runs:
                 return k.padded_runs(s, t, strip, call.valid, call.length, fill, repeat, nontemporal, ahead);
             case KernelKind::transpose:
-                return (shifted ? k.shifted_transpose : k.transpose)[call.width](
-                    s, rows, height, t, columns, call.count, repeat, nontemporal, call.scattered, ahead);
+                if (shifted)
+                    return k.shifted_transpose[call.width](s, rows, height, t, columns, call.count, repeat, starts,
+                                                           ends, ahead);
+                return k.transpose[call.width](s, rows, height, t, columns, call.count, repeat, nontemporal,
+                                               call.scattered, ahead);
             case KernelKind::interleave:
                 return k.interleave[call.width](s, t, rows, int(height), call.count, repeat, nontemporal, ahead);
             case KernelKind::deinterleave:

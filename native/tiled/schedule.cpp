@@ -168,19 +168,14 @@ Pass schedule_deinterleave(TileBuilder b, Int ways, Int high, Int width, bool al
     return b.finish(b.pass.staged_bytes);
 }
 
-// Rows of the source become columns of `high` bytes. `shifts`: a kernel writes whole lines wherever columns start.
-Pass schedule_columns(TileBuilder b, const std::vector<Loop> &rows, Int high, Int width, bool aligned, bool shifts) {
+// Rows of the source become columns of `high` bytes, with `wanted` bytes of each row.
+Pass schedule_columns(TileBuilder b, const std::vector<Loop> &rows, Int high, Int width, Int wanted) {
     KernelCall call = make_call(KernelKind::transpose, width);
     const std::vector<Int> row_offsets = offsets(rows, source_side);
-    const Int least = shifts ? shifted_row : wide_enough(width, aligned);
-    const std::vector<Int> places = offsets(take_columns(b, high, width, least), target_side);
+    const std::vector<Int> places = offsets(take_columns(b, high, width, wanted), target_side);
     call.height = high / width;
     call.count = Int(places.size());
     call.rows = append(b.pass.tables, row_offsets);
-    // Elements may be joined to wider ones, which columns need not start at a multiple of.
-    const auto even = [width](Int place) { return place % width == 0; };
-    b.pass.shifted = shifts && high >= (places.size() > 1 && places[1] == high ? cache_line : long_run) &&
-                     call.count * width >= cache_line && std::all_of(places.begin(), places.end(), even);
     call.scattered = places.size() > 1 && places[1] != high && !is_crowded(row_offsets, width);
     add_columns(b.pass, call, places, high);
     b.pass.calls.push_back(call);
@@ -200,10 +195,7 @@ std::optional<Pass> schedule_transpose(TileBuilder b, Int width, bool aligned, b
     const Int narrow = product(width, spared);
     const Int width_room =
         std::min(wide_enough(width, aligned), product(width, b.path(source_side, width, tall_unaligned, {along})));
-    const bool shifts =
-        nontemporal && !aligned && kernels().shifted_transpose[log2_of(width)] && width_room >= cache_line;
-    const Int tall =
-        shifts ? shifted_rows * width : std::max(tall_enough(width, aligned), min_tile_bytes / (width_room / width));
+    const Int tall = std::max(tall_enough(width, aligned), min_tile_bytes / (width_room / width));
     const Int ways = along.step.source / width;
     const bool few =
         narrow < vector_bytes && along.step.source % width == 0 && along.step.source >= narrow && ways <= max_ways;
@@ -214,22 +206,32 @@ std::optional<Pass> schedule_transpose(TileBuilder b, Int width, bool aligned, b
         high *= rows[0].count;
     } else {
         rows = b.chain(target_side, high, tall, cache_line, spared);
-        if (shifts && b.cut) b.share_lines(rows.back());
-        high = product(width, rows);
     }
     // Non-temporal stores of wider columns are as good, and rows of less than a vector are better parted.
     const bool woven = !nontemporal && !few && across.count * width >= vector_bytes;
     if ((high < vector_bytes || woven) && high / width <= max_ways && across.step.target == high)
         return schedule_interleave(std::move(b), rows, high, width);
     if (few) return schedule_deinterleave(std::move(b), ways, high, width, aligned);
-    return schedule_columns(std::move(b), rows, high, width, aligned, shifts);
+    return schedule_columns(std::move(b), rows, high, width, wide_enough(width, aligned));
 }
 
-// The same for elements of a whole vector, where a kernel shifts them into lines.
-std::optional<Pass> schedule_shifted(const TileBuilder &b, Int width) {
-    if (b.find(source_side, width) < 0 || !kernels().shifted_transpose[log2_of(width)]) return std::nullopt;
-    std::optional<Pass> pass = schedule_transpose(b, width, false, true);
-    return pass && pass->shifted ? pass : std::nullopt;
+// The same by a kernel that writes whole lines wherever columns start; none where rows or columns are short.
+std::optional<Pass> schedule_shifted(TileBuilder b, Int width) {
+    const int first = b.find(target_side, width), second = b.find(source_side, width);
+    if (first < 0 || second < 0 || first == second || !kernels().shifted_transpose[log2_of(width)]) return std::nullopt;
+    const std::vector<Loop> spared = b.path(source_side, width, cache_line, {b.loops[std::size_t(first)]});
+    if (product(width, spared) < cache_line) return std::nullopt;
+    const Int apart = b.loops[std::size_t(second)].step.target;
+    Int high = width;
+    std::vector<Loop> rows = b.chain(target_side, high, shifted_rows * width, cache_line, spared);
+    if (b.cut) b.share_lines(rows.back());
+    high = product(width, rows);
+    if (high < (apart == high ? joined_column : long_run)) return std::nullopt;
+    Pass pass = schedule_columns(std::move(b), rows, high, width, shifted_row);
+    // Elements may be joined to wider ones, which columns need not start at a multiple of.
+    pass.shifted = std::all_of(pass.segments.begin(), pass.segments.end(),
+                               [width](const Segment &s) { return s.target % width == 0; });
+    return pass.shifted ? std::optional<Pass>(std::move(pass)) : std::nullopt;
 }
 
 // The loops of a part that fills a contiguous range, the fastest of the target first.
@@ -379,7 +381,7 @@ Pass schedule(const Box &box, int width, bool aligned, bool nontemporal) {
         break;
     }
     std::optional<Pass> pass;
-    if (unit == vector_bytes && nontemporal && !aligned) pass = schedule_shifted(b, unit);
+    if (is_width(unit) && nontemporal && !aligned) pass = schedule_shifted(b, unit);
     if (!pass && (unit >= vector_bytes || !is_width(unit)))
         pass = schedule_runs(b, {{0, 0, unit}}, unit, aligned);
     else if (!pass)

@@ -107,8 +107,8 @@ public:
           coming(pass, k), conversion(conversion), width(width) {
         const bool around = large && nontemporal_stores;
         staged = pass.padded || conversion;
-        nontemporal = around && !staged && (pass.long_runs || (aligned && pass.whole_lines));
-        shifted = around && !nontemporal && !staged && pass.shifted;
+        shifted = around && !staged && pass.shifted;
+        nontemporal = around && !staged && !shifted && (pass.long_runs || (aligned && pass.whole_lines));
         flushed = around && staged && !conversion;
         prefetches_writes = large && !nontemporal && !staged && !shifted;
     }

@@ -24,6 +24,7 @@ from click.testing import CliRunner, Result
 import relayout as rl
 from relayout import cli
 from relayout.cli import answers, draw, failures, look
+from relayout.cli.examples import EXAMPLES
 from relayout.cli.main import COMMANDS
 from relayout.cli.main import relayout as group
 from relayout.dialects.tilers import parse_integers, parse_tiler
@@ -374,16 +375,6 @@ def test_sectors_count_from_the_base() -> None:
     assert (result(*words)["sectors"], result(*words, "--base", "16")["sectors"]) == (4, 5)
 
 
-@pytest.mark.parametrize("name", ["banks", "sectors", "advise", "atoms"])
-def test_the_examples_of_kernel_engineers_answer(name: str) -> None:
-    """The help shows commands that run; 1 says that there are conflicts."""
-    lines = str(group.get_command(click.Context(group), name).epilog).replace("\\\n", "").splitlines()
-    examples = [shlex.split(line)[1:] for line in lines if line.strip().startswith("relayout ")]
-    assert examples
-    for words in examples:
-        assert run(*words).exit_code in (0, 1), words
-
-
 def test_advise_takes_several_accesses() -> None:
     words = ("advise", "32x32", "--dtype", "float32", "--access", "st.shared.b32", "rows")
     found = result(*words, "--access", "ld.shared.b32", "columns")
@@ -463,6 +454,33 @@ def test_the_console_examples_print_what_they_say() -> None:
     spec.loader.exec_module(module)
     for path in module.PAGES:
         assert module.page(path.read_text()) == path.read_text()
+
+
+WITH_OTHER_FILES = ("audit", "check", "explore", "mcp", "reshard")
+
+
+def test_the_examples_of_the_help_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those with files that are not made here are taken apart alone, by the options of their command."""
+    monkeypatch.chdir(tmp_path)
+    x = np.arange(3240).astype(np.uint8).reshape(1, 9, 9, 40)
+    np.save("act.npy", x)
+    Path("dump.bin").write_bytes(rl.repack(x, "htp:R4Crouton").tobytes())
+    np.savez("model.npz", conv1=x, bias=np.ones(40, np.float32))
+    told("repack", "model.npz", "model.safetensors")
+    context = click.Context(group)
+    assert {*EXAMPLES, "demo"} == set(group.list_commands(context))
+    for name, text in EXAMPLES.items():
+        assert all(f"    {line}" in told(name, "--help").splitlines() for line in text.strip().splitlines())
+        for line in text.replace("\\\n", " ").strip().splitlines():
+            words = shlex.split(line.partition(" > ")[0].rpartition("relayout ")[2])
+            if name in WITH_OTHER_FILES:
+                command = group.get_command(context, words[0])
+                assert command is not None
+                command.make_context(name, words[1:])
+            else:
+                done = run(*words)
+                # The answer may be no: 1.
+                assert done.exit_code in (0, 1), (line, done.output)
 
 
 # ---- failing ---------------------------------------------------------------------------------------------

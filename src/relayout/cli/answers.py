@@ -60,6 +60,15 @@ class Command(click.Command):
         super().__init__(*args, **words)
         self.params.append(click.Option(["--json", "in_json"], is_flag=True, help="Answer in JSON, errors included."))
 
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The examples of the command, each on its line, whatever the width."""
+        from .examples import EXAMPLES
+
+        lines = EXAMPLES.get(self.name or "", "").strip().splitlines()
+        if lines:
+            formatter.write_paragraph()
+            formatter.write("\n".join(["  Examples:", *[f"    {line}" for line in lines]]) + "\n")
+
     def invoke(self, ctx: click.Context) -> None:
         in_json = ctx.meta[IN_JSON] = ctx.params.pop("in_json") or ctx.meta.get(IN_JSON, False)
         with warnings_on_stderr():

@@ -32,15 +32,6 @@ from ..errors import BadFile
 from ..files.sizes import format_size, parse_size
 from .answers import Answer, Block, Command, TextTable, print_stderr
 
-EXAMPLES = """\b
-Examples:
-  relayout audit module_0001.cpu_after_optimizations.txt
-  ONEDNN_VERBOSE=1 python model.py | relayout audit -
-  relayout audit model.optimized.onnx profile.json --html audit.html
-  relayout audit kernel.ttgir --json
-  relayout audit after.txt --fail-over 10%
-  relayout audit --diff before.txt after.txt"""
-
 
 def _kinds(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     return [name for name in reader_names() if name.startswith(incomplete)]
@@ -61,7 +52,7 @@ def _limit(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
     return "bytes", parse_size(value)
 
 
-@click.command(cls=Command, epilog=EXAMPLES)
+@click.command(cls=Command)
 @click.argument("files", nargs=-1, metavar="FILE...", type=click.Path(allow_dash=True))
 @click.option("--kind", metavar="KIND", shell_complete=_kinds, help="What the files are; by default as content tells.")
 @click.option("--html", "page", metavar="OUT", help="Write one page with pictures of the layouts, linked to lines.")

@@ -10,14 +10,8 @@ from ..errors import BadFile
 from ..files.claims import WORDS, Claim, ClaimVerdict, check_claims
 from .answers import Answer, Command
 
-EXAMPLES = """\b
-Examples:
-  relayout check
-  relayout check kernels/layouts.toml npu/layouts.toml
-  relayout check --json"""
 
-
-@click.command(cls=Command, epilog=EXAMPLES)
+@click.command(cls=Command)
 @click.argument("files", metavar="[FILE]...", nargs=-1, type=click.Path(path_type=Path))
 def check(files: tuple[Path, ...]) -> Answer:
     """Does all hold that a file claims about layouts?

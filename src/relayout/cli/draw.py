@@ -60,17 +60,7 @@ def _layout_words(words: tuple[str, ...]) -> click.Choice[str]:
     return click.Choice([word for word in words if word != "value"])
 
 
-EXAMPLES = """\b
-Examples:
-  relayout draw htp:R4Crouton --shape 1,9,9,40 --at n=0,c=0 -o crouton.svg
-  relayout draw '(4,8):(8,1)' --view both --color coordinate
-  relayout draw '(4,8):(8,1)' '(4,8):(1,4)' --difference
-  relayout draw '(6,8):(8,1)' 3,2 --op divide
-  relayout draw '((4,8),2):((16,1),8)' --tile 8,8
-  relayout draw '(8,8):(8,1)' 'Sw<3,0,3> o 0 o (8,8):(8,1)' --html > both.html"""
-
-
-@click.command(cls=Command, epilog=EXAMPLES)
+@click.command(cls=Command)
 @text_argument()
 @click.argument("others", nargs=-1, metavar="[OTHER]...")
 @click.option("-o", "--output", metavar="FILE", help="Write the picture to a file: .svg, .html, .tex, .txt or .ans.")

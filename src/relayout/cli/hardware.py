@@ -49,15 +49,8 @@ def _atom_names(ctx: click.Context, param: click.Parameter, incomplete: str) -> 
 
 # ---- banks and sectors -----------------------------------------------------------------------------------
 
-BANKS_EXAMPLES = """\b
-Examples:
-  relayout banks '(32,32):(32,1)' ld.shared.b32 columns --dtype float32
-  relayout banks '(32,32):(33,1)' ld.shared.b32 '32:1' --dtype float32 --draw
-  relayout banks smem:K_SW128 ldmatrix.x4 columns --dtype float16
-  relayout banks 'f16[64,64]{1,0}' ds_read_b128 columns --arch gfx942"""
 
-
-@click.command(cls=Command, epilog=BANKS_EXAMPLES)
+@click.command(cls=Command)
 @text_argument()
 @click.argument("access", shell_complete=_accesses)
 @click.argument("threads", shell_complete=_threads)
@@ -97,13 +90,7 @@ def banks(
     return Answer({**report.facts(), "file": output}, [told], no=report.conflicts > 0)
 
 
-SECTORS_EXAMPLES = """\b
-Examples:
-  relayout sectors '(32,64):(64,1)' '((16,2),4):((128,1),32)' --dtype float32
-  relayout sectors '(32,64):(64,1)' '32:32' --dtype float32 --base 16"""
-
-
-@click.command(cls=Command, epilog=SECTORS_EXAMPLES)
+@click.command(cls=Command)
 @text_argument()
 @click.argument("threads", shell_complete=_threads)
 @click.option("--base", type=click.IntRange(0), default=0, help="The byte address of the first element.")
@@ -125,17 +112,8 @@ def sectors(
 
 # ---- advise ----------------------------------------------------------------------------------------------
 
-ADVISE_EXAMPLES = """\b
-Examples:
-  relayout advise 32x32 --dtype float32 --access st.shared.b32 rows \\
-      --access ld.shared.b32 columns
-  relayout advise 128x64 --dtype float16 --access cp.async.16 rows \\
-      --access '4*ldmatrix.x4' columns --budget 16384
-  relayout advise 64x64 --dtype float16 --arch gfx942 \\
-      --access ds_write_b64 rows --access ds_read_b64 columns"""
 
-
-@click.command(cls=Command, epilog=ADVISE_EXAMPLES)
+@click.command(cls=Command)
 @click.argument("shape", callback=as_sizes)
 @click.option(
     "--access",
@@ -172,13 +150,8 @@ def _access_weight(access: str, threads: str) -> tuple[str, str, int]:
 
 # ---- atoms -----------------------------------------------------------------------------------------------
 
-ATOMS_EXAMPLES = """\b
-Examples:
-  relayout atoms mma.m16n8k16.f32.f16.f16.f32
-  relayout atoms 'mma.*.f64'"""
 
-
-@click.command(cls=Command, epilog=ATOMS_EXAMPLES)
+@click.command(cls=Command)
 @click.argument("name", required=False, shell_complete=_atom_names)
 def atoms(name: str | None) -> Answer:
     """Which thread holds which element of an instruction's operands?

@@ -9,13 +9,8 @@ import click
 from ..agents.limits import SECONDS
 from .answers import Answer, Command, print_stderr
 
-EXAMPLES = """\b
-Examples:
-  claude mcp add relayout -- relayout mcp
-  relayout mcp --seconds 60"""
 
-
-@click.command(cls=Command, epilog=EXAMPLES)
+@click.command(cls=Command)
 @click.option(
     "--seconds", type=click.FloatRange(0.01, 3600), default=SECONDS, show_default=True, help="What an answer may take."
 )

@@ -42,6 +42,7 @@ class FileCommand(Command):
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         from ..files.registry import suffixes
 
+        super().format_epilog(ctx, formatter)
         read_only = [suffix for suffix in suffixes() if suffix not in suffixes(written=True)]
         formatter.write_paragraph()
         formatter.write_text(f"Files: {', '.join(suffixes(written=True))}; read only: {', '.join(read_only)}.")

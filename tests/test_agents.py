@@ -341,6 +341,8 @@ def test_the_whole_catalog_comes_in_pages(peer: Peer) -> None:
         ("infer", {"offsets": [0, 1], "reference": [1], "dump": [1]}, "RL002"),
         ("infer", {"offsets": [0, 5, 1, 9, 2, 3, 4]}, "RL006"),
         ("infer", {"reference": [1, 2], "dump": [2, 1], "among": ["2:1"]}, "RL009"),
+        ("infer", {"reference": [[[[1, 2]]]], "dump": [1, 2], "among": ["nhwc"]}, "RL013"),
+        ("infer", {"offsets": [0, 1], "axes": "n"}, "RL002"),
         ("infer", {"reference": [300], "dump": [300], "dtype": "uint8"}, "RL002"),
         ("infer", {"reference": [3, 16], "dump": [16, 3], "dtype": "uint4"}, "RL002"),
         ("infer", {"reference": [1.5, 2], "dump": [2, 1.5], "dtype": "int8"}, "RL002"),

@@ -241,3 +241,22 @@ def test_no_name_is_given_for_elements_of_another_width() -> None:
         assert ("gptq:w8" in catalog.find(fours.layout((16, 8)), bits)) == named
     assert "gptq:w8" not in catalog.find(rl.Format.parse("0 1 / 0,4 element_bits 16"))
     assert "gptq:w8" in catalog.find(rl.Format.parse("0 1 / 0,4 element_bits 8"))
+
+
+def test_hypotheses_meet_the_reference_by_the_names_of_its_axes(tmp_path: Path) -> None:
+    x = np.arange(2 * 3 * 4 * 5, dtype=np.int16).reshape(2, 3, 4, 5)
+    turned = np.ascontiguousarray(x.transpose(0, 2, 3, 1))
+    for dump, right in ((x, "nchw"), (turned, "nhwc")):
+        found = rl.infer(x, dump, among=["nchw", "nhwc"], axes="nchw")
+        assert (dump.reshape(-1)[found.layout.offsets()] == x).all()
+        assert len(found.candidates) == 1
+        with pytest.raises(rl.AmbiguousAxes, match="nhwc names its dimensions"):
+            rl.infer(x, dump, among=["nchw", "nhwc"])
+        np.save(tmp_path / "x.npy", x)
+        (tmp_path / "dump.bin").write_bytes(dump.tobytes())
+        words = ["infer", str(tmp_path / "dump.bin"), "--like", str(tmp_path / "x.npy"), "--axes", "nchw"]
+        run = CliRunner().invoke(group, [*words, "--try", "nchw", "--try", "nhwc"])
+        assert run.output.splitlines()[1].split() == [right, "0", "fits"]
+        assert CliRunner().invoke(group, words).exit_code == 2
+    with pytest.raises(rl.ShapeError, match="for the formats of among"):
+        rl.infer(x, x, axes="nchw")

@@ -75,7 +75,12 @@ def _code(code: str) -> ToolAnswer:
 
 
 def infer(
-    offsets: Any = None, reference: Any = None, dump: Any = None, among: Any = None, dtype: str | None = None
+    offsets: Any = None,
+    reference: Any = None,
+    dump: Any = None,
+    among: Any = None,
+    axes: str | None = None,
+    dtype: str | None = None,
 ) -> ToolAnswer:
     from ..ask.infer import infer as infer_layout
     from ..ask.inference.inference_facts import inference_facts
@@ -83,13 +88,13 @@ def infer(
     if (offsets is None) == (reference is None) or (reference is None) != (dump is None):
         raise ShapeError("infer takes offsets, or a reference with its dump.", hint="as in offsets=[[0, 2], [1, 3]]")
     if offsets is not None:
-        if among is not None or dtype is not None:
-            raise ShapeError("among and dtype are for a reference with its dump.", hint="leave them out")
+        if (among, axes, dtype) != (None, None, None):
+            raise ShapeError("among, axes and dtype are for a reference with its dump.", hint="leave them out")
         check_numbers(offsets, "offsets", unknown=True)
         found = infer_layout(offsets=offsets)
     else:
         arrays = [_array(values, name, dtype) for values, name in ((reference, "reference"), (dump, "dump"))]
-        found = infer_layout(*arrays, among=among)
+        found = infer_layout(*arrays, among=among, axes=axes)
     return _answer(str(found), {"words": str(found), **inference_facts(found)})
 
 

@@ -182,6 +182,7 @@ _INFER = Tool(
             "reference": nested_schema("The tensor before, in nested lists; its values best occur once each."),
             "dump": nested_schema("The memory that a converter made of the reference, as numbers in their order."),
             "among": list_schema("Only these layouts are tried.", _TEXT, limits.TEXTS),
+            "axes": _AXES,
             "dtype": _DTYPE,
         }
     ),

@@ -17,6 +17,7 @@ def infer(
     *,
     offsets: Any = None,
     among: Sequence[Any] | None = None,
+    axes: str | None = None,
     dtype: Any = None,
     shape: Any = None,
     element: Any = None,
@@ -37,7 +38,8 @@ def infer(
       elements apart where one tensor of a narrow type is not. ``dtype`` says which packed type (``"uint4"``) shares the
       bytes of the dumps.
     * ``infer(reference, dump, among=[...])``: only these layouts, formats and texts are tried. Those that fit are the
-      ``candidates``; where none does, the ``candidates`` of ``Undetermined`` are all, fewest mismatches first.
+      ``candidates``; where none does, the ``candidates`` of ``Undetermined`` are all, fewest mismatches first. ``axes``
+      are the dimensions of the reference, for formats that name theirs: ``among=["nchw", "nhwc"], axes="nchw"``.
     * ``infer(packer, shape=(k, n), element="uint4")``: a function that packs codes of that type, each in a byte of its
       own, over input and output features, and gives an array or bytes; it is run on probes.
 
@@ -51,6 +53,8 @@ def infer(
 
         return from_packer(x, shape, element)
     dumped = among is not None or dtype is not None
+    if axes is not None and among is None:
+        raise ShapeError("axes are for the formats of among.", hint='as in among=["nchw", "nhwc"], axes="nchw"')
     if (x is None) == (offsets is None) or (dump is not None and x is None) or (dumped and dump is None):
         raise ShapeError(
             "infer takes a live array, a reference with its dump, or offsets=.",
@@ -63,7 +67,7 @@ def infer(
     if dump is not None:
         from .inference.dumps import from_dump, from_hypotheses
 
-        return from_dump(x, dump, dtype) if among is None else from_hypotheses(x, dump, among, dtype)
+        return from_dump(x, dump, dtype) if among is None else from_hypotheses(x, dump, among, dtype, axes)
     from .inference.boxes import inference_of
     from .inference.live import array_layout, array_type
 

@@ -99,6 +99,7 @@ def compare(a: str, b: str, shape: Any, axes: str | None, dtype: str | None, fla
     help="A hypothesis, once for each: they are ranked by the elements that they misplace.",
 )
 @shape_option()
+@axes_option()
 @dtype_option()
 def infer(
     files: tuple[Path, ...],
@@ -106,6 +107,7 @@ def infer(
     offsets: bool,
     among: tuple[str, ...],
     shape: Any,
+    axes: str | None,
     dtype: str | None,
 ) -> Answer:
     """Which layout has this file?
@@ -123,6 +125,8 @@ def infer(
         raise click.UsageError("each file needs a --like of its own.", click.get_current_context())
     if not references and len(files) > 1:
         raise click.UsageError("several files need a --like each.", click.get_current_context())
+    if axes is not None and not among:
+        raise click.UsageError("--axes names the dimensions of REF for --try.", click.get_current_context())
     if among and not references:
         raise click.UsageError(
             "--try needs --like, the tensor that the file was made from.", click.get_current_context()
@@ -132,7 +136,7 @@ def infer(
         values = [tensor(path, shape, dtype).stored() for path in references]
         dumps = [memory(path, value.dtype if packed is None else np.dtype("u1")) for path, value in zip(files, values)]
         if among:
-            ranked = rank_hypotheses(pair_of(values, dumps, packed), among)
+            ranked = rank_hypotheses(pair_of(values, dumps, packed), among, axes)
             return Answer(
                 {"candidates": [candidate_facts(x) for x in ranked]}, [_ranking(ranked)], no=bool(ranked[0].mismatches)
             )

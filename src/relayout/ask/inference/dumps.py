@@ -35,10 +35,12 @@ def from_dump(reference: Any, dump: Any, dtype: Any = None) -> Inference:
     return inference_of(layout, seen=seen, padding=length - int(used.sum()), fill=pair.fill(used), **words)
 
 
-def from_hypotheses(reference: Any, dump: Any, among: Sequence[Any], dtype: Any = None) -> Inference:
+def from_hypotheses(
+    reference: Any, dump: Any, among: Sequence[Any], dtype: Any = None, axes: str | None = None
+) -> Inference:
     """The hypothesis by which the dump holds the reference; the others that fit as well are its ``others``."""
     pair = pair_of(reference, dump, dtype)
-    ranked = rank_hypotheses(pair, among)
+    ranked = rank_hypotheses(pair, among, axes)
     fitting = tuple([candidate for candidate in ranked if not candidate.mismatches])
     if fitting:
         used = pair.check(fitting[0].layout)

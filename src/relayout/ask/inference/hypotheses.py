@@ -16,13 +16,16 @@ DECISIVE = 8
 """How many coordinates that decide between candidates are told at most."""
 
 
-def rank_hypotheses(pair: EncodedPair, among: Sequence[Any]) -> tuple[Candidate, ...]:
-    """The hypotheses, each any operand that is a layout for the shape of the reference, fewest mismatches first."""
+def rank_hypotheses(pair: EncodedPair, among: Sequence[Any], axes: str | None = None) -> tuple[Candidate, ...]:
+    """The hypotheses, each any operand that is a layout for the shape of the reference, fewest mismatches first.
+
+    ``axes`` are the dimensions of the reference.
+    """
     if isinstance(among, str) or not len(among):
         raise ShapeError("among takes a list of layouts, formats or texts.", hint='as in among=["nchw", "nhwc"]')
     ranked = []
     for operand in among:
-        found = resolve(operand, element=pair.element).for_data(pair.elements.shape)
+        found = resolve(operand, element=pair.element).for_data(pair.elements.shape, axes)
         ranked.append(_judge(found.placed, pair, str(operand)))
     return tuple(sorted(ranked, key=lambda candidate: candidate.mismatches))
 

@@ -55,6 +55,9 @@ struct Gather {
     std::vector<GatherPlaces> places;
     std::vector<GatherWindow> windows;
     std::vector<Int> lines;
+    // Where rows of the source become columns of a scratch memory first: elements of which width, by its logarithm.
+    std::vector<Int> rows, columns;
+    int width = 0;
 
     GatherTables tables() const {
         return {vectors.data(), places.data(), windows.data(), Int(vectors.size()), lines.data(), Int(lines.size())};

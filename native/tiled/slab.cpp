@@ -62,6 +62,7 @@ bool is_slow(const Pass &direct, Int row) {
     if (segments == 1 && direct.loops.size() <= 1) return false;
     if (call.kind == KernelKind::deinterleave || (average >= page && reads_in_order(call))) return false;
     if (call.kind == KernelKind::runs) return direct.calls.size() <= many_calls || average < long_segment;
+    if (call.kind == KernelKind::gather) return true;
     if (call.kind != KernelKind::transpose) return call.width > 0 || call.kind == KernelKind::scatter;
     if (call.height << call.width < cache_line) return average < short_segment;
     if (call.width > 1)

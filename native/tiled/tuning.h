@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/caches.h"
+#include "common/loop_nest.h"
 #include "kernels/kernels.h"
 
 // The numbers of the tiled engine. Speeds are of benchmarks/repack.py on 2 cores of an AMD EPYC (Zen 4, AVX-512, 32
@@ -66,11 +67,19 @@ constexpr Int max_staged_run = 32 << 10, staged_tile_bytes = 16 << 10;
 // of little work (large rows of odd sizes).
 constexpr Int prefetch_slices = 16;
 
-// Gathers (--random --cached, other kernels against them). What a vector takes, and each of its windows, in
-// nanoseconds: one of 64 bytes, one that is a cache line, and one of 32 bytes; and the call for a tile. No gather is
+// Gathers (--random --cached, other kernels against them). What a vector takes, one that is not whole besides, and each
+// of its windows, in nanoseconds: one of 64 bytes, one that is a cache line, and one of 32 bytes; and the call for a tile. No gather is
 // faster than the last number.
-constexpr double vector_cost = 2, tile_cost = 12, wide_cost = 0.95, line_cost = 0.75, narrow_cost = 0.65,
+constexpr double vector_cost = 2, part_cost = 1, tile_cost = 12, wide_cost = 0.95, line_cost = 0.75, narrow_cost = 0.65,
                  max_gather_speed = 24;
+
+// What a byte takes where rows become columns first, by the logarithm of elements' bytes, and the least bytes of a row,
+// and of a column.
+constexpr double turn_cost[] = {0.075, 0.055, 0.045, 0.04};
+constexpr Int min_turned_bytes = 16;
+
+// The bytes of source and target that lie together in the tiles that are tried.
+constexpr Pair gather_shapes[] = {{64, 64}, {64, 256}, {256, 64}, {128, 512}, {2048, 2048}};
 
 // What is not known to be slower than this is no gather.
 constexpr double unknown_speed = 1e9;

@@ -205,6 +205,19 @@ private:
         }
     }
 
+    void gather(const Gather &given, const Byte *s, Byte *t, const Repeat &repeat) const {
+        const GatherTables tables = given.tables();
+        const Byte *const rest = fill ? fill : nothing;
+        if (given.rows.empty()) return gather_kernels().gather(s, t, tables, staged, rest, repeat, nontemporal, ahead);
+        alignas(64) Byte scratch[max_gather_bytes];
+        const Repeat once{1, 0, 0};
+        for (Int r = 0; r < repeat.count; ++r, s += repeat.source, t += repeat.target) {
+            k.transpose[given.width](s, given.rows.data(), Int(given.rows.size()), scratch, given.columns.data(),
+                                     Int(given.columns.size()), once, false, false, ahead);
+            gather_kernels().gather(scratch, t, tables, staged, rest, once, nontemporal, 0);
+        }
+    }
+
     void apply(const KernelCall &call, const Byte *s, Byte *t, const Repeat &repeat, std::size_t row,
                Int height) const {
         const Int *rows = pass.tables.data() + row;
@@ -225,9 +238,7 @@ private:
             case KernelKind::deinterleave:
                 return k.deinterleave[call.width](s, t, columns, int(height), int(call.valid), call.count, repeat,
                                                   nontemporal, ahead);
-            case KernelKind::gather:
-                return gather_kernels().gather(s, t, pass.gather->tables(), staged, fill ? fill : nothing, repeat,
-                                               nontemporal, ahead);
+            case KernelKind::gather: return gather(*pass.gather, s, t, repeat);
             case KernelKind::scatter: return k.scatter[call.width](s, t, strip, repeat);
             case KernelKind::fill:
                 if (call.length <= cache_line) return k.runs(fill, t, strip, call.length, repeat, false, 0);

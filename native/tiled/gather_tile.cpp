@@ -1,0 +1,186 @@
+#include "tiled/gather_tile.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+namespace relayout::tiled {
+namespace {
+
+constexpr Int no_source = TileBytes::no_source;
+
+// Windows that a vector is picked from, and where in them its bytes lie.
+struct Picked {
+    std::vector<GatherWindow> windows;
+    GatherPlaces places{};
+};
+
+// Each window begins at the lowest byte that no other has, or at the multiple of `unit` before it, inside the tile.
+Picked pick(const Int *source, Int count, Int window, Int unit, Int low, Int high) {
+    Picked made;
+    std::vector<std::pair<Int, Int>> order;
+    for (Int k = 0; k < count; ++k)
+        if (source[k] != no_source) order.push_back({source[k], k});
+    std::sort(order.begin(), order.end());
+    Int start = 0;
+    for (const auto &[at, byte] : order) {
+        if (made.windows.empty() || at >= start + window) {
+            const Int behind = (at % unit + unit) % unit;
+            start = std::max(std::min(at - behind, high - window), low);
+            made.windows.push_back({0, start});
+        }
+        made.windows.back().picked |= ByteMask(1) << byte;
+        made.places.of[byte] = Byte(at - start);
+    }
+    return made;
+}
+
+double cost_of(const Picked &picked, double window) { return vector_cost + window * double(picked.windows.size()); }
+
+// From these sources, between `low` and `high`, which may be others than the tile's own.
+GatherOfTile gather_from(const std::vector<Int> &sources, Int low, Int high, const std::vector<Segment> &segments,
+                         bool even) {
+    GatherOfTile made{std::make_shared<Gather>(), 0};
+    Gather &gather = *made.gather;
+    for (const Segment &segment : segments)
+        for (Int at = 0; at < segment.length; at += gather_vector) {
+            const Int count = std::min(gather_vector, segment.length - at);
+            const Int *source = sources.data() + segment.staged + at;
+            Picked best = pick(source, count, narrow_window, 1, low, high);
+            double cost = cost_of(best, narrow_cost);
+            bool narrow = true;
+            for (const Int unit : {Int(1), even ? cache_line : Int(1)}) {
+                if (high - low < wide_window) break;
+                Picked other = pick(source, count, wide_window, unit, low, high);
+                const double now = cost_of(other, unit == 1 ? wide_cost : line_cost);
+                if (now >= cost) continue;
+                best = std::move(other);
+                cost = now;
+                narrow = false;
+            }
+            const ByteMask stored = count == gather_vector ? ~ByteMask(0) : (ByteMask(1) << count) - 1;
+            gather.vectors.push_back(
+                {segment.target + at, segment.staged + at, stored, Int(best.windows.size()), narrow});
+            gather.windows.insert(gather.windows.end(), best.windows.begin(), best.windows.end());
+            gather.places.push_back(best.places);
+            made.cost += cost + (count < gather_vector ? part_cost : 0);
+        }
+    return made;
+}
+
+}  // namespace
+
+TileBytes::TileBytes(const std::vector<Box> &parts, Int segment, Int width)
+    : source(std::size_t(segment), no_source), column(std::size_t(segment)), segments{{0, 0, segment}}, width_(width) {
+    for (const Box &part : parts) {
+        if (!part.valid) continue;
+        std::vector<Pair> places{part.offset};
+        for (const Loop &loop : part.loops)
+            for (std::size_t k = 0, size = places.size(); k < size; ++k)
+                for (Int i = 1; i < loop.count; ++i) places.push_back(places[k] + i * loop.step);
+        for (const Pair &place : places)
+            for (Int k = 0; k < width; ++k) {
+                source[std::size_t(place.target + k)] = place.source + k;
+                column[std::size_t(place.target + k)] = k;
+            }
+    }
+    find_ends();
+    if (run() == width) return;
+    for (std::size_t k = 0; k < source.size(); ++k)
+        if (source[k] != no_source) column[k] = source[k] - low;
+}
+
+void TileBytes::find_ends() {
+    for (const Int at : source) {
+        if (at == no_source) continue;
+        low = std::min(low, at);
+        high = std::max(high, at + 1);
+    }
+}
+
+Int TileBytes::run() const {
+    const Int count = Int(source.size()) - std::count(source.begin(), source.end(), no_source);
+    return high - low == count ? count : width_;
+}
+
+TileBytes TileBytes::with_loops(const std::vector<Loop> &loops, const TileShape &shape) const {
+    TileBytes made = *this;
+    Int length = 0;
+    const std::vector<std::size_t> together = shape.chain(target_side, length), row = shape.chain(source_side, length);
+    const auto is_among = [](const std::vector<std::size_t> &all, std::size_t k) {
+        return std::find(all.begin(), all.end(), k) != all.end();
+    };
+    std::vector<std::size_t> order = together;
+    for (std::size_t k = loops.size(); k-- > 0;)
+        if (shape.steps[k] > 1 && !is_among(together, k)) order.push_back(k);
+    for (std::size_t n = 0; n < order.size(); ++n) {
+        const Loop &loop = loops[order[n]];
+        const Int along = is_among(row, order[n]) ? std::llabs(loop.step.source) : 0, last = shape.steps[order[n]] - 1;
+        const std::size_t bytes = made.source.size(), count = made.segments.size();
+        for (Int i = 0; i <= last; ++i) {
+            for (std::size_t k = 0; k < bytes; ++k) {
+                const Int at = made.source[k], into = made.column[k] + (loop.step.source < 0 ? last - i : i) * along;
+                if (i > 0) made.source.push_back(at == no_source ? at : at + i * loop.step.source);
+                if (i > 0) made.column.push_back(into);
+            }
+            for (std::size_t k = 0; i > 0 && n >= together.size() && k < count; ++k) {
+                const Segment &s = made.segments[k];
+                made.segments.push_back({s.target + i * loop.step.target, s.staged + i * Int(bytes), s.length});
+            }
+        }
+        if (loop.step.source < 0)
+            for (std::size_t k = 0; k < bytes; ++k) made.column[k] += last * along;
+        if (n < together.size()) made.segments[0].length = Int(made.source.size());
+    }
+    made.find_ends();
+    return made;
+}
+
+std::vector<Int> TileBytes::lines() const {
+    std::vector<Int> all;
+    for (const Int at : source)
+        if (at != no_source) all.push_back(at);
+    std::sort(all.begin(), all.end());
+    std::vector<Int> found;
+    for (const Int at : all)
+        if (found.empty() || at - found.back() >= cache_line) found.push_back(at);
+    return found;
+}
+
+GatherOfTile gather_directly(const TileBytes &tile, bool even) {
+    GatherOfTile made = gather_from(tile.source, tile.low, tile.high, tile.segments, even);
+    made.gather->lines = tile.lines();
+    return made;
+}
+
+std::optional<GatherOfTile> gather_turned(const TileBytes &tile, Int width) {
+    while (width > 8 || (width & (width - 1))) width = width > 8 && width % 2 == 0 ? width / 2 : width & -width;
+    std::unordered_map<Int, Int> numbers;
+    std::vector<Int> rows;
+    Int across = 0, count = 0;
+    for (std::size_t k = 0; k < tile.source.size(); ++k) {
+        if (tile.source[k] == no_source) continue;
+        const Int row = tile.source[k] - tile.column[k];
+        if (numbers.emplace(row, Int(rows.size())).second) rows.push_back(row);
+        across = std::max(across, tile.column[k] + 1);
+        ++count;
+    }
+    const Int height = Int(rows.size()), pitch = height * width;
+    if (height * across != count || across % width || pitch < min_turned_bytes || across < min_turned_bytes)
+        return std::nullopt;
+    std::vector<Int> sources(tile.source.size(), no_source);
+    for (std::size_t k = 0; k < sources.size(); ++k) {
+        if (tile.source[k] == no_source) continue;
+        const Int column = tile.column[k], row = numbers[tile.source[k] - column];
+        sources[k] = column / width * pitch + row * width + column % width;
+    }
+    GatherOfTile made = gather_from(sources, 0, count, tile.segments, true);
+    Gather &gather = *made.gather;
+    gather.width = log2_of(width);
+    gather.rows = std::move(rows);
+    for (Int at = 0; at < across; at += width) gather.columns.push_back(at / width * pitch);
+    made.cost += tile_cost + double(count) * turn_cost[gather.width];
+    return made;
+}
+
+}  // namespace relayout::tiled

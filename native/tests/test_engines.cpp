@@ -67,17 +67,58 @@ struct RandomNest {
                     Box{{0, counts[d] * steps[d].target}, {{extents[d] - counts[d], {0, steps[d].target}}}, false});
         }
     }
-
-    std::vector<Dim> scaled(Int width) const {
-        std::vector<Dim> out = dims;
-        for (Dim &dim : out)
-            for (Box &box : dim) {
-                box.offset = width * box.offset;
-                for (Loop &loop : box.loops) loop.step = width * loop.step;
-            }
-        return out;
-    }
 };
+
+// A dense array as blocks, in any order of what is inside them, of which the last ones of each dimension are padded.
+std::vector<Dim> random_blocks() {
+    const std::size_t rank = std::size_t(pick(2, 3));
+    std::vector<Int> blocks, counts, rests;
+    for (std::size_t d = 0; d < rank; ++d) {
+        blocks.push_back(one_of({1, 2, 3, 4, 6, 7, 12, 16}));
+        counts.push_back(one_of({0, 1, 2, 5, 16, 31}));
+        rests.push_back(counts.back() ? pick(0, blocks.back() - 1) : pick(1, blocks.back()));
+    }
+    std::vector<std::size_t> order(rank);
+    std::iota(order.begin(), order.end(), std::size_t(0));
+    std::vector<Int> inside(rank), outside(rank), along(rank);
+    Int step = 1;
+    std::shuffle(order.begin(), order.end(), random_engine());
+    for (const std::size_t d : order) {
+        inside[d] = step;
+        step *= blocks[d];
+    }
+    std::shuffle(order.begin(), order.end(), random_engine());
+    for (const std::size_t d : order) {
+        outside[d] = step;
+        step *= counts[d] + (rests[d] > 0);
+    }
+    step = 1;
+    for (std::size_t d = rank; d-- > 0;) {
+        along[d] = step;
+        step *= counts[d] * blocks[d] + rests[d];
+    }
+    std::vector<Dim> dims(rank);
+    for (std::size_t d = 0; d < rank; ++d) {
+        const Pair last = counts[d] * Pair{blocks[d] * along[d], outside[d]}, each{along[d], inside[d]};
+        if (counts[d])
+            dims[d].push_back(Box{{0, 0}, {{blocks[d], each}, {counts[d], {blocks[d] * along[d], outside[d]}}}});
+        if (!rests[d]) continue;
+        dims[d].push_back(Box{last, {{rests[d], each}}});
+        if (rests[d] < blocks[d])
+            dims[d].push_back(
+                Box{{0, last.target + rests[d] * inside[d]}, {{blocks[d] - rests[d], {0, inside[d]}}}, false});
+    }
+    return dims;
+}
+
+std::vector<Dim> in_bytes(std::vector<Dim> dims, Int width) {
+    for (Dim &dim : dims)
+        for (Box &box : dim) {
+            box.offset = width * box.offset;
+            for (Loop &loop : box.loops) loop.step = width * loop.step;
+        }
+    return dims;
+}
 
 // What the passes of copies had.
 struct Seen {
@@ -85,10 +126,9 @@ struct Seen {
     bool shifted = false;  // with neighbours that have lines in common
 };
 
-void test_copy(bool padded, Seen &seen) {
-    const RandomNest nest(padded);
+void test_copy(const std::vector<Dim> &elements, bool padded, Seen &seen) {
     const Int width = Int(1) << pick(0, 4);
-    const std::vector<Dim> dims = nest.scaled(width);
+    const std::vector<Dim> dims = in_bytes(elements, width);
     GuardedBytes pattern(16);
     for (Int b = width; b < 16; ++b) pattern.data()[b] = pattern.data()[b - width];
     for (const bool nontemporal_stores : {true, false})
@@ -104,8 +144,8 @@ void test_copy(bool padded, Seen &seen) {
                     for (Int b = 0; b < width; ++b)
                         expected[std::size_t(at.target + b)] = valid ? source.data()[at.source + b] : pattern.data()[b];
             program.run(source.data(), target.data(), int(pick(1, 3)));
-            check(target == expected, "a tiled copy of " + std::to_string(nest.elements) + " elements of " +
-                                          std::to_string(width) + " bytes");
+            check(target == expected, "a tiled copy to " + std::to_string(program.target_range().high) +
+                                          " bytes, of elements of " + std::to_string(width));
             for (const bool aligned : {false, true})
                 for (const tiled::Pass &pass : program.passes(aligned)) {
                     const bool claims = program.is_nontemporal(pass) || pass.shifted || pass.inner;
@@ -119,7 +159,7 @@ void test_copy(bool padded, Seen &seen) {
 
 void test_converted_copy() {
     const RandomNest nest(false);
-    const std::vector<Dim> dims = nest.scaled(4);
+    const std::vector<Dim> dims = in_bytes(nest.dims, 4);
     const auto conversion = find_conversion("float32", "uint8", {}, {{4.f}, {3.f}}, isa());
     check(conversion.has_value(), "there is no kernel");
     const tiled::Tuning tuning{pick(0, 1) << 40, kernels().nontemporal_stores};
@@ -180,7 +220,8 @@ void test_any_offsets() {
 void test_tiled() {
     Seen seen;
     for (int round = 0; round < 150; ++round) {
-        test_copy(round % 2, seen);
+        test_copy(RandomNest(round % 2).dims, round % 2, seen);
+        test_copy(random_blocks(), true, seen);
         test_converted_copy();
     }
     check(seen.slabs || !kernels().nontemporal_stores, "no copy has slabs");

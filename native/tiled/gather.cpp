@@ -46,7 +46,14 @@ std::optional<Candidate> find_best(const TileBuilder &b, const std::vector<Box> 
         TileShape shape(b.loops, {first.run(), segment});
         for (const int side : {source_side, target_side}) shape.lengthen(side, wanted[side], max_gather_bytes);
         if (shape.bytes() > max_gather_bytes) continue;
-        const TileBytes tile = first.with_loops(b.loops, shape);
+        TileBytes tile = first.with_loops(b.loops, shape);
+        if (tile.high - tile.low < wide_window && !b.loops.empty()) {
+            // Windows are memory of the source if more of it is in the tile.
+            const std::size_t nearest = std::size_t(b.nearest());
+            const Int room = shape.steps[nearest] * max_gather_bytes / shape.bytes();
+            shape.steps[nearest] = std::min(b.loops[nearest].count, std::min<Int>(room, 2 * shape.steps[nearest] + 6));
+            tile = first.with_loops(b.loops, shape);
+        }
         if (tile.high - tile.low < narrow_window) continue;
         GatherOfTile made = gather_directly(tile, is_even(b, shape));
         if (std::optional<GatherOfTile> turned = gather_turned(tile, width); turned && turned->cost < made.cost)

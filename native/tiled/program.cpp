@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "common/thread_pool.h"
+#include "tiled/gather.h"
+#include "tiled/padded_blocks.h"
 #include "tiled/schedule.h"
 #include "tiled/slab.h"
 #include "tiled/slab_walk.h"
@@ -95,6 +97,21 @@ std::size_t fastest_dim(const std::vector<Dim> &dims, Int width) {
     return dims.size();
 }
 
+// Calls use(around, parts) for every combination of one of the boxes of each dimension; use(around, parts, true) for
+// all dimensions but the last comes before, and may say that it has those of the last as well.
+template <typename Use>
+void for_each_block(const std::vector<std::vector<BlockBoxes>> &dims, const Box &around, const Use &use,
+                    const std::vector<Box> &parts = {Box{}}, std::size_t first = 0) {
+    if (first == dims.size()) return void(use(around, parts, false));
+    if (first + 1 == dims.size() && use(around, parts, true)) return;
+    for (const BlockBoxes &boxes : dims[first]) {
+        std::vector<Box> more;
+        for (const Box &part : parts)
+            for (const Box &other : boxes.parts) more.push_back(combine(part, other));
+        for_each_block(dims, combine(around, boxes.around), use, more, first + 1);
+    }
+}
+
 }  // namespace
 
 TiledProgram::TiledProgram(int width, Pair start, std::vector<Dim> dims, const Byte *fill,
@@ -174,7 +191,7 @@ std::vector<Pass> TiledProgram::compile(bool aligned) const {
     const std::vector<BoxGroup> groups = group_boxes(dim, width_);
     std::vector<Dim> others = dims_;
     others.erase(others.begin() + std::ptrdiff_t(fast));
-    for_each_combination(others, start, [&](const Box &box) {
+    const auto add_rows = [&](const Box &box) {
         for (const BoxGroup &group : groups) {
             const Pair offset{0, dim[group.boxes[0]].offset.target};
             if (!box.valid && group.bytes) {
@@ -195,6 +212,32 @@ std::vector<Pass> TiledProgram::compile(bool aligned) const {
             }
             for (const std::size_t k : group.boxes) add(combine(box, dim[k]));
         }
+    };
+    const std::optional<PaddedBlocks> blocks =
+        conversion_ ? std::nullopt : find_padded_blocks(dims_, width_, fast, max_gather_bytes);
+    if (!blocks) {
+        for_each_combination(others, start, add_rows);
+        return passes;
+    }
+    std::vector<std::vector<BlockBoxes>> ordered = blocks->boxes;
+    std::rotate(ordered.begin() + std::ptrdiff_t(fast), ordered.begin() + std::ptrdiff_t(fast) + 1, ordered.end());
+    for_each_block(ordered, start, [&](const Box &around, const std::vector<Box> &parts, bool without_fastest) {
+        const bool whole = parts.size() == 1 && parts[0].valid;
+        if (without_fastest) {
+            if (whole && blocks->rows) add_rows(combine(around, parts[0]));
+            return whole && blocks->rows;
+        }
+        std::optional<Pass> pass;
+        if (!whole && std::any_of(parts.begin(), parts.end(), [](const Box &part) { return part.valid; }))
+            pass =
+                schedule_gather(around, parts, blocks->bytes, width_, large ? min_block_speed : min_cached_block_speed);
+        if (pass) {
+            pass->padded = large && !(aligned && pass->whole_lines);
+            passes.push_back(std::move(*pass));
+        } else {
+            for (const Box &part : parts) add(combine(around, part));
+        }
+        return true;
     });
     return passes;
 }

@@ -364,7 +364,9 @@ std::optional<Pass> schedule_group(const Box &box, const std::vector<Box> &parts
     if (!pass) return std::nullopt;
     pass->speed = speed_of(*pass);
     if (pass->calls[0].length >= vector_bytes) return pass;
-    std::optional<Pass> gathered = schedule_gather({b.pass.offset, b.loops}, parts, segment, width, pass->speed);
+    // Lines of large targets that are written in parts take longest.
+    const double speed = large && segment < cache_line ? std::min(pass->speed, min_block_speed) : pass->speed;
+    std::optional<Pass> gathered = schedule_gather({b.pass.offset, b.loops}, parts, segment, width, speed);
     if (!gathered) return pass;
     gathered->padded = large && !(aligned && gathered->whole_lines);
     return gathered;

@@ -68,8 +68,8 @@ constexpr Int max_staged_run = 32 << 10, staged_tile_bytes = 16 << 10;
 constexpr Int prefetch_slices = 16;
 
 // Gathers (--random --cached, other kernels against them). What a vector takes, one that is not whole besides, and each
-// of its windows, in nanoseconds: one of 64 bytes, one that is a cache line, and one of 32 bytes; and the call for a tile. No gather is
-// faster than the last number.
+// of its windows, in nanoseconds: one of 64 bytes, one that is a cache line, and one of 32 bytes; and the call for a
+// tile. No gather is faster than the last number.
 constexpr double vector_cost = 2, part_cost = 1, tile_cost = 12, wide_cost = 0.95, line_cost = 0.75, narrow_cost = 0.65,
                  max_gather_speed = 24;
 
@@ -80,6 +80,10 @@ constexpr Int min_turned_bytes = 16;
 
 // The bytes of source and target that lie together in the tiles that are tried.
 constexpr Pair gather_shapes[] = {{64, 64}, {64, 256}, {256, 64}, {128, 512}, {2048, 2048}};
+
+// Blocks that are padded are gathered from here on, in large targets and in the cache; else the data and the padding of
+// each dimension are written one by one.
+constexpr double min_block_speed = 5, min_cached_block_speed = 12;
 
 // What is not known to be slower than this is no gather.
 constexpr double unknown_speed = 1e9;
@@ -92,7 +96,7 @@ constexpr double element_speed = 2, narrow_speed = 7, short_row_speed = 4, row_s
 
 // Tables have about four times the bytes of their tile, and stay in the first-level cache. They take 100 microseconds
 // to make: less is copied sooner otherwise.
-constexpr Int max_gather_bytes = 4 << 10, min_gather_bytes = 16 << 10;
+constexpr Int max_gather_bytes = 8 << 10, min_gather_bytes = 16 << 10;
 
 // Slabs (--random). Of the target they have segments of so many bytes, whose lines are written whole but at the ends. A
 // line more is staged where the next slab has the rest of it, unless that takes more than one step in so many.

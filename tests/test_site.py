@@ -342,7 +342,8 @@ def test_every_page_of_the_project_is_in_the_navigation() -> None:
         ("python", ">>> x = rl.Layout((3, 4), (4, 1))\n>>> x(1, 1)\n5\n", [{"a": "((3, 4):(4, 1))"}]),
         ("python", "Layout.row_major(2, 3)\na = Layout(4).permute(0)\n", [{"a": "((2, 3):(3, 1))"}, {"a": "(4:1)"}]),
         ("python", 'rl.compare("nchw", "nhwc")', [{"a": "nchw", "b": "nhwc", "do": "compare"}]),
-        ("python", 'rl.compare("ggml:Q4_0", "ggml:Q4_1")', []),
+        ("python", 'rl.compare("ggml:Q4_0", "ggml:Q4_1")', [{"a": "ggml:Q4_0"}, {"a": "ggml:Q4_1"}]),
+        ("python", 'rl.banks("smem:K_SW128", x, "float16")', [{"a": "smem:K_SW128", "dtype": "float16"}]),
         ("python", 'rl.repack(x, "htp:R4Crouton")', [{"a": "htp:R4Crouton"}]),
         ("python", 'print("hello"); f(2 ** 3, "float16", "c", "nhwc")', []),
         ("python", 'rl.parse("(3,4):(4;1)")', []),
@@ -356,7 +357,11 @@ def test_every_page_of_the_project_is_in_the_navigation() -> None:
         ("console", "$ relayout draw 'nChw8c' --shape 1,16,2,2 | head\n", [{"a": "nChw8c", "shape": "1,16,2,2"}]),
         ("", "(3,4):(4,1)\nand other words\n", [{"a": "(3,4):(4,1)"}]),
         ("sh", "relayout divide '(8,8):(8,1)' 4,2\n", [{"a": "(8,8):(8,1)", "b": "4,2", "do": "logical_divide"}]),
-        ("toml", "(3,4):(4,1)\n", []),
+        ("sh", "relayout repack a.npy b.npy --to nChw8c --force\n", [{"a": "nChw8c"}]),
+        ("sh", "relayout banks '(4,4):(4,1)' ds_read_b32 rows --dtype int8\n", [{"a": "(4,4):(4,1)", "dtype": "int8"}]),
+        ("toml", '[layouts]\nx = "(3,4):(4,1)"\ny = { layout = "nchw", shape = [1, 2, 3, 4] }\n[[claims]]\n',
+         [{"a": "(3,4):(4,1)"}, {"a": "nchw", "shape": "1,2,3,4"}]),
+        ("toml", '[[rule]]\nname = "(3,4):(4,1)"\n', []),
     ],
 )  # fmt: skip
 def test_the_layouts_of_an_example_are_found(language: str, body: str, states: list[dict[str, str]]) -> None:

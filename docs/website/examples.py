@@ -1,8 +1,8 @@
 """The layouts in the examples of a page, as states that the explorer opens.
 
-An example is Python, a line for a terminal, or a text in some notation. Python is not run: layouts that are made of
-literals by functions of ``relayout`` are worked out, and calls of its questions become the explorer's. What the
-explorer does not answer is left out.
+An example is Python, a line for a terminal, a file of claims, or a text in some notation. Python is not run: layouts
+that are made of literals by functions of ``relayout`` are worked out, and calls of its questions become the explorer's.
+What the explorer does not answer is left out.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import doctest
 import re
 import shlex
 import sys
+import tomllib
 from collections.abc import Iterator
 from functools import cache
 from itertools import pairwise, takewhile
@@ -89,12 +90,23 @@ def block_states(language: str, body: str, known: Known) -> Iterator[Fields]:
         found = shell_states(body)
     elif language in ("", "text"):
         found = text_states(body)
+    elif language == "toml":
+        found = claim_states(body)
     else:
         return
     for state in found:
         filled = {name: value for name, value in state.items() if value}
-        if answer_to(tuple(filled.items())) is not None:
-            yield filled
+        # A question that only an installed relayout answers: the layouts that it is about.
+        alone = [{"a": filled[name], **_beside(filled)} for name in ("a", "b") if filled.get("do") and name in filled]
+        for tried in ([filled], alone):
+            answered = [x for x in tried if answer_to(tuple(x.items())) is not None]
+            yield from answered
+            if answered:
+                break
+
+
+def _beside(state: Fields) -> Fields:
+    return {name: state[name] for name in ("shape", "axes", "dtype") if name in state}
 
 
 @cache
@@ -210,6 +222,9 @@ def _texts(call: ast.Call, known: Known) -> Iterator[tuple[str, Fields]]:
     """Texts that can be nothing but layouts, in whatever is called with them."""
     shape = next((value_of(word.value, known) for word in call.keywords if word.arg == "shape"), None)
     around = {"shape": sizes_text(shape)} if isinstance(shape, tuple) else {}
+    kinds = [kind for node in call.args if isinstance(kind := value_of(node, known), str) and kind in ELEMENTS]
+    if kinds:
+        around["dtype"] = kinds[0]
     for node in [*call.args, *[word.value for word in call.keywords if word.arg in ("src", "dst", "to")]]:
         value = value_of(node, known)
         if isinstance(value, str) and is_layout_text(value):
@@ -232,7 +247,8 @@ def _name_of(node: ast.expr) -> str:
 
 # ---- other examples ------------------------------------------------------------------------------------------
 
-_SHELL_LOOKS = ("show", "draw", "explain", "rosetta", "translate", "explore", "at", "parse")
+_SHELL_LOOKS = ("show", "draw", "explain", "translate", "explore", "at", "banks", "sectors", "catalog", "atoms")
+_SHELL_TARGETS = ("repack", "inspect", "infer")
 _SHELL_OPERATIONS = {
     "compose": "composition",
     "divide": "*_divide",
@@ -262,6 +278,9 @@ def shell_states(body: str) -> Iterator[Fields]:
         elif command == "code" and texts:
             dtype = {"dtype": texts[2]} if len(texts) > 2 else {}
             yield {"a": texts[0], "b": "".join(texts[1:2]), "do": "code", **fields, **dtype}
+        elif command in _SHELL_TARGETS:
+            named = [after for word, after in pairwise(words) if word in ("--to", "--from", "--try")]
+            yield from [{"a": text, **fields} for text in named if is_layout_text(text)]
         elif command in _SHELL_LOOKS and texts:
             second = texts[1] if command == "draw" and len(texts) > 1 else ""
             yield {"a": texts[0], "b": second, "do": "beside" if second else "", **fields}
@@ -274,6 +293,14 @@ def shell_states(body: str) -> Iterator[Fields]:
 def _first_command(line: str) -> str:
     """What stands before a bar or a semicolon outside of quotes."""
     return "".join(takewhile(lambda part: part not in ("|", ";"), re.findall(r"'[^']*'|\"[^\"]*\"|.", line)))
+
+
+def claim_states(body: str) -> Iterator[Fields]:
+    """The layouts that a file of claims names."""
+    for x in tomllib.loads(body).get("layouts", {}).values():
+        words = x if isinstance(x, dict) else {"layout": x}
+        shape = sizes_text(tuple(words.get("shape", ())))
+        yield {"a": words["layout"], "shape": shape, "axes": words.get("axes", ""), "dtype": words.get("element", "")}
 
 
 def text_states(body: str) -> Iterator[Fields]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 from relayout.errors import BadFile
 from relayout.files.claims import check_claims, read_claims
@@ -283,3 +285,16 @@ def test_claims_are_tests_of_pytest(pytester: pytest.Pytester) -> None:
     done = pytester.runpytest_subprocess("-v", "-p", "no:cacheprovider")
     done.assert_outcomes(passed=1, failed=1)
     done.stdout.fnmatch_lines(["*different at (1, 0): 8 and 1*"])
+
+
+def test_the_hook_of_the_repository_is_that_of_the_page() -> None:
+    (own,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
+    text = re.search(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
+    assert text is not None
+    (shown,) = yaml.safe_load(text[1])["repos"][0]["hooks"]
+    assert {key: own[key] for key in ("id", "name", "entry", "files")} == {
+        key: shown[key] for key in ("id", "name", "entry", "files")
+    }
+    assert own["entry"].split() == ["relayout", "check"]
+    paths = ("layouts.toml", "kernels/layouts.toml", "mylayouts.toml", "layouts.toml.bak", "layouts/x.toml")
+    assert [bool(re.search(own["files"], path)) for path in paths] == [True, True, False, False, False]

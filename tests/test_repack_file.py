@@ -68,9 +68,15 @@ def noise(shape: tuple[int, ...], dtype: str, seed: int = 0) -> np.ndarray[Any, 
 
 @pytest.fixture
 def cut_small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Many blocks, pieces and journal lines for little data."""
+    """Many blocks, steps, pieces and journal lines for little data."""
     small = FileTuning(
-        part_bytes=4096, min_thread_bytes=1, read_call_bytes=64, write_call_bytes=64, journal_batch_bytes=1
+        part_bytes=4096,
+        step_bytes=512,
+        min_thread_bytes=1,
+        read_call_bytes=64,
+        write_call_bytes=64,
+        writeback_bytes=256,
+        journal_batch_bytes=1,
     )
     monkeypatch.setattr(tuning, "ACTIVE", small)
 
@@ -93,6 +99,30 @@ CASES = [
     ((158,), "uint8", "format:0 / 0,8"),
     ((6, 50), "uint8", "a b -> b a"),
 ]
+
+
+@pytest.mark.usefixtures("cut_small")
+@pytest.mark.parametrize(
+    ("shape", "order"),
+    [((61, 32, 3, 3), (2, 3, 1, 0)), ((97, 89), (1, 0)), ((64, 128), (1, 0)), ((13, 17, 5), (2, 1, 0))],
+)
+def test_tiles_read_every_byte_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shape: tuple[int, ...], order: tuple[int, ...]
+) -> None:
+    x = noise(shape, "uint32")
+    np.save(tmp_path / "x.npy", x)
+    monkeypatch.setattr(tuning, "ACTIVE", tuning.ACTIVE._replace(part_bytes=1024, read_call_bytes=8))
+    counted, read = [], FilePool.read
+
+    def counting(self: FilePool, segments: Any, starts: Any, out: Any) -> None:
+        counted.append(out.size)
+        read(self, segments, starts, out)
+
+    monkeypatch.setattr(FilePool, "read", counting)
+    rl.repack_file(tmp_path / "x.npy", tmp_path / "y.npy", to=f"format:{' '.join(map(str, order))}", jobs=1)
+    assert np.array_equal(np.load(tmp_path / "y.npy"), x.transpose(order))
+    assert len(counted) >= tuning.ACTIVE.min_tiles
+    assert sum(counted) == x.nbytes
 
 
 @pytest.mark.usefixtures("cut_small")

@@ -19,8 +19,8 @@ using relayout::Byte;
 using relayout::Int;
 
 // Moves runs of one length between memory, where one follows the other, and the places of a file, in order and without
-// the GIL; now and then the handlers of signals run. `move(memory, count, place)` does one call of the system, of at
-// most `most` bytes. Returns how many bytes were moved before the file ended.
+// the GIL; now and then the handlers of signals run. `move(memory, count, place)` does one call of the system, up to the
+// next multiple of `most` in the file. Returns how many bytes were moved before the file ended.
 template <typename Move>
 Int move_runs(Byte *memory, Int size, const std::vector<Int> &places, Int most, const Move &move) {
     const Int count = Int(places.size());
@@ -32,7 +32,7 @@ Int move_runs(Byte *memory, Int size, const std::vector<Int> &places, Int most, 
         for (Int k = first; k < last && !failure; ++k) {
             const Int end = done + length;
             for (Int at = places[k]; done < end && !failure;) {
-                const ssize_t moved = move(memory + done, std::size_t(std::min(end - done, most)), at);
+                const ssize_t moved = move(memory + done, std::size_t(std::min(end - done, most - at % most)), at);
                 if (moved > 0) {
                     done += moved;
                     at += moved;

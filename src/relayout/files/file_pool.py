@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -15,7 +13,9 @@ from ..errors import BadFile
 from ..native import native
 from . import tuning
 from .contents import Segment, StoredTensor
+from .descriptor import Descriptor
 from .store_url import StoreUrl
+from .write_back import WriteBack
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,26 +25,8 @@ if TYPE_CHECKING:
 UNSUPPORTED = (errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS)
 """What file systems answer that cannot allocate blocks ahead."""
 
-SYNC_FILE_RANGE_WRITE = 2
-"""Begins to write, and does not wait."""
-
-
 MAX_READ_BYTES = 1 << 30
 """Longer reads are split: macOS refuses those of 2 GiB."""
-
-
-class Descriptor:
-    """A descriptor that is closed when nobody uses it any more."""
-
-    __slots__ = ("number",)
-
-    def __init__(self, path: Path, flags: int) -> None:
-        self.number = -1
-        self.number = os.open(path, flags | os.O_CLOEXEC, 0o666)
-
-    def __del__(self) -> None:
-        if self.number >= 0:
-            os.close(self.number)
 
 
 class FilePool:
@@ -55,11 +37,14 @@ class FilePool:
         self._open: dict[Path, Descriptor] = {}
         self._written: set[Path] = set()
         self._lock, self._writing = Lock(), Lock()
+        self._write_back, self._waiting, self._begun = WriteBack(), 0, 0
+        self._syncing = False
 
     def __enter__(self) -> FilePool:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._write_back.close()
         self._open.clear()
 
     def descriptor(self, path: Path, written: bool = False) -> Descriptor:
@@ -116,16 +101,39 @@ class FilePool:
                 path, first, _ = segments[0]
                 places = [first + start for start in starts]
                 file = self.descriptor(path, written=True)
-                done = native.write_runs(file.number, data, places, tuning.ACTIVE.max_write_bytes)
-                if done < data.size:
-                    raise _full_file(path)
+                length = data.size // len(starts)
+                step = max(1, tuning.ACTIVE.writeback_bytes // max(length, 1))
+                for k in range(0, len(places), step):
+                    part = data[k * length : (k + step) * length]
+                    done = native.write_runs(file.number, part, places[k : k + step], tuning.ACTIVE.max_write_bytes)
+                    if done < part.size:
+                        raise _full_file(path)
+                    self._count(file, done)
                 return
             for path, file, place, view in self._parts(segments, starts, data.data, written=True):
-                _write_fully(path, file, place, view)
+                self._write_fully(path, file, place, view)
 
     def write_at(self, path: Path, start: int, data: bytes) -> None:
         """Write bytes at a place of a file."""
-        _write_fully(path, self.descriptor(path, written=True), start, memoryview(data))
+        with self._writing:
+            self._write_fully(path, self.descriptor(path, written=True), start, memoryview(data))
+
+    def _write_fully(self, path: Path, file: Descriptor, start: int, view: memoryview) -> None:
+        most = tuning.ACTIVE.max_write_bytes
+        while view:
+            count = os.pwrite(file.number, view[: most - start % most], start)
+            if not count:
+                raise _full_file(path)
+            start, view = start + count, view[count:]
+            self._count(file, count)
+
+    def _count(self, file: Descriptor, size: int) -> None:
+        """Let bytes go to the disk when there are enough, but not too many during a sync, which waits for all."""
+        self._waiting += size
+        if self._waiting >= tuning.ACTIVE.writeback_bytes and self._begun < tuning.ACTIVE.journal_batch_bytes:
+            self._begun += self._waiting if self._syncing else 0
+            self._waiting = 0
+            self._write_back.begin(file)
 
     def _parts(
         self, segments: Sequence[Segment], starts: Sequence[int], data: memoryview, written: bool = False
@@ -154,22 +162,17 @@ class FilePool:
                 if error.errno not in UNSUPPORTED:
                     raise
 
-    def begin_sync(self) -> None:
-        """Let what was written go to the disk meanwhile, where the system can be told to."""
-        start = _sync_file_range()
-        if start is not None:
-            with self._lock:
-                files = list(self._open.values())
-            for file in files:
-                start(file.number, 0, 0, SYNC_FILE_RANGE_WRITE)
-
     def sync(self) -> None:
         """Wait until all that was written is on the disk."""
         with self._lock:
             written, self._written = self._written, set()
-        for path in written:
-            file = self.descriptor(path)
-            getattr(os, "fdatasync", os.fsync)(file.number)
+        self._syncing = True
+        try:
+            for path in written:
+                file = self.descriptor(path)
+                getattr(os, "fdatasync", os.fsync)(file.number)
+        finally:
+            self._syncing, self._begun = False, 0
 
 
 def _are_many(segments: Sequence[Segment], starts: Sequence[int]) -> bool:
@@ -197,29 +200,8 @@ def _read_objects(segments: Sequence[Segment], starts: Sequence[int], data: memo
             data[k * length + first : k * length + last] = found
 
 
-def _write_fully(path: Path, file: Descriptor, start: int, view: memoryview) -> None:
-    while view:
-        count = os.pwrite(file.number, view[: tuning.ACTIVE.max_write_bytes], start)
-        if not count:
-            raise _full_file(path)
-        start, view = start + count, view[count:]
-
-
 def _full_file(path: Path) -> OSError:
     return OSError(errno.ENOSPC, "the file takes no more bytes", str(path))
-
-
-@cache
-def _sync_file_range() -> Callable[[int, int, int, int], int] | None:
-    """Linux's ``sync_file_range``; of the whole file if the length is 0."""
-    if not sys.platform.startswith("linux"):
-        return None
-    import ctypes
-
-    function = getattr(ctypes.CDLL(None), "sync_file_range", None)
-    if function is not None:
-        function.argtypes = ctypes.c_int, ctypes.c_int64, ctypes.c_int64, ctypes.c_uint
-    return function
 
 
 def file_ranges(segments: Sequence[Segment], low: int, high: int) -> Iterator[tuple[Path, int, int, int]]:

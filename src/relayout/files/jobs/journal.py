@@ -29,6 +29,10 @@ DONE = "done"
 """The last line: everything is written, and only names are left to be changed."""
 
 
+MOST_BATCHES = 4
+"""No more than so many batches are noted together."""
+
+
 class Journal:
     """A text file: the head, a line of JSON, then a line of numbers for every batch of blocks that is on the disk.
 
@@ -173,18 +177,16 @@ class JournalWriter:
             raise self._error
 
     def _write(self) -> None:
-        batch = NumberSet()
-        size = flushed = 0
+        batch, size = NumberSet(), 0
+        enough = tuning.ACTIVE.journal_batch_bytes
         try:
             for number, more in iter(self._written.get, None):
                 batch.add(number, number + 1)
                 size += more
-                if size - flushed >= tuning.ACTIVE.writeback_bytes:
-                    self.targets.begin_sync()
-                    flushed = size
-                if size >= tuning.ACTIVE.journal_batch_bytes:
+                # What was written while others were waited for is waited for together.
+                if size >= MOST_BATCHES * enough or (size >= enough and self._written.empty()):
                     self._commit(batch)
-                    batch, size, flushed = NumberSet(), 0, 0
+                    batch, size = NumberSet(), 0
             self._commit(batch)
         except OSError as error:
             self._error = error

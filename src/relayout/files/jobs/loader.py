@@ -47,14 +47,14 @@ class Loader(NamedTuple):
                 limit=tiling.budget.target,
             )
         out = self.buffers.get(name, size)
-        typed = out.view(buffer_dtype(element))
-        if plan.fill is not None and len(recipe.steps) != 1:
-            fill_range(typed, (0, recipe.places), element, plan.fill)
+        dtype = buffer_dtype(element)
+        if recipe.fill is not None:
+            fill_range(out.view(dtype), (0, recipe.places), element, recipe.fill)
         for step in recipe.steps:
             data = self.buffers.get("source", step.size)
             self.files.read_tensor(self.entry, [source + start for start in step.starts], data)
             try:
-                step.plan(data.view(buffer_dtype(source_element)), typed)
+                step.plan(data.view(buffer_dtype(source_element)), out[step.place :].view(dtype))
             except NotExpressible as error:
                 raise error_in_whole(error, [n + k for n, k in zip(block.index, step.first)]) from None
         return LoadedPart([target + start for start in recipe.starts], out)

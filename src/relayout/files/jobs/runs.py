@@ -51,6 +51,10 @@ class Runs(NamedTuple):
         """All places in runs."""
         return self.length * self.number
 
+    def read_cost(self, bits: int) -> int:
+        """What reading them takes, in bytes that could be moved instead."""
+        return self.places * bits // 8 + tuning.ACTIVE.read_call_bytes * self.number
+
     def starts(self) -> list[int]:
         """Where the runs begin, counted from the first."""
         found = [0]

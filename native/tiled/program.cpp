@@ -174,10 +174,13 @@ std::vector<Pass> TiledProgram::compile(bool aligned) const {
     // Large targets that are written by plain stores gain nothing by whole lines, and conversions write none.
     aligned = aligned && !conversion_ && (nontemporal || !large);
     std::vector<Pass> passes;
+    const auto needs_slabs = [&](const Pass &pass) {
+        return nontemporal && !conversion_ && !pass.long_runs && !(aligned && pass.whole_lines);
+    };
     const auto add = [&](const Box &box) {
         if (!box.valid) return passes.push_back(schedule_fill(box, width_));
         Pass pass = schedule(box, width_, aligned, nontemporal);
-        if (nontemporal && !conversion_ && !pass.long_runs && !(aligned && pass.whole_lines))
+        if (needs_slabs(pass))
             if (std::optional<Pass> slabs = schedule_slabs(box, width_, pass)) pass = std::move(*slabs);
         passes.push_back(std::move(pass));
     };
@@ -203,8 +206,12 @@ std::vector<Pass> TiledProgram::compile(bool aligned) const {
             const bool any = std::any_of(parts.begin(), parts.end(), [](const Box &part) { return part.valid; });
             if (box.valid && any && parts.size() > 1) {
                 for (Box &part : parts) part.offset = part.offset - offset;
-                std::optional<Pass> pass =
-                    schedule_group(combine(box, {offset, {}}), parts, group.bytes, width_, aligned, large);
+                const Box around = combine(box, {offset, {}});
+                std::optional<Pass> pass = schedule_group(around, parts, group.bytes, width_, aligned, large);
+                const bool data = std::all_of(parts.begin(), parts.end(), [](const Box &part) { return part.valid; });
+                if (pass && data && needs_slabs(*pass))
+                    if (std::optional<Pass> slabs = schedule_slabs(around, parts, group.bytes, width_, *pass))
+                        pass = std::move(*slabs);
                 if (pass && pass->staged_bytes <= staging_bytes) {
                     passes.push_back(std::move(*pass));
                     continue;

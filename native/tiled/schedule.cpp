@@ -307,9 +307,8 @@ std::optional<Pass> schedule_parts(TileBuilder b, const std::vector<Box> &parts,
     return b.finish(pass.staged_bytes);
 }
 
-// About how many bytes kernels move in a nanosecond where they have little at once.
-double speed_of(const Pass &pass) {
-    const KernelCall &call = pass.calls[0];
+// About how many bytes a kernel moves in a nanosecond where it has little at once.
+double speed_of(const KernelCall &call) {
     const double width = double(1 << call.width), calls = double(call.strip.count * call.repeat.count);
     const Int row = call.count << call.width, column = call.height << call.width, narrow = std::min(row, column);
     switch (call.kind) {
@@ -330,6 +329,22 @@ double speed_of(const Pass &pass) {
         default: break;
     }
     return unknown_speed;
+}
+
+// The same for all kernels of a tile.
+double speed_of(const Pass &pass) {
+    double bytes = 0, time = 0;
+    bool known = false;
+    for (const KernelCall &call : pass.calls) {
+        const double speed = speed_of(call);
+        const Int ways = call.kind == KernelKind::deinterleave ? call.valid : std::max<Int>(call.height, 1);
+        const Int moved =
+            call.length ? call.length * call.strip.count : (ways * call.count * call.strip.count) << call.width;
+        bytes += double(moved * call.repeat.count);
+        time += double(moved * call.repeat.count) / std::min(speed, max_gather_speed);
+        known = known || speed < unknown_speed;
+    }
+    return known ? bytes / time : unknown_speed;
 }
 
 Pass schedule_scatter(TileBuilder b, Int width) {
@@ -361,11 +376,14 @@ std::optional<Pass> schedule_group(const Box &box, const std::vector<Box> &parts
         pass = schedule_runs(b, *runs, segment, aligned);
         if (aligned && !pass->whole_lines) pass = schedule_runs(b, *runs, segment, false);
     }
-    if (!pass) return std::nullopt;
-    pass->speed = speed_of(*pass);
-    if (pass->calls[0].length >= vector_bytes) return pass;
+    if (!pass && runs) return std::nullopt;
     // Lines of large targets that are written in parts take longest.
-    const double speed = large && segment < cache_line ? std::min(pass->speed, min_block_speed) : pass->speed;
+    double speed = min_block_speed;
+    if (pass) {
+        pass->speed = speed_of(*pass);
+        if (pass->calls[0].length >= vector_bytes) return pass;
+        if (!large || segment >= cache_line) speed = pass->speed;
+    }
     std::optional<Pass> gathered = schedule_gather({b.pass.offset, b.loops}, parts, segment, width, speed);
     if (!gathered) return pass;
     gathered->padded = large && !(aligned && gathered->whole_lines);

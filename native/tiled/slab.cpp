@@ -12,20 +12,26 @@ namespace {
 
 constexpr Int page = 4096;
 
-// Offsets that are about a cache line apart wherever a slab reads.
-std::vector<Int> lines_of(const std::vector<Loop> &loops, Int width) {
-    std::vector<Int> starts{0};
+// Offsets that are about a cache line apart wherever a slab reads, which has all combinations of the loops with one of
+// the parts.
+std::vector<Int> lines_of(const std::vector<Loop> &loops, const std::vector<Box> &parts, Int width) {
+    std::vector<Int> starts;
     Int length = width;
     std::vector<Loop> ordered = loops;
     sort_loops(ordered, source_side);
-    for (auto loop = ordered.rbegin(); loop != ordered.rend(); ++loop) {
-        if (loop->step.source == length && starts.size() == 1) {
-            length *= loop->count;
-            continue;
+    // What follows every element of the source is one run with it.
+    while (!ordered.empty() && ordered.back().step.source == length) {
+        length *= ordered.back().count;
+        ordered.pop_back();
+    }
+    for (const Box &part : parts) {
+        std::vector<Int> here{part.offset.source};
+        for (const Loop &loop : combine(part, {{0, 0}, ordered}).loops) {
+            const std::size_t size = here.size();
+            for (Int i = 1; i < loop.count; ++i)
+                for (std::size_t k = 0; k < size; ++k) here.push_back(here[k] + i * loop.step.source);
         }
-        const std::size_t size = starts.size();
-        for (Int i = 1; i < loop->count; ++i)
-            for (std::size_t k = 0; k < size; ++k) starts.push_back(starts[k] + i * loop->step.source);
+        starts.insert(starts.end(), here.begin(), here.end());
     }
     std::sort(starts.begin(), starts.end());
     std::vector<Int> lines;
@@ -53,17 +59,19 @@ bool reads_in_order(const KernelCall &call) {
 }
 
 // Whether slabs are better than the tiles of this pass, whose rows have `row` contiguous bytes. Where memory is read
-// and written in its order, or kernels shift columns into lines, they are not; nor where streams are parted, where
-// tiles of 4 and 8 bytes read whole lines anyway, where a transpose of narrow elements, or of rows that are short or
-// lie together, takes longer than its stores, or where rows about a page apart leave the cache.
+// and written in its order, or kernels shift columns into lines, they are not; nor where streams are parted into long
+// segments, where tiles of 4 and 8 bytes read whole lines anyway, where a transpose of narrow elements, or of rows that
+// are short or lie together, takes longer than its stores, or where rows about a page apart leave the cache.
 bool is_slow(const Pass &direct, Int row) {
     const KernelCall &call = direct.calls[0];
     const Int segments = Int(direct.segments.size()), average = direct.tile_bytes / std::max<Int>(segments, 1);
     if (segments == 1 && direct.loops.size() <= 1) return false;
-    if (call.kind == KernelKind::deinterleave || (average >= page && reads_in_order(call))) return false;
+    if (call.kind == KernelKind::deinterleave) return average < min_slab_segment;
+    if (average >= page && reads_in_order(call)) return false;
     if (call.kind == KernelKind::runs) return direct.calls.size() <= many_calls || average < long_segment;
     if (call.kind == KernelKind::gather) return true;
-    if (call.kind != KernelKind::transpose) return call.width > 0 || call.kind == KernelKind::scatter;
+    if (call.kind == KernelKind::interleave) return call.width > 0 || average < min_slab_segment;
+    if (call.kind == KernelKind::scatter) return true;
     if (call.height << call.width < cache_line) return average < short_segment;
     if (call.width > 1)
         return segments > 1 && call.count << call.width < cache_line && (row < cache_line || !direct.shifted);
@@ -74,10 +82,15 @@ bool is_slow(const Pass &direct, Int row) {
 }  // namespace
 
 std::optional<Pass> schedule_slabs(const Box &box, int width, const Pass &direct) {
+    return schedule_slabs(box, {Box{}}, width, width, direct);
+}
+
+std::optional<Pass> schedule_slabs(const Box &box, const std::vector<Box> &parts, Int segment, int width,
+                                   const Pass &direct) {
     TileBuilder b(box);
     for (const Loop &loop : b.loops)
         if (loop.step.source < 0 || loop.step.target < 0) return std::nullopt;
-    TileShape shape(b.loops, {width, width});
+    TileShape shape(b.loops, {width, segment});
     const Int limit = slab_limit();
     const KernelCall &call = direct.calls[0];
     const bool turned = call.kind == KernelKind::transpose;
@@ -127,8 +140,14 @@ std::optional<Pass> schedule_slabs(const Box &box, int width, const Pass &direct
         staged *= steps;
     }
     if (staged > max_slab_bytes) return std::nullopt;
-    pass.lines = lines_of(inner.loops, width);
-    pass.inner = std::make_shared<const Pass>(schedule(inner, width, true, false));
+    pass.lines = lines_of(inner.loops, parts, width);
+    std::optional<Pass> tiles;
+    if (parts.size() == 1)
+        tiles = schedule(inner, width, true, false);
+    else
+        tiles = schedule_group(inner, parts, segment, width, true, false);
+    if (!tiles) return std::nullopt;
+    pass.inner = std::make_shared<const Pass>(std::move(*tiles));
     pass.segments = std::move(segments);
     pass.staged_bytes = staged;
     b.loops.clear();

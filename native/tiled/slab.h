@@ -11,4 +11,8 @@ namespace relayout::tiled {
 // where no segments are long enough, or the pass with tiles of kernels, `direct`, is better.
 std::optional<Pass> schedule_slabs(const Box &box, int width, const Pass &direct);
 
+// For the box around `parts`, which lie side by side in the target, no padding among them, and fill `segment` bytes.
+std::optional<Pass> schedule_slabs(const Box &box, const std::vector<Box> &parts, Int segment, int width,
+                                   const Pass &direct);
+
 }  // namespace relayout::tiled

@@ -3,6 +3,7 @@
 // Kernels that part interleaved elements into up to 8 rows. Part of kernels.cpp.
 
 #include "kernels/interleaves.h"
+#include "kernels/shifted_lines.h"
 
 namespace relayout {
 namespace RELAYOUT_ISA_NAMESPACE {
@@ -30,12 +31,71 @@ template <int W, int K> struct Grouping {
 
 template <int W, int K> constexpr Grouping<W, K> grouping{};
 
+#if defined(RELAYOUT_HAS_WIDE_BYTE_SHUFFLE)
+
+// Which elements of the o-th vector of interleaved ones belong to way k, and where: `at` names them for a permute of
+// the first two vectors, and for those of one vector each that follow, which take what `mask` says.
+template <int W, int K> struct WayIndices {
+    static constexpr int N = 64 / W;
+    using Index = std::conditional_t<W == 2, std::uint16_t, std::conditional_t<W == 4, std::uint32_t, std::uint64_t>>;
+    Index at[K][K][N];
+    std::uint32_t mask[K][K];
+
+    constexpr WayIndices() : at{}, mask{} {
+        for (int k = 0; k < K; ++k)
+            for (int j = 0; j < N; ++j) {
+                const int e = j * K + k, o = e / N;
+                at[k][o == 1 ? 0 : o][j] = Index(o == 1 ? e : e % N);
+                mask[k][o] |= std::uint32_t(1) << j;
+            }
+    }
+};
+
+template <int W, int K> alignas(64) constexpr WayIndices<W, K> way_indices{};
+
+// The first bytes, up to 64; the others are not touched.
+inline Vec64 load_first_bytes(const Byte *p, Int bytes) {
+    const std::uint64_t mask = bytes >= 64 ? ~std::uint64_t(0) : bytes > 0 ? (std::uint64_t(1) << bytes) - 1 : 0;
+    return {_mm512_maskz_loadu_epi8(mask, p)};
+}
+
+// One way of K vectors.
+template <int W, int K> inline Vec64 way(const Vec64 (&x)[K], int k) {
+    const auto &all = way_indices<W, K>;
+    const auto index = [&](int o) { return Vec64::load(reinterpret_cast<const Byte *>(all.at[k][o])); };
+    Vec64 y = Vec64::pick<W>(x[0], index(0), x[1]);
+#pragma GCC unroll 8
+    for (int o = 2; o < K; ++o) y = Vec64::merge<W>(y, all.mask[k][o], x[o], index(o));
+    return y;
+}
+
+#endif
+
 template <int W, int K, bool nontemporal>
 Int deinterleave_ways(const Byte *source, Byte *target, const Int *rows, int used, Int count, Int ahead) {
     constexpr Int E = 16 / W;
     Int j = 0;
     // What is not used behind the last element may be no memory.
     const Int last = used < K ? count - 1 : count;
+#if defined(RELAYOUT_HAS_WIDE_BYTE_SHUFFLE)
+    if constexpr (W > 1) {
+        bool whole = true;
+        for (int k = 0; nontemporal && k < used; ++k)
+            whole = whole && reinterpret_cast<std::uintptr_t>(target + rows[k]) % cache_line == 0;
+        constexpr Int N = 64 / W;
+        for (; whole && j + N <= last; j += N, source += K * 64) {
+            Vec64 x[K];
+#pragma GCC unroll 8
+            for (int o = 0; o < K; ++o) {
+                if (ahead) prefetch(source + o * 64 + ahead);
+                x[o] = Vec64::load(source + o * 64);
+            }
+#pragma GCC unroll 8
+            for (int k = 0; k < K; ++k)
+                if (k < used) store_as<Vec64, nontemporal>(way<W>(x, k), target + rows[k] + j * W);
+        }
+    }
+#endif
     for (; j + E <= last; j += E, source += K * 16) {
         Vec16 x[K];
 #pragma GCC unroll 8
@@ -172,6 +232,58 @@ void deinterleave(const Byte *s, Byte *t, const Int *rows, int ways, int used, I
         deinterleave_scalar<W>(s + r * repeat.source, t + r * repeat.target, rows, ways, used, 0, count);
 #endif
 }
+
+#if defined(RELAYOUT_HAS_WIDE_BYTE_SHUFFLE)
+
+// To rows that start anywhere, at least a vector of each.
+template <int W, int K>
+void deinterleave_shifted(const Byte *s, Byte *t, const Int *rows, int used, Int count, const Repeat &repeat,
+                          bool starts, bool ends, Int ahead) {
+    constexpr Int N = 64 / W;
+    const Int times = repeat.count, ss = repeat.source, ts = repeat.target;
+    const auto add = [&](auto &strip, const Byte *from, Int j, const auto &use) {
+        Vec64 x[K];
+#pragma GCC unroll 8
+        for (int o = 0; o < K; ++o) {
+            if (ahead) prefetch(from + j * K * W + o * 64 + ahead);
+            x[o] = Vec64::load(from + j * K * W + o * 64);
+        }
+#pragma GCC unroll 8
+        for (int k = 0; k < K; ++k)
+            if (k < used) use(strip, k, way<W>(x, k));
+    };
+    for (Int r = 0; r < times; ++r, s += ss, t += ts) {
+        ShiftedLines<W, K> strip;
+        for (int k = 0; k < used; ++k) strip.start(k, t + rows[k], count * W, starts, ends);
+        // What is not used behind the last element may be no memory.
+        const Int whole = (used < K ? count - 1 : count) / N * N;
+        Int j = 0;
+        if (whole) add(strip, s, j, [](auto &lines, int k, Vec64 x) { lines.add_first(k, x); });
+        for (j = N; j < whole; j += N) add(strip, s, j, [j](auto &lines, int k, Vec64 x) { lines.add(k, x, j * W); });
+        const Int more = count - whole, bytes = more ? ((more - 1) * K + used) * W : 0;
+        Vec64 x[K];
+        for (int o = 0; o < K; ++o) x[o] = load_first_bytes(s + whole * K * W + o * 64, bytes - o * 64);
+        for (int k = 0; k < used; ++k) strip.finish(k, way<W>(x, k), more, whole * W, starts, ends);
+    }
+}
+
+template <int W>
+void shifted_deinterleave(const Byte *s, Byte *t, const Int *rows, int ways, int used, Int count, const Repeat &repeat,
+                          bool starts, bool ends, Int ahead) {
+    if (count * W < 2 * cache_line || reinterpret_cast<std::uintptr_t>(t) % W)
+        return deinterleave<W>(s, t, rows, ways, used, count, repeat, false, ahead);
+    switch (ways) {
+        case 2: return deinterleave_shifted<W, 2>(s, t, rows, used, count, repeat, starts, ends, ahead);
+        case 3: return deinterleave_shifted<W, 3>(s, t, rows, used, count, repeat, starts, ends, ahead);
+        case 4: return deinterleave_shifted<W, 4>(s, t, rows, used, count, repeat, starts, ends, ahead);
+        case 5: return deinterleave_shifted<W, 5>(s, t, rows, used, count, repeat, starts, ends, ahead);
+        case 6: return deinterleave_shifted<W, 6>(s, t, rows, used, count, repeat, starts, ends, ahead);
+        case 7: return deinterleave_shifted<W, 7>(s, t, rows, used, count, repeat, starts, ends, ahead);
+        default: return deinterleave_shifted<W, 8>(s, t, rows, used, count, repeat, starts, ends, ahead);
+    }
+}
+
+#endif
 
 }  // namespace
 }  // namespace RELAYOUT_ISA_NAMESPACE

@@ -47,6 +47,11 @@ const Kernels kernel_table = {has_nontemporal_stores,
 #endif
                               {interleave<1>, interleave<2>, interleave<4>, interleave<8>},
                               {deinterleave<1>, deinterleave<2>, deinterleave<4>, deinterleave<8>},
+#if defined(__AVX512BW__)
+                              {nullptr, shifted_deinterleave<2>, shifted_deinterleave<4>, shifted_deinterleave<8>},
+#else
+                              {},
+#endif
                               {scatter<1>, scatter<2>, scatter<4>, scatter<8>, scatter<16>},
                               copy_nontemporal,
                               fill,

@@ -40,6 +40,10 @@ using InterleaveKernel = void (*)(const Byte *source, Byte *target, const Int *r
 using DeinterleaveKernel = void (*)(const Byte *source, Byte *target, const Int *rows, int ways, int used, Int count,
                                     const Repeat &repeat, bool nontemporal, Int ahead);
 
+// The same by non-temporal stores of whole lines, as a shifted transpose does.
+using ShiftedDeinterleaveKernel = void (*)(const Byte *source, Byte *target, const Int *rows, int ways, int used,
+                                           Int count, const Repeat &repeat, bool starts, bool ends, Int ahead);
+
 // Single elements, for each repetition, for each of `strip`.
 using ScatterKernel = void (*)(const Byte *source, Byte *target, const Repeat &strip, const Repeat &repeat);
 
@@ -54,6 +58,7 @@ struct Kernels {
     ShiftedTransposeKernel shifted_transpose[5];  // null where it does not pay
     InterleaveKernel interleave[4];
     DeinterleaveKernel deinterleave[4];
+    ShiftedDeinterleaveKernel shifted_deinterleave[4];  // null where it does not pay
     ScatterKernel scatter[5];
     void (*copy_nontemporal)(const Byte *source, Byte *target, Int length);  // to any address
     void (*fill)(Byte *target, Int length, const Byte *pattern);             // of 64 bytes, the first 16 four times

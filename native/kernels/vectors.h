@@ -205,8 +205,16 @@ struct Vec64 {
     }
     // The elements of a and then of b that the index names; halves of those of 16 bytes.
     template <int W> static Vec64 pick(Vec64 a, Vec64 index, Vec64 b) {
+        if constexpr (W == 2) return {_mm512_permutex2var_epi16(a.v, index.v, b.v)};
         if constexpr (W == 4) return {_mm512_permutex2var_epi32(a.v, index.v, b.v)};
         if constexpr (W >= 8) return {_mm512_permutex2var_epi64(a.v, index.v, b.v)};
+    }
+
+    // Those of b that the index names where the mask says so, else those of a.
+    template <int W> static Vec64 merge(Vec64 a, std::uint32_t mask, Vec64 b, Vec64 index) {
+        if constexpr (W == 2) return {_mm512_mask_permutexvar_epi16(a.v, mask, index.v, b.v)};
+        if constexpr (W == 4) return {_mm512_mask_permutexvar_epi32(a.v, __mmask16(mask), index.v, b.v)};
+        if constexpr (W == 8) return {_mm512_mask_permutexvar_epi64(a.v, __mmask8(mask), index.v, b.v)};
     }
 
     static void swap_lanes(Vec64 (&x)[4]) {

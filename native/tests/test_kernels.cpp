@@ -114,12 +114,12 @@ void test_interleave(Isa isa, const Kernels &k) {
     const Int size = Int(1) << log;
     const bool nontemporal = pick(0, 1);
     const Int count = nontemporal ? pick(1, 6) * 64 / size : pick(1, 200);
-    const Int row = nontemporal ? (count * size + 63) / 64 * 64 : count * size + pick(0, 20);
+    const Int row = nontemporal ? (count * size + 63) / 64 * 64 : count * size + pick(0, 1) * pick(0, 20);
     const Repeat together{pick(1, 3), ways * row, ways * count * size},
         apart{together.count, together.target, ways * row};
     std::vector<Int> rows(static_cast<std::size_t>(ways));
     for (Int i = 0; i < ways; ++i) rows[std::size_t(i)] = i * row;
-    std::shuffle(rows.begin(), rows.end(), random_engine());
+    if (pick(0, 1)) std::shuffle(rows.begin(), rows.end(), random_engine());
     const Int last = *std::max_element(rows.begin(), rows.end());
     const GuardedBytes planes((together.count - 1) * together.source + last + count * size);
     const GuardedBytes woven(together.count * together.target, nontemporal && pick(0, 1));
@@ -140,10 +140,15 @@ void test_interleave(Isa isa, const Kernels &k) {
     // What is not used behind the last element is no memory.
     const GuardedBytes source((together.count * count - 1) * ways * size + used * size);
     const GuardedBytes parted(together.count * ways * row, nontemporal);
+    const bool shifted = k.shifted_deinterleave[log] && row % size == 0 && pick(0, 1);
     compare(
-        describe(isa, "deinterleave", {size, ways, used, count, nontemporal}), parted,
+        describe(isa, shifted ? "shifted deinterleave" : "deinterleave", {size, ways, used, count, nontemporal}),
+        parted,
         [&](Byte *t) {
-            k.deinterleave[log](source.data(), t, rows.data(), ways, used, count, apart, nontemporal, 0);
+            if (shifted)
+                k.shifted_deinterleave[log](source.data(), t, rows.data(), ways, used, count, apart, true, true, 0);
+            else
+                k.deinterleave[log](source.data(), t, rows.data(), ways, used, count, apart, nontemporal, 0);
             k.store_fence();
         },
         [&](Byte *t) {

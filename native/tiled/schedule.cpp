@@ -150,9 +150,9 @@ std::vector<Loop> take_columns(TileBuilder &b, Int high, Int width, Int least) {
 }
 
 // Every element of `ways` in the source goes to a column of its own, as far as there are columns.
-Pass schedule_deinterleave(TileBuilder b, Int ways, Int high, Int width, bool aligned) {
+Pass schedule_deinterleave(TileBuilder b, Int ways, Int high, Int width, Int wanted) {
     KernelCall call = make_call(KernelKind::deinterleave, width);
-    const std::vector<Int> places = offsets(take_columns(b, high, width, wide_enough(width, aligned)), target_side);
+    const std::vector<Int> places = offsets(take_columns(b, high, width, wanted), target_side);
     call.valid = Int(places.size());
     call.count = high / width;
     call.height = ways;
@@ -211,23 +211,33 @@ std::optional<Pass> schedule_transpose(TileBuilder b, Int width, bool aligned, b
     const bool woven = !nontemporal && !few && across.count * width >= vector_bytes;
     if ((high < vector_bytes || woven) && high / width <= max_ways && across.step.target == high)
         return schedule_interleave(std::move(b), rows, high, width);
-    if (few) return schedule_deinterleave(std::move(b), ways, high, width, aligned);
+    if (few) return schedule_deinterleave(std::move(b), ways, high, width, wide_enough(width, aligned));
     return schedule_columns(std::move(b), rows, high, width, wide_enough(width, aligned));
 }
 
-// The same by a kernel that writes whole lines wherever columns start; none where rows or columns are short.
+// The same by kernels that write whole lines wherever columns start; none where rows or columns are short.
 std::optional<Pass> schedule_shifted(TileBuilder b, Int width) {
     const int first = b.find(target_side, width), second = b.find(source_side, width);
-    if (first < 0 || second < 0 || first == second || !kernels().shifted_transpose[log2_of(width)]) return std::nullopt;
-    const std::vector<Loop> spared = b.path(source_side, width, cache_line, {b.loops[std::size_t(first)]});
-    if (product(width, spared) < cache_line) return std::nullopt;
-    const Int apart = b.loops[std::size_t(second)].step.target;
+    if (first < 0 || second < 0 || first == second) return std::nullopt;
+    const Loop along = b.loops[std::size_t(first)], across = b.loops[std::size_t(second)];
+    const std::vector<Loop> spared = b.path(source_side, width, cache_line, {along});
+    const Int row = product(width, spared), ways = along.step.source / width;
+    // Rows of a few elements, one behind the other, are parted.
+    const bool few = along.step.source % width == 0 && along.step.source >= row && ways <= max_ways;
+    const int log = log2_of(width);
+    if (few ? log > 3 || !kernels().shifted_deinterleave[log] : row < cache_line || !kernels().shifted_transpose[log])
+        return std::nullopt;
     Int high = width;
-    std::vector<Loop> rows = b.chain(target_side, high, shifted_rows * width, cache_line, spared);
+    std::vector<Loop> rows;
+    if (few)
+        rows.push_back(b.take(first, parted_column / width, cache_line / width));
+    else
+        rows = b.chain(target_side, high, shifted_rows * width, cache_line, spared);
     if (b.cut) b.share_lines(rows.back());
     high = product(width, rows);
-    if (high < (apart == high ? joined_column : long_run)) return std::nullopt;
-    Pass pass = schedule_columns(std::move(b), rows, high, width, shifted_row);
+    if (high < (across.step.target == high ? joined_column : long_run)) return std::nullopt;
+    Pass pass = few ? schedule_deinterleave(std::move(b), ways, high, width, along.step.source)
+                    : schedule_columns(std::move(b), rows, high, width, shifted_row);
     // Elements may be joined to wider ones, which columns need not start at a multiple of.
     pass.shifted = std::all_of(pass.segments.begin(), pass.segments.end(),
                                [width](const Segment &s) { return s.target % width == 0; });

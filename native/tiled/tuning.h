@@ -45,7 +45,7 @@ constexpr Int tall_bytes = 512, tall_unaligned = 1024, strip_staged = 2048;
 // bytes have 38 GB/s, with a single line 26; and where rows lie a power of two apart, so that a cache holds one line of
 // few of them, 33 and 8.
 // Columns that lie side by side are at least so long: shorter ones are mostly ends.
-constexpr Int shifted_rows = 512, shifted_row = 1024, joined_column = 384;
+constexpr Int shifted_rows = 512, shifted_row = 1024, joined_column = 384, parted_column = 2048;
 
 // From here on a run, or the interleaved elements of a call, are written by non-temporal stores though their ends share
 // lines: fewer whole lines would not make up for those (large rows of odd sizes).

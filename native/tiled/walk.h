@@ -236,6 +236,9 @@ private:
             case KernelKind::interleave:
                 return k.interleave[call.width](s, t, rows, int(height), call.count, repeat, nontemporal, ahead);
             case KernelKind::deinterleave:
+                if (shifted)
+                    return k.shifted_deinterleave[call.width](s, t, columns, int(height), int(call.valid), call.count,
+                                                              repeat, starts, ends, ahead);
                 return k.deinterleave[call.width](s, t, columns, int(height), int(call.valid), call.count, repeat,
                                                   nontemporal, ahead);
             case KernelKind::gather: return gather(*pass.gather, s, t, repeat);

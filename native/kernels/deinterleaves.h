@@ -59,14 +59,61 @@ inline Vec64 load_first_bytes(const Byte *p, Int bytes) {
     return {_mm512_maskz_loadu_epi8(mask, p)};
 }
 
-// One way of K vectors.
-template <int W, int K> inline Vec64 way(const Vec64 (&x)[K], int k) {
-    const auto &all = way_indices<W, K>;
-    const auto index = [&](int o) { return Vec64::load(reinterpret_cast<const Byte *>(all.at[k][o])); };
-    Vec64 y = Vec64::pick<W>(x[0], index(0), x[1]);
+// Every other element of two vectors, from the first or the second on.
+template <int W> inline Vec64 every_other(Vec64 a, Vec64 b, int first) {
+    return Vec64::pick<W>(a, Vec64::load(reinterpret_cast<const Byte *>(way_indices<W, 2>.at[first][0])), b);
+}
+
+// The ways of K vectors of interleaved elements.
+template <int W, int K> inline void part(const Vec64 (&x)[K], Vec64 (&y)[K]) {
+    if constexpr (K == 2 || K == 4 || K == 8) {
+        Vec64 half[2][K / 2], ways[2][K / 2];
 #pragma GCC unroll 8
-    for (int o = 2; o < K; ++o) y = Vec64::merge<W>(y, all.mask[k][o], x[o], index(o));
-    return y;
+        for (int i = 0; i < K; ++i) half[i % 2][i / 2] = every_other<W>(x[i / 2 * 2], x[i / 2 * 2 + 1], i % 2);
+#pragma GCC unroll 2
+        for (int first = 0; first < 2; ++first) {
+            if constexpr (K > 2)
+                part<W>(half[first], ways[first]);
+            else
+                ways[first][0] = half[first][0];
+        }
+#pragma GCC unroll 8
+        for (int k = 0; k < K; ++k) y[k] = ways[k % 2][k / 2];
+    } else {
+        const auto &all = way_indices<W, K>;
+        const auto index = [&](int k, int o) { return Vec64::load(reinterpret_cast<const Byte *>(all.at[k][o])); };
+#pragma GCC unroll 8
+        for (int k = 0; k < K; ++k) {
+            y[k] = Vec64::pick<W>(x[0], index(k, 0), x[1]);
+#pragma GCC unroll 8
+            for (int o = 2; o < K; ++o) y[k] = Vec64::merge<W>(y[k], all.mask[k][o], x[o], index(k, o));
+        }
+    }
+}
+
+// Rows of a vector and more: the last one of each row ends with it.
+template <int W, int K>
+void deinterleave_long(const Byte *s, Byte *t, const Int *rows, int used, Int count, const Repeat &repeat, Int ahead) {
+    const Int times = repeat.count, ss = repeat.source, ts = repeat.target;
+    // What is not used behind the last element may be no memory.
+    const Int last = used < K ? count - 1 : count;
+    for (Int r = 0; r < times; ++r, s += ss, t += ts) {
+        for (Int j = 0; j < last; j += 64 / W) {
+            const Int at = least(j, last - 64 / W);
+            const Byte *const from = s + at * K * W;
+            Vec64 x[K], y[K];
+#pragma GCC unroll 8
+            for (int o = 0; o < K; ++o) {
+                if (ahead) prefetch(from + o * 64 + ahead);
+                x[o] = Vec64::load(from + o * 64);
+            }
+            part<W>(x, y);
+#pragma GCC unroll 8
+            for (int k = 0; k < K; ++k)
+                if (k < used) y[k].store(t + rows[k] + at * W);
+        }
+        deinterleave_scalar<W>(s, t, rows, K, used, last, count);
+    }
 }
 
 #endif
@@ -77,25 +124,6 @@ Int deinterleave_ways(const Byte *source, Byte *target, const Int *rows, int use
     Int j = 0;
     // What is not used behind the last element may be no memory.
     const Int last = used < K ? count - 1 : count;
-#if defined(RELAYOUT_HAS_WIDE_BYTE_SHUFFLE)
-    if constexpr (W > 1) {
-        bool whole = true;
-        for (int k = 0; nontemporal && k < used; ++k)
-            whole = whole && reinterpret_cast<std::uintptr_t>(target + rows[k]) % cache_line == 0;
-        constexpr Int N = 64 / W;
-        for (; whole && j + N <= last; j += N, source += K * 64) {
-            Vec64 x[K];
-#pragma GCC unroll 8
-            for (int o = 0; o < K; ++o) {
-                if (ahead) prefetch(source + o * 64 + ahead);
-                x[o] = Vec64::load(source + o * 64);
-            }
-#pragma GCC unroll 8
-            for (int k = 0; k < K; ++k)
-                if (k < used) store_as<Vec64, nontemporal>(way<W>(x, k), target + rows[k] + j * W);
-        }
-    }
-#endif
     for (; j + E <= last; j += E, source += K * 16) {
         Vec16 x[K];
 #pragma GCC unroll 8
@@ -188,6 +216,10 @@ __attribute__((flatten)) void deinterleave_plain(const Byte *s, Byte *t, const I
 
 template <int W, int K, bool nontemporal>
 void deinterleave_all(const Byte *s, Byte *t, const Int *rows, int used, Int count, const Repeat &repeat, Int ahead) {
+#if defined(RELAYOUT_HAS_WIDE_BYTE_SHUFFLE)
+    if constexpr (!nontemporal && W > 1)
+        if ((count - 1) * W >= 64) return deinterleave_long<W, K>(s, t, rows, used, count, repeat, ahead);
+#endif
     if constexpr (!nontemporal) return deinterleave_plain<W, K>(s, t, rows, used, count, repeat, ahead);
     const Int times = repeat.count, ss = repeat.source, ts = repeat.target, bytes = count * W;
     const bool apart = nontemporal && used > 1 && (used > 4 || (rows[1] - rows[0]) % 4096 == 0);
@@ -242,15 +274,16 @@ void deinterleave_shifted(const Byte *s, Byte *t, const Int *rows, int used, Int
     constexpr Int N = 64 / W;
     const Int times = repeat.count, ss = repeat.source, ts = repeat.target;
     const auto add = [&](auto &strip, const Byte *from, Int j, const auto &use) {
-        Vec64 x[K];
+        Vec64 x[K], y[K];
 #pragma GCC unroll 8
         for (int o = 0; o < K; ++o) {
             if (ahead) prefetch(from + j * K * W + o * 64 + ahead);
             x[o] = Vec64::load(from + j * K * W + o * 64);
         }
+        part<W>(x, y);
 #pragma GCC unroll 8
         for (int k = 0; k < K; ++k)
-            if (k < used) use(strip, k, way<W>(x, k));
+            if (k < used) use(strip, k, y[k]);
     };
     for (Int r = 0; r < times; ++r, s += ss, t += ts) {
         ShiftedLines<W, K> strip;
@@ -261,9 +294,10 @@ void deinterleave_shifted(const Byte *s, Byte *t, const Int *rows, int used, Int
         if (whole) add(strip, s, j, [](auto &lines, int k, Vec64 x) { lines.add_first(k, x); });
         for (j = N; j < whole; j += N) add(strip, s, j, [j](auto &lines, int k, Vec64 x) { lines.add(k, x, j * W); });
         const Int more = count - whole, bytes = more ? ((more - 1) * K + used) * W : 0;
-        Vec64 x[K];
+        Vec64 x[K], y[K];
         for (int o = 0; o < K; ++o) x[o] = load_first_bytes(s + whole * K * W + o * 64, bytes - o * 64);
-        for (int k = 0; k < used; ++k) strip.finish(k, way<W>(x, k), more, whole * W, starts, ends);
+        part<W>(x, y);
+        for (int k = 0; k < used; ++k) strip.finish(k, y[k], more, whole * W, starts, ends);
     }
 }
 

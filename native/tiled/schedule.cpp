@@ -216,7 +216,7 @@ std::optional<Pass> schedule_transpose(TileBuilder b, Int width, bool aligned, b
 }
 
 // The same by kernels that write whole lines wherever columns start; none where rows or columns are short.
-std::optional<Pass> schedule_shifted(TileBuilder b, Int width) {
+std::optional<Pass> schedule_shifted(TileBuilder b, Int width, bool aligned) {
     const int first = b.find(target_side, width), second = b.find(source_side, width);
     if (first < 0 || second < 0 || first == second) return std::nullopt;
     const Loop along = b.loops[std::size_t(first)], across = b.loops[std::size_t(second)];
@@ -225,7 +225,8 @@ std::optional<Pass> schedule_shifted(TileBuilder b, Int width) {
     // Rows of a few elements, one behind the other, are parted.
     const bool few = along.step.source % width == 0 && along.step.source >= row && ways <= max_ways;
     const int log = log2_of(width);
-    if (few ? log > 3 || !kernels().shifted_deinterleave[log] : row < cache_line || !kernels().shifted_transpose[log])
+    if (few ? log > 3 || !kernels().shifted_deinterleave[log]
+            : aligned || row < cache_line || !kernels().shifted_transpose[log])
         return std::nullopt;
     Int high = width;
     std::vector<Loop> rows;
@@ -411,7 +412,7 @@ Pass schedule(const Box &box, int width, bool aligned, bool nontemporal) {
         break;
     }
     std::optional<Pass> pass;
-    if (is_width(unit) && nontemporal && !aligned) pass = schedule_shifted(b, unit);
+    if (is_width(unit) && nontemporal) pass = schedule_shifted(b, unit, aligned);
     if (!pass && (unit >= vector_bytes || !is_width(unit)))
         pass = schedule_runs(b, {{0, 0, unit}}, unit, aligned);
     else if (!pass)

@@ -6,6 +6,15 @@ import struct
 
 from .bases import bases_as_numbers
 from .mojo_expressions import WIDTH, MojoExpressions, mojo_name, mojo_real, mojo_type
+from .returning_function import (
+    ReturningFunction,
+    attempted_call,
+    comment_lines,
+    compound_assignment,
+    own_words,
+    returns_call,
+    without_references,
+)
 from .statements import (
     INDEX,
     STATUS,
@@ -13,10 +22,8 @@ from .statements import (
     At,
     Binary,
     Call,
-    Comment,
     ConstantTable,
     Copy,
-    Do,
     Expression,
     Fill,
     For,
@@ -25,16 +32,13 @@ from .statements import (
     Name,
     Number,
     Parameter,
-    Reference,
     Reinterpret,
     Return,
     Routine,
     Select,
-    Statement,
     Truth,
     Unary,
     Var,
-    Visit,
     names_in,
     nodes_in,
 )
@@ -54,29 +58,25 @@ def mojo_function(function: Routine) -> str:
     return MojoFunction(bases_as_numbers(function)).text()
 
 
-class MojoFunction:
-    """The printer of one function. What others write by output parameters it returns: a coordinate as an array, if
-    there is one, and a converted value, or it raises an error.
-    """
+class MojoFunction(ReturningFunction):
+    """The printer of one function; where a value has no place it raises an error."""
+
+    MARK = "# "
 
     def __init__(self, function: Routine) -> None:
-        self.function = function
+        super().__init__(function)
         types = {p.name: p.type for p in function.parameters}
         for node in nodes_in(function.body):
             if isinstance(node, (Let, Var, ConstantTable, Reinterpret)):
                 types[node.name] = node.type
         self.expressions = MojoExpressions(types)
-        self.outs = [p for p in function.parameters if p.kind == "out"]
         self.finds = function.helper == "coordinate"
-        bound = [node.target for node in nodes_in(function.body) if isinstance(node, Reference)]
-        self.bound = {target.name for target in bound if isinstance(target, Name)}
-        self.lines: list[str] = []
 
     # ---- the whole ---------------------------------------------------------------------------------------
 
     def text(self) -> str:
         function = self.function
-        name = f"{function.owner}_{function.helper}" if function.helper else function.owner
+        name = self.name
         visitors = [p for p in function.parameters if p.kind == "visitor"]
         for p in visitors:
             name += f"[Visitor: def({', '.join(['Int'] * len(p.arity))}) -> None]"
@@ -96,11 +96,7 @@ class MojoFunction:
 
     def _comment(self) -> list[str]:
         """The words above the body."""
-        words = []
-        for line in self.function.about:
-            for old, new in WORDS.items():
-                line = line.replace(old, new)
-            words.append(line)
+        words = own_words(self.function.about, WORDS)
         if not words:
             return []
         summary = words[0] if words[0][0].isupper() else f"The {words[0]}"
@@ -126,47 +122,17 @@ class MojoFunction:
 
     # ---- statements --------------------------------------------------------------------------------------
 
-    def _line(self, depth: int, text: str) -> None:
-        self.lines.append("    " * depth + text)
-
     def _value(self, depth: int, before: str, x: Expression, after: str = "") -> None:
         self.lines += self.expressions.break_lines(before, x, after, "    " * depth)
 
-    def _add_all(self, depth: int, statements: tuple[Statement, ...]) -> None:
-        for statement in statements:
-            self._add(depth, statement)
+    def _add_bits(self, depth: int, x: Reinterpret) -> None:
+        self._line(depth, f"var {x.name} = {_bits_of(x)}")
 
-    def _add(self, depth: int, x: Statement) -> None:
+    def _add_loop(self, depth: int, x: For, name: str) -> None:
         text = self.expressions.text
-        if isinstance(x, Comment):
-            self.lines += comment_lines("    " * depth + f"# {x.text}", "    " * depth + "# ")
-        elif isinstance(x, (Let, Var)):
-            self._add_value(depth, x)
-        elif isinstance(x, ConstantTable):
-            self._add_table(depth, x)
-        elif isinstance(x, Reinterpret):
-            self._line(depth, f"var {x.name} = {_bits_of(x)}")
-        elif isinstance(x, Assign):
-            self._add_assign(depth, x)
-        elif isinstance(x, Do):
-            self._value(depth, "", x.call)
-        elif isinstance(x, Visit):
-            self._value(depth, "", Call(x.name, "", x.arguments))
-        elif isinstance(x, Copy):
-            self._add_copy(depth, x)
-        elif isinstance(x, Fill):
-            self._add_fill(depth, x)
-        elif isinstance(x, For):
-            if x.title:
-                self._add(depth, Comment(x.title))
-            name = mojo_name(x.name) if x.name in names_in(x.body) else "_"
-            start = "" if x.start == Number(0) else f"{text(x.start)}, "
-            self._line(depth, f"for {name} in range({start}{text(x.end)}):")
-            self._add_all(depth + 1, x.body)
-        elif isinstance(x, If):
-            self._add_if(depth, "if", x)
-        elif isinstance(x, Return):
-            self._add_return(depth, x)
+        start = "" if x.start == Number(0) else f"{text(x.start)}, "
+        self._line(depth, f"for {mojo_name(name)} in range({start}{text(x.end)}):")
+        self._add_all(depth + 1, x.body)
 
     def _add_value(self, depth: int, x: Let | Var) -> None:
         name = mojo_name(x.name)
@@ -179,13 +145,13 @@ class MojoFunction:
         self._value(depth, f"var {name}{kind} = ", x.value)
 
     def _add_assign(self, depth: int, x: Assign) -> None:
-        target, value = self.expressions.text(x.target), x.value
-        if isinstance(x.target, Name) and x.target.name in [p.name for p in self.outs]:
-            self._value(depth, f"var {target} = ", value)
-        elif isinstance(value, Binary) and value.left == x.target and value.sign in ("+", "-", "*", "%", "|", "&", "^"):
-            self._value(depth, f"{target} {value.sign}= ", value.right)
+        target, changed = self.expressions.text(x.target), compound_assignment(x)
+        if self._is_out(x):
+            self._value(depth, f"var {target} = ", x.value)
+        elif changed is not None:
+            self._value(depth, f"{target} {changed[0]}= ", changed[1])
         else:
-            self._value(depth, f"{target} = ", value)
+            self._value(depth, f"{target} = ", x.value)
 
     def _add_copy(self, depth: int, x: Copy) -> None:
         target, source = [self._part(at, x.length) for at in (x.target, x.source)]
@@ -233,12 +199,11 @@ class MojoFunction:
 
     # ---- conditions and results --------------------------------------------------------------------------
 
-    def _add_if(self, depth: int, word: str, x: If) -> None:
-        call = x.condition.value if isinstance(x.condition, Unary) and x.condition.sign == "!" else x.condition
-        outs = [a.target for a in call.arguments if isinstance(a, Reference)] if isinstance(call, Call) else []
-        if isinstance(call, Call) and outs:
-            given = _without_references(call)
-            if call is not x.condition:
+    def _add_if(self, depth: int, x: If, word: str = "if") -> None:
+        attempted = attempted_call(x.condition)
+        if attempted is not None:
+            given, outs, negated = attempted
+            if negated:
                 self._add_attempt(depth, outs[0], given)
                 return
             self._value(depth, "var found = ", given)
@@ -249,7 +214,7 @@ class MojoFunction:
             self._value(depth, f"{word} ", x.condition, ":")
         self._add_all(depth + 1, x.body)
         if len(x.otherwise) == 1 and isinstance(x.otherwise[0], If):
-            self._add_if(depth, "elif", x.otherwise[0])
+            self._add_if(depth, x.otherwise[0], "elif")
         elif x.otherwise:
             self._line(depth, "else:")
             self._add_all(depth + 1, x.otherwise)
@@ -261,8 +226,8 @@ class MojoFunction:
 
     def _add_return(self, depth: int, x: Return) -> None:
         note = f"  # {x.comment}" if x.comment else ""
-        if isinstance(x.value, Call) and any(isinstance(argument, Reference) for argument in x.value.arguments):
-            self._value(depth, "return ", _without_references(x.value))
+        if isinstance(x.value, Call) and returns_call(x):
+            self._value(depth, "return ", without_references(x.value))
         elif self.outs:
             self._add_outs(depth, x, note)
         elif self.function.result == STATUS:
@@ -292,19 +257,6 @@ class MojoFunction:
         names = ", ".join([p.name for p in self.outs])
         self._line(depth, f"var found: Array[Int, {len(self.outs)}] = [{names}]")
         self._line(depth, "return found^")
-
-
-def comment_lines(line: str, start: str) -> list[str]:
-    """A comment on lines that fit."""
-    found = []
-    while len(line) > WIDTH and (cut := line.rfind(" ", len(start) + 1, WIDTH + 1)) > 0:
-        found.append(line[:cut])
-        line = start + line[cut + 1 :]
-    return [*found, line]
-
-
-def _without_references(call: Call) -> Call:
-    return Call(call.owner, call.helper, tuple([a for a in call.arguments if not isinstance(a, Reference)]))
 
 
 def dtype_of(kind: str) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from .lower import byte_weight
-from .mojo import comment_lines, dtype_of, mojo_function
+from .mojo import dtype_of, mojo_function
 from .mojo_expressions import EXTREMES, WIDTH, MojoExpressions, mojo_type
+from .returning_function import comment_lines
 from .statements import INDEX, STATUS, Module, Name, Routine, TestRun
 from .tree_target import TreeTarget
 

@@ -6,18 +6,24 @@ import struct
 from typing import Any
 
 from .bases import bases_as_numbers, rewrite, steps_backwards
+from .returning_function import (
+    ReturningFunction,
+    attempted_call,
+    comment_lines,
+    compound_assignment,
+    own_words,
+    returns_call,
+    without_references,
+)
 from .rust_expressions import WIDTH, RustExpressions, rust_real, rust_type
 from .statements import (
     STATUS,
     Assign,
     At,
     Base,
-    Binary,
     Call,
-    Comment,
     ConstantTable,
     Copy,
-    Do,
     Expression,
     Fill,
     For,
@@ -27,16 +33,13 @@ from .statements import (
     Number,
     Parameter,
     Real,
-    Reference,
     Reinterpret,
     Return,
     Routine,
     Select,
     Statement,
     Truth,
-    Unary,
     Var,
-    Visit,
     names_in,
     nodes_in,
 )
@@ -60,32 +63,28 @@ def rust_function(function: Routine) -> str:
     return RustFunction(function).text()
 
 
-class RustFunction:
-    """The printer of one function. What others write by output parameters it returns: a coordinate as an array, if
-    there is one, and a converted value, or the error.
-    """
+class RustFunction(ReturningFunction):
+    """The printer of one function; where a value has no place the result is an error."""
+
+    MARK = "// "
 
     def __init__(self, function: Routine) -> None:
-        self.function = function = bases_as_numbers(function) if steps_backwards(function) else function
+        super().__init__(bases_as_numbers(function) if steps_backwards(function) else function)
+        function = self.function
         tables = frozenset([node.name for node in nodes_in(function.body) if isinstance(node, ConstantTable)])
         self.expressions = RustExpressions(tables)
-        self.outs = [p for p in function.parameters if p.kind == "out"]
         self.memories = {p.name: p for p in function.parameters if p.kind in ("src", "dst")}
-        bound = [node.target for node in nodes_in(function.body) if isinstance(node, Reference)]
-        self.bound = {target.name for target in bound if isinstance(target, Name)}
         self.assigned = [node.target for node in nodes_in(function.body) if isinstance(node, Assign)]
-        self.lines: list[str] = []
 
     # ---- the whole ---------------------------------------------------------------------------------------
 
     def text(self) -> str:
         function = self.function
-        name = f"{function.owner}_{function.helper}" if function.helper else function.owner
-        opening = f"{'pub ' * (function.helper in PUBLIC)}fn {name}("
+        opening = f"{'pub ' * (function.helper in PUBLIC)}fn {self.name}("
         result = self._result()
         closing = f") -> {result} {{" if result else ") {"
         self._add_unused()
-        self._add_all(1, function.body, last=True)
+        self._add_all(1, function.body)
         parameters = [self._parameter(p) for p in function.parameters if p.kind != "out"]
         head = [opening + ", ".join(parameters) + closing]
         if len(head[0]) > WIDTH:
@@ -95,12 +94,8 @@ class RustFunction:
         return "\n".join([*self._comment(), *head, *self.lines, "}"])
 
     def _comment(self) -> list[str]:
-        found: list[str] = []
-        for line in self.function.about:
-            for words, own in WORDS.items():
-                line = line.replace(words, own)
-            found += comment_lines(f"/// {line}", "/// ")
-        return found
+        lines = own_words(self.function.about, WORDS)
+        return [text for line in lines for text in comment_lines(f"/// {line}", "/// ")]
 
     def _result(self) -> str:
         kind = self.function.result
@@ -124,9 +119,6 @@ class RustFunction:
 
     # ---- statements --------------------------------------------------------------------------------------
 
-    def _line(self, depth: int, text: str) -> None:
-        self.lines.append("    " * depth + text)
-
     def _value(self, depth: int, before: str, x: Expression, after: str = ";") -> None:
         if isinstance(x, Select):
             self._select(depth, before, x, after)
@@ -144,53 +136,33 @@ class RustFunction:
         self._line(depth + 1, text(x.no))
         self._line(depth, f"}}{after}")
 
-    def _add_all(self, depth: int, statements: tuple[Statement, ...], last: bool = False) -> None:
+    def _add_all(self, depth: int, statements: tuple[Statement, ...]) -> None:
         for k, statement in enumerate(statements):
             behind = statements[k + 1 : k + 2]
             if isinstance(statement, Var) and behind and _always_assigns(behind[0], statement.name):
                 mutable = "mut " * (self.assigned.count(Name(statement.name)) > 2)
                 self._line(depth, f"let {mutable}{statement.name}: {rust_type(statement.type)};")
+            elif isinstance(statement, Base):
+                self._add_base(depth, statement)
             else:
-                self._add(depth, statement, last=last and not behind)
+                self._add(depth, statement)
 
-    def _add(self, depth: int, x: Statement, last: bool = False) -> None:
-        text = self.expressions.text
-        if isinstance(x, Comment):
-            self.lines += comment_lines("    " * depth + f"// {x.text}", "    " * depth + "// ")
-        elif isinstance(x, Let):
+    def _add_value(self, depth: int, x: Let | Var) -> None:
+        if isinstance(x, Let):
             kind = f": {rust_type(x.type)}" * isinstance(x.value, (Number, Real))
             self._value(depth, f"let {x.name}{kind} = ", x.value)
-        elif isinstance(x, Var):
-            if x.name not in self.bound:
-                mutable = "mut " * (Name(x.name) in self.assigned)
-                self._value(depth, f"let {mutable}{x.name}: {rust_type(x.type)} = ", x.value)
-        elif isinstance(x, ConstantTable):
-            self._add_table(depth, x)
-        elif isinstance(x, Reinterpret):
-            self._line(depth, f"let {x.name} = {_bits_of(x)};")
-        elif isinstance(x, Base):
-            self._add_base(depth, x)
-        elif isinstance(x, Assign):
-            self._add_assign(depth, x)
-        elif isinstance(x, Do):
-            self._value(depth, "", x.call)
-        elif isinstance(x, Visit):
-            self._value(depth, "", Call(x.name, "", x.arguments))
-        elif isinstance(x, Copy):
-            self._add_copy(depth, x)
-        elif isinstance(x, Fill):
-            self._add_fill(depth, x)
-        elif isinstance(x, For):
-            if x.title:
-                self._add(depth, Comment(x.title))
-            name = x.name if x.name in names_in(x.body) else "_"
-            self._line(depth, f"for {name} in {text(x.start)}..{text(x.end)} {{")
-            self._add_all(depth + 1, x.body)
-            self._line(depth, "}")
-        elif isinstance(x, If):
-            self._add_if(depth, "", x)
-        elif isinstance(x, Return):
-            self._add_return(depth, x, last)
+        elif x.name not in self.bound:
+            mutable = "mut " * (Name(x.name) in self.assigned)
+            self._value(depth, f"let {mutable}{x.name}: {rust_type(x.type)} = ", x.value)
+
+    def _add_bits(self, depth: int, x: Reinterpret) -> None:
+        self._line(depth, f"let {x.name} = {_bits_of(x)};")
+
+    def _add_loop(self, depth: int, x: For, name: str) -> None:
+        text = self.expressions.text
+        self._line(depth, f"for {name} in {text(x.start)}..{text(x.end)} {{")
+        self._add_all(depth + 1, x.body)
+        self._line(depth, "}")
 
     def _add_base(self, depth: int, x: Base) -> None:
         """The rest of a memory from a place on."""
@@ -207,12 +179,13 @@ class RustFunction:
         self._line(depth, f"let {x.name} = &{mutable}{x.memory}[{x.name} as usize..];")
 
     def _add_assign(self, depth: int, x: Assign) -> None:
-        target, value = self.expressions.text(x.target), x.value
-        if isinstance(x.target, Name) and x.target.name in [p.name for p in self.outs]:
-            self._value(depth, f"let {target} = ", value)
-        elif isinstance(value, Binary) and value.left == x.target and value.sign in ("+", "-", "*", "%", "|", "&", "^"):
-            self._value(depth, f"{target} {value.sign}= ", value.right)
+        target, changed = self.expressions.text(x.target), compound_assignment(x)
+        if self._is_out(x):
+            self._value(depth, f"let {target} = ", x.value)
+        elif changed is not None:
+            self._value(depth, f"{target} {changed[0]}= ", changed[1])
         else:
+            value = x.value
             if len("    " * depth + f"{target} = {self.expressions.text(value)};") > WIDTH:
                 x, value = self._hoist(depth, x)
                 target = self.expressions.text(x.target)
@@ -281,12 +254,11 @@ class RustFunction:
 
     # ---- conditions and results --------------------------------------------------------------------------
 
-    def _add_if(self, depth: int, before: str, x: If) -> None:
-        call = x.condition.value if isinstance(x.condition, Unary) and x.condition.sign == "!" else x.condition
-        outs = [a.target for a in call.arguments if isinstance(a, Reference)] if isinstance(call, Call) else []
-        if isinstance(call, Call) and outs:
-            given = _without_references(call)
-            if call is not x.condition:
+    def _add_if(self, depth: int, x: If, before: str = "") -> None:
+        attempted = attempted_call(x.condition)
+        if attempted is not None:
+            given, outs, negated = attempted
+            if negated:
                 self._add_attempt(depth, outs[0], given)
                 return
             names = ", ".join([self.expressions.text(target) for target in outs])
@@ -295,7 +267,7 @@ class RustFunction:
             self._add_condition(depth, f"{before}if ", x.condition)
         self._add_all(depth + 1, x.body)
         if len(x.otherwise) == 1 and isinstance(x.otherwise[0], If):
-            self._add_if(depth, "} else ", x.otherwise[0])
+            self._add_if(depth, x.otherwise[0], "} else ")
             return
         if x.otherwise:
             self._line(depth, "} else {")
@@ -320,12 +292,13 @@ class RustFunction:
             line = f"{self.expressions.text(moved.target)} = {self.expressions.text(value)}?;"
         self._line(depth, line)
 
-    def _add_return(self, depth: int, x: Return, last: bool) -> None:
+    def _add_return(self, depth: int, x: Return) -> None:
+        last = depth == 1 and x is self.function.body[-1]
         before, after = ("", "") if last else ("return ", ";")
         if x.comment:
             after += f" // {x.comment}"
-        if isinstance(x.value, Call) and any(isinstance(argument, Reference) for argument in x.value.arguments):
-            self._value(depth, before, _without_references(x.value), after)
+        if isinstance(x.value, Call) and returns_call(x):
+            self._value(depth, before, without_references(x.value), after)
         elif self.outs:
             self._add_outs(depth, x, before, after)
         elif self.function.result == STATUS:
@@ -353,25 +326,12 @@ class RustFunction:
         self._line(depth, f"}}{after}")
 
 
-def _without_references(call: Call) -> Call:
-    return Call(call.owner, call.helper, tuple([a for a in call.arguments if not isinstance(a, Reference)]))
-
-
 def _always_assigns(x: Statement, name: str) -> bool:
     """Whether both ways of a condition give a variable its first value."""
     if not isinstance(x, If) or name in names_in(x.condition):
         return False
     ways = [[node.target for node in way if isinstance(node, Assign)] for way in (x.body, x.otherwise)]
     return all(Name(name) in targets for targets in ways)
-
-
-def comment_lines(line: str, start: str) -> list[str]:
-    """A comment on lines of at most 80 characters."""
-    found = []
-    while len(line) > 80 and (cut := line.rfind(" ", len(start) + 1, 81)) > 0:
-        found.append(line[:cut])
-        line = start + line[cut + 1 :]
-    return [*found, line]
 
 
 def _bits_of(x: Reinterpret) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from .lower import byte_weight
-from .rust import comment_lines, rust_function
+from .returning_function import comment_lines
+from .rust import rust_function
 from .rust_expressions import EXTREMES, WIDTH, RustExpressions, rust_type
 from .statements import INDEX, STATUS, Module, Name, Routine, TestRun
 from .tree_target import TreeTarget

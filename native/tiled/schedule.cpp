@@ -183,6 +183,13 @@ Pass schedule_columns(TileBuilder b, const std::vector<Loop> &rows, Int high, In
     return b.finish(b.pass.staged_bytes);
 }
 
+// Whether rows of a vector and more are parted as well as shorter ones: by permutes of whole lines, of which 6 and 7
+// ways take too many.
+bool parts_wide(const Loop &along, Int ways, Int width) {
+    return width < vector_bytes && kernels().shifted_deinterleave[log2_of(width)] &&
+           along.count * width >= cache_line && (ways < 6 || ways == max_ways);
+}
+
 // Rows that are contiguous in the target against columns that are contiguous in the source; none if there are none.
 std::optional<Pass> schedule_transpose(TileBuilder b, Int width, bool aligned, bool nontemporal) {
     const int first = b.find(target_side, width), second = b.find(source_side, width);
@@ -197,8 +204,8 @@ std::optional<Pass> schedule_transpose(TileBuilder b, Int width, bool aligned, b
         std::min(wide_enough(width, aligned), product(width, b.path(source_side, width, tall_unaligned, {along})));
     const Int tall = std::max(tall_enough(width, aligned), min_tile_bytes / (width_room / width));
     const Int ways = along.step.source / width;
-    const bool few =
-        narrow < vector_bytes && along.step.source % width == 0 && along.step.source >= narrow && ways <= max_ways;
+    const bool few = (narrow < vector_bytes || parts_wide(along, ways, width)) && along.step.source % width == 0 &&
+                     along.step.source >= narrow && ways <= max_ways;
     Int high = width;  // bytes of a column, contiguous in the target
     std::vector<Loop> rows;
     if (few) {

@@ -60,13 +60,14 @@ bool reads_in_order(const KernelCall &call) {
 
 // Whether slabs are better than the tiles of this pass, whose rows have `row` contiguous bytes. Where memory is read
 // and written in its order, or kernels shift columns into lines, they are not; nor where streams are parted into long
-// segments, where tiles of 4 and 8 bytes read whole lines anyway, where a transpose of narrow elements, or of rows that
-// are short or lie together, takes longer than its stores, or where rows about a page apart leave the cache.
-bool is_slow(const Pass &direct, Int row) {
+// segments (longer ones if `grouped` of several parts), where tiles of 4 and 8 bytes read whole lines anyway, where a
+// transpose of narrow elements, or of rows that are short or lie together, takes longer than its stores, or where rows
+// about a page apart leave the cache.
+bool is_slow(const Pass &direct, Int row, bool grouped) {
     const KernelCall &call = direct.calls[0];
     const Int segments = Int(direct.segments.size()), average = direct.tile_bytes / std::max<Int>(segments, 1);
     if (segments == 1 && direct.loops.size() <= 1) return false;
-    if (call.kind == KernelKind::deinterleave) return average < min_slab_segment;
+    if (call.kind == KernelKind::deinterleave) return average < (grouped ? long_segment : min_slab_segment);
     if (average >= page && reads_in_order(call)) return false;
     if (call.kind == KernelKind::runs) return direct.calls.size() <= many_calls || average < long_segment;
     if (call.kind == KernelKind::gather) return true;
@@ -96,7 +97,8 @@ std::optional<Pass> schedule_slabs(const Box &box, const std::vector<Box> &parts
     const bool turned = call.kind == KernelKind::transpose;
     shape.lengthen(source_side, turned ? cache_line : slab_row, limit);
     const int row = b.find(source_side, Int(1) << call.width);
-    if (!is_slow(direct, row < 0 ? 0 : b.loops[std::size_t(row)].count << call.width)) return std::nullopt;
+    if (!is_slow(direct, row < 0 ? 0 : b.loops[std::size_t(row)].count << call.width, parts.size() > 1))
+        return std::nullopt;
     shape.lengthen(
         target_side,
         row_distance(direct) >= paged_rows ? std::min(slab_segment, max_paged_rows << call.width) : slab_segment,

@@ -43,7 +43,7 @@ std::optional<Candidate> find_best(const TileBuilder &b, const std::vector<Box> 
     const TileBytes first(parts, segment, width);
     std::optional<Candidate> best;
     for (const Pair wanted : gather_shapes) {
-        TileShape shape(b.loops, {first.run(), segment});
+        TileShape shape(b.loops, {first.run, segment});
         for (const int side : {source_side, target_side}) shape.lengthen(side, wanted[side], max_gather_bytes);
         if (shape.bytes() > max_gather_bytes) continue;
         TileBytes tile = first.with_loops(b.loops, shape);

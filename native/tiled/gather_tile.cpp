@@ -71,7 +71,7 @@ GatherOfTile gather_from(const std::vector<Int> &sources, Int low, Int high, con
 }  // namespace
 
 TileBytes::TileBytes(const std::vector<Box> &parts, Int segment, Int width)
-    : source(std::size_t(segment), no_source), column(std::size_t(segment)), segments{{0, 0, segment}}, width_(width) {
+    : source(std::size_t(segment), no_source), column(std::size_t(segment)), segments{{0, 0, segment}}, run(0) {
     for (const Box &part : parts) {
         if (!part.valid) continue;
         std::vector<Pair> places{part.offset};
@@ -79,15 +79,17 @@ TileBytes::TileBytes(const std::vector<Box> &parts, Int segment, Int width)
             for (std::size_t k = 0, size = places.size(); k < size; ++k)
                 for (Int i = 1; i < loop.count; ++i) places.push_back(places[k] + i * loop.step);
         for (const Pair &place : places)
-            for (Int k = 0; k < width; ++k) {
-                source[std::size_t(place.target + k)] = place.source + k;
-                column[std::size_t(place.target + k)] = k;
-            }
+            for (Int k = 0; k < width; ++k) source[std::size_t(place.target + k)] = place.source + k;
     }
     find_ends();
-    if (run() == width) return;
-    for (std::size_t k = 0; k < source.size(); ++k)
-        if (source[k] != no_source) column[k] = source[k] - low;
+    const Int count = segment - std::count(source.begin(), source.end(), no_source);
+    const bool dense = high - low == count;
+    for (std::size_t k = 0; k < source.size(); ++k) {
+        if (source[k] == no_source) continue;
+        const bool goes_on = k > 0 && source[k - 1] != no_source && source[k] == source[k - 1] + 1;
+        column[k] = dense ? source[k] - low : goes_on ? column[k - 1] + 1 : 0;
+        run = std::max(run, column[k] + 1);
+    }
 }
 
 void TileBytes::find_ends() {
@@ -96,11 +98,6 @@ void TileBytes::find_ends() {
         low = std::min(low, at);
         high = std::max(high, at + 1);
     }
-}
-
-Int TileBytes::run() const {
-    const Int count = Int(source.size()) - std::count(source.begin(), source.end(), no_source);
-    return high - low == count ? count : width_;
 }
 
 TileBytes TileBytes::with_loops(const std::vector<Loop> &loops, const TileShape &shape) const {
@@ -157,16 +154,18 @@ std::optional<GatherOfTile> gather_turned(const TileBytes &tile, Int width) {
     while (width > 8 || (width & (width - 1))) width = width > 8 && width % 2 == 0 ? width / 2 : width & -width;
     std::unordered_map<Int, Int> numbers;
     std::vector<Int> rows;
-    Int across = 0, count = 0;
+    Int across = 0;
     for (std::size_t k = 0; k < tile.source.size(); ++k) {
         if (tile.source[k] == no_source) continue;
         const Int row = tile.source[k] - tile.column[k];
         if (numbers.emplace(row, Int(rows.size())).second) rows.push_back(row);
         across = std::max(across, tile.column[k] + 1);
-        ++count;
     }
     const Int height = Int(rows.size()), pitch = height * width;
-    if (height * across != count || across % width || pitch < min_turned_bytes || across < min_turned_bytes)
+    const auto is_inside = [&](Int row) { return row >= tile.low && row + across <= tile.high; };
+    const Int count = height * across;
+    if (across % width || pitch < min_turned_bytes || across < min_turned_bytes || count > max_gather_bytes ||
+        !std::all_of(rows.begin(), rows.end(), is_inside))
         return std::nullopt;
     std::vector<Int> sources(tile.source.size(), no_source);
     for (std::size_t k = 0; k < sources.size(); ++k) {

@@ -16,12 +16,10 @@ struct TileBytes {
     std::vector<Int> column;  // how far into a contiguous row of the source that is
     std::vector<Segment> segments;
     Int low = INT64_MAX, high = INT64_MIN;  // what lies between is memory of the source
+    Int run;                                // the bytes of the source that lie together before any loop
 
     // Parts that fill `segment` bytes, before any loop.
     TileBytes(const std::vector<Box> &parts, Int segment, Int width);
-
-    // The bytes of the source that lie together.
-    Int run() const;
 
     // The tile with all steps of the shape, whose chains begin with these bytes.
     TileBytes with_loops(const std::vector<Loop> &loops, const TileShape &shape) const;
@@ -30,8 +28,6 @@ struct TileBytes {
     std::vector<Int> lines() const;
 
 private:
-    Int width_;
-
     void find_ends();
 };
 
@@ -44,7 +40,7 @@ struct GatherOfTile {
 // `even`: tiles are a multiple of a cache line apart in the source, so that windows may lie at lines.
 GatherOfTile gather_directly(const TileBytes &tile, bool even);
 
-// Rows become columns first, so that a vector has fewer windows; none where the tile is no such rectangle.
+// Rows become columns first, so that a vector has fewer windows; none where rows are not all as long, or too short.
 std::optional<GatherOfTile> gather_turned(const TileBytes &tile, Int width);
 
 }  // namespace relayout::tiled

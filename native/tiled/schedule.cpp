@@ -336,7 +336,8 @@ double speed_of(const KernelCall &call) {
         case KernelKind::transpose:
             if (row == vector_bytes && column == vector_bytes) return row_speed;
             if (narrow >= vector_bytes) break;
-            return width * (narrow < vector_bytes / 2 ? element_speed : narrow_speed);
+            if (narrow < vector_bytes / 2) return width * element_speed;
+            return width * (column < cache_line ? short_column_speed : narrow_speed);
         case KernelKind::interleave:
             if (row >= cache_line) break;
             return row < vector_bytes ? short_row_speed : row % vector_bytes ? row_speed : vector_row_speed;

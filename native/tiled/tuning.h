@@ -88,11 +88,12 @@ constexpr double min_block_speed = 5, min_cached_block_speed = 12;
 // What is not known to be slower than this is no gather.
 constexpr double unknown_speed = 1e9;
 
-// The speeds that they compete with, in bytes in a nanosecond: of single elements of a byte, of narrow transposes by
-// vectors, of streams whose rows are shorter than a vector, shorter than a line, and such of whole vectors; and what a
-// run of up to a vector takes, and a call, in nanoseconds. They must win by so much.
-constexpr double element_speed = 2, narrow_speed = 7, short_row_speed = 4, row_speed = 12, vector_row_speed = 16,
-                 run_cost = 0.7, call_cost = 6, gather_margin = 1.15;
+// The speeds that they compete with, in bytes in a nanosecond: of single elements of a byte, of narrow transposes
+// by vectors, to columns of less than a line and others, of streams whose rows are shorter than a vector, shorter than
+// a line, and such of whole vectors; and what a run of up to a vector takes, and a call, in nanoseconds. They must win
+// by so much.
+constexpr double element_speed = 2, short_column_speed = 3, narrow_speed = 7, short_row_speed = 4, row_speed = 12,
+                 vector_row_speed = 16, run_cost = 0.7, call_cost = 6, gather_margin = 1.15;
 
 // Tables have about four times the bytes of their tile, and stay in the first-level cache. They take 100 microseconds
 // to make: less is copied sooner otherwise.

@@ -66,8 +66,13 @@ Pass schedule_runs(TileBuilder b, std::vector<ByteRun> runs, Int segment, bool a
     // Of runs that lie a page apart, take a line, and what is next to them.
     const bool apart = beside >= 0 && single < cache_line && b.loops[std::size_t(beside)].step.source % page == 0;
     const Int wanted = apart ? cache_line : staged ? strip_staged : strip_aligned;
-    std::vector<Loop> chain =
-        b.chain(target_side, segment, std::min(wanted, Int(max_calls / runs.size()) * single), 1, {}, min_tile_bytes);
+    // Of many runs that go on where they end, take several lines before the next: such lines may be in one set of a
+    // cache.
+    const Int near = beside >= 0 ? std::llabs(b.loops[std::size_t(beside)].step.source) : 0;
+    const bool along = !aligned && runs.size() > few_runs && near > 0 && near < cache_line;
+    const Int longest = along ? std::min(std::max(min_tile_bytes, along_bytes / near * single), max_staged_run) : 0;
+    const Int most = std::max(std::min(wanted, Int(max_calls / runs.size()) * single), longest);
+    std::vector<Loop> chain = b.chain(target_side, segment, most, 1, {}, std::max(min_tile_bytes, longest));
     Loop strip{1, {0, 0}}, repeat{1, {0, 0}};
     if (!chain.empty()) {
         // Neighbours in the target go together, so that lines are written whole.

@@ -19,8 +19,8 @@ using relayout::Byte;
 using relayout::Int;
 
 // Moves runs of one length between memory, where one follows the other, and the places of a file, in order and without
-// the GIL; now and then the handlers of signals run. `move(memory, count, place)` does one call of the system, up to the
-// next multiple of `most` in the file. Returns how many bytes were moved before the file ended.
+// the GIL; now and then the handlers of signals run. `move(memory, count, place)` does one call of the system, up to
+// the next multiple of `most` in the file. Returns how many bytes were moved before the file ended.
 template <typename Move>
 Int move_runs(Byte *memory, Int size, const std::vector<Int> &places, Int most, const Move &move) {
     const Int count = Int(places.size());

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from ..errors import BadFile
-from ..files.claims import WORDS, Claim, ClaimVerdict, check_claims
+from ..files.claims import Claim, ClaimVerdict, check_claims
 from .answers import Answer, Command
 
 
@@ -30,7 +30,7 @@ def check(files: tuple[Path, ...]) -> Answer:
             # The others are checked all the same.
             verdicts.append(ClaimVerdict(Claim("file", {}, error.message, str(file), 0), False, "", error))
     lines = [line for verdict in verdicts for line in _lines(verdict)]
-    claims = [verdict for verdict in verdicts if verdict.claim.kind in WORDS]
+    claims = [verdict for verdict in verdicts if verdict.claim.kind not in ("file", "layout")]
     held = sum([verdict.holds for verdict in claims])
     lines.append(f"{held} of {len(claims)} claims hold")
     broken = any(verdict.error is not None for verdict in verdicts)

@@ -31,6 +31,7 @@ from ..elements.types import Element
 from ..elements.types import element as element_of
 from ..errors import BadFile, LayoutError, Overlap, ShapeError, UnknownName, shown
 from ..format.format import Format
+from ..layout.layout import Layout
 from ..layout.ranges import check_allocatable
 from .sizes import parse_size
 
@@ -46,7 +47,10 @@ LAYOUT_WORDS = {"layout", "shape", "axes", "element"}
 
 
 class Claim(NamedTuple):
-    """One claim of a file: its kind, its words, and the line that it begins at, or 0 where that is not known."""
+    """One claim of a file: its kind, its words, and the line that it begins at, or 0 where that is not known.
+
+    One that makes no sense may have no kind.
+    """
 
     kind: str
     words: dict[str, Any]
@@ -127,20 +131,25 @@ def read_claims(path: Path) -> tuple[dict[str, Any], list[Claim]]:
 
 
 def _claim(words: Any, file: str, line: int) -> Claim:
+    """A claim as written; whether its words are those of a claim is seen when it is proven."""
     kinds = [kind for kind in WORDS if isinstance(words, dict) and kind in words]
-    where = f"{file}:{line}" if line else file
-    if len(kinds) != 1:
-        raise BadFile(
-            f"{where}: a claim is one of {', '.join(WORDS)}, got {shown(words)}.",
-            hint='as in equal = ["a", "b"]',
-            file=file,
-        )
-    odd = sorted(words.keys() - WORDS[kinds[0]] - {kinds[0], "name"})
+    kind = kinds[0] if len(kinds) == 1 else ""
+    name = words.get("name") if isinstance(words, dict) else None
+    title = name or (_title(kind, words) if kind else shown(words))
+    return Claim(kind, words, str(title), file, line)
+
+
+def _check_words(claim: Claim) -> None:
+    """Refuse a claim that has no kind, or several, or a word that its kind does not have."""
+    words = claim.words
+    if not claim.kind:
+        near = [like for word in words for like in get_close_matches(word, WORDS)] if isinstance(words, dict) else []
+        hint = f"did you mean {near[0]}?" if near and not words.keys() & WORDS.keys() else 'as in equal = ["a", "b"]'
+        raise BadFile(f"a claim is one of {', '.join(WORDS)}, got {shown(words)}.", hint=hint, file=claim.file)
+    odd = sorted(words.keys() - WORDS[claim.kind] - {claim.kind, "name"})
     if odd:
-        known = ", ".join(sorted(WORDS[kinds[0]]))
-        raise BadFile(f"{where}: {kinds[0]} has no {odd[0]!r}.", hint=f"beside it are name, {known}", file=file)
-    title = words.get("name") or _title(kinds[0], words)
-    return Claim(kinds[0], words, str(title), file, line)
+        known = ", ".join(sorted(WORDS[claim.kind]))
+        raise BadFile(f"{claim.kind} has no {odd[0]!r}.", hint=f"beside it are name, {known}", file=claim.file)
 
 
 def _title(kind: str, words: dict[str, Any]) -> str:
@@ -156,6 +165,7 @@ def _title(kind: str, words: dict[str, Any]) -> str:
 
 
 def _prove(claim: Claim, layouts: dict[str, Any]) -> tuple[bool, str]:
+    _check_words(claim)
     words = claim.words
     if claim.kind == "equal":
         return _prove_equal(words, layouts)
@@ -168,7 +178,7 @@ def _prove(claim: Claim, layouts: dict[str, Any]) -> tuple[bool, str]:
         return _prove_padding(_meant(_word(words, "of"), layouts), words["padding_below"])
     tile = _meant(words["no_conflicts"], layouts)
     report = banks(
-        tile.placed, _word(words, "threads"), tile.element, _word(words, "access"), words.get("arch", "sm90")
+        _placed(tile), _word(words, "threads"), tile.element, _word(words, "access"), words.get("arch", "sm90")
     )
     return report.conflicts == 0, str(report)
 
@@ -250,15 +260,23 @@ def _prove_fit(several: list[dict[str, Any]], room: int) -> tuple[bool, str]:
 
 def _prove_padding(meant: Resolved, most: Any) -> tuple[bool, str]:
     limit = _share(most)
-    layout = meant.placed
+    layout = _placed(meant)
     check_allocatable(layout)
     if not layout.is_injective():
         raise Overlap(f"{layout} has elements that share a place.", hint="padding is told where each has its own")
     padding = 1 - Fraction(layout.size, layout.storage_size) if layout.storage_size else Fraction(0)
     beside = [f"{n} of {box}" for n, box in zip(layout.extents, layout.padded_shape) if n != box]
     where = f": {' x '.join(beside)} positions hold data" if beside else ""
-    told = "under 0.1%" if 0 < padding < Fraction(1, 1000) else f"{float(padding):.1%}"
-    return padding < limit or padding == 0, f"{told} of the storage is padding{where}"
+    return padding < limit or padding == 0, f"{_percent(padding, limit)} of the storage is padding{where}"
+
+
+def _percent(share: Fraction, limit: Fraction) -> str:
+    """A share with one digit, or as many as tell it from the limit and from nothing."""
+    for digits in range(1, 19):
+        rounded = Fraction(round(share * 100 * 10**digits), 100 * 10**digits)
+        if (rounded < limit, rounded > limit, rounded > 0) == (share < limit, share > limit, share > 0):
+            break
+    return f"{float(rounded):.{digits}%}"
 
 
 def _share(x: Any) -> Fraction:
@@ -276,7 +294,7 @@ def _storage(words: dict[str, Any]) -> int:
     record = as_record(words["layout"])
     if record is not None and "shape" in words:
         return record.size_of(words["shape"])
-    layout, bits = _resolve(words).placed, _told_width(words) or _made_for(words)
+    layout, bits = _placed(_resolve(words)), _told_width(words) or _made_for(words)
     if bits is None:
         raise ShapeError("bytes need the type of the elements.", hint='element = "float16" beside the layout')
     check_allocatable(layout)
@@ -293,6 +311,13 @@ def _resolve(words: dict[str, Any]) -> Resolved:
     if meant.width_mismatch is not None:
         raise ShapeError(meant.width_mismatch, hint="give the element that it is made for", layout=words["layout"])
     return meant
+
+
+def _placed(meant: Resolved) -> Layout:
+    if meant.layout is None:
+        what = f"{meant.format} has no shape yet: its layout depends on it."
+        raise ShapeError(what, hint="shape = [1, 8, 8, 32] beside the layout", format=meant.format)
+    return meant.layout
 
 
 def _operand(name: Any, layouts: dict[str, Any]) -> dict[str, Any]:

@@ -368,6 +368,13 @@ def test_refusals_have_a_code_and_a_way_out(name: str, arguments: Any, code: str
     assert f"[{code}]" in result["content"][0]["text"]
 
 
+@pytest.mark.parametrize(("name", "argument"), [("catalog", "words"), ("draw", "texts")])
+def test_a_text_in_the_place_of_a_list_is_shown_as_one(name: str, argument: str, peer: Peer) -> None:
+    result = peer.ask("tools/call", {"name": name, "arguments": {argument: 'a"b'}, "_meta": META})["result"]
+    hint = result["structuredContent"]["error"]["hint"]
+    assert json.loads(hint.removeprefix("write it as in ")) == ['a"b']
+
+
 def test_numbers_may_be_written_with_a_point(peer: Peer) -> None:
     found = peer.call("parse", text="nhwc", shape=[1.0, 2, 3, 4], axes=None)
     assert found["structuredContent"]["shape"] == [1, 2, 3, 4]

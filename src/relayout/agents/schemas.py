@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from ..errors import LayoutError, LimitExceeded, ShapeError, shown
@@ -93,6 +94,8 @@ def _checked_value(value: Any, schema: Schema, name: str) -> Any:
         value = int(value)
     if not isinstance(value, _KINDS[kind]) or (isinstance(value, bool) and kind != "boolean"):
         what = schema.get("description", f"it takes {kind}s")
+        if isinstance(value, str) and schema.get("items", {}).get("type") == "string":
+            what = f"write it as in [{json.dumps(value[:40])}]"
         article = "an" if kind[0] in "aio" else "a"
         raise ShapeError(f"{name} is {article} {kind}, got {shown(value)}.", hint=what, argument=name)
     if "enum" in schema and value not in schema["enum"]:

@@ -354,6 +354,26 @@ def test_every_page_of_the_project_is_in_the_navigation() -> None:
         ("python", "from relayout.htp import R4FlatMemoryLayout as f\nrl.empty(f)\n", [{"a": "0 1 2 3 axes nhwc"}]),
         ("python", ">>> f(x)\n[0, 4, 2, 6]\n>>> g(x)\n'(2,2):(1,4)'\n", [{"a": "(2,2):(1,4)"}]),
         ("python", "import os\nos.remove(rl.__file__)\nrl.repack_file('a', 'b')\n", []),
+        ("python", 'x = np.zeros((6, 4))\nrl.repack(x, "0 1 / 1,3")\n', [{"a": "0 1 / 1,3", "shape": "6,4"}]),
+        ("python", 'rl.repack(np.arange(24).reshape(6, 4), "nChw8c")', [{"a": "nChw8c"}]),
+        ("python", 'rl.repack(np.arange(1, 7), coreai.InterleaveLayout(0, 4))',
+         [{"a": "InterleaveLayout(dimension: 0, factor: 4)", "shape": "6"}]),
+        ("python", 'y = np.ones((9, 9))\nrl.repack(y, "nChw8c", src="(3,27):(27,1)")\n',
+         [{"a": "nChw8c"}, {"a": "(3,27):(27,1)"}]),
+        ("python", 'size = 4\nx = f"({size},8):(8,1)"\ndraw(x)\n', [{"a": "(4,8):(8,1)"}]),
+        ("python", 'x = f"({size:>4},8):(8,1)"\ndraw(x)\n', []),
+        ("python", 'x = rl.Sharding({"x": 4}, ["x", None], shape=(8, 2))',
+         [{"a": "mesh(x=4) deals (x, -) shape (8, 2)"}]),
+        ("python", 'x = rl.Sharding({"x": n}, ["x", None], shape=(8, 2))', []),
+        ("python", 'for text in ("(2,3):(3,1)", "5:2"):\n    draw(text)\n', [{"a": "(2,3):(3,1)"}, {"a": "5:2"}]),
+        ("python", ">>> f(x)\nlayout    (4:2)\n>>> g(x)\n('(2,2):(1,4)', 0)\n", [{"a": "(4:2)"}, {"a": "(2,2):(1,4)"}]),
+        ("python", 'handle({"ask": "view", "state": {"a": "5:2", "view": "both"}})', [{"a": "5:2", "view": "both"}]),
+        ("console", "$ relayout infer a.bin\nlayout  (4:2)\nformat  none\n", [{"a": "(4:2)"}]),
+        ("sh", "relayout code nchw nhwc --dtype uint8 --test -o a.c\n",
+         [{"a": "nchw", "b": "nhwc", "do": "code", "dtype": "uint8"}]),
+        ("cpp", "// Moves uint8 from nchw to nhwc.\nvoid f();\n",
+         [{"dtype": "uint8", "a": "nchw", "b": "nhwc", "do": "code", "target": "hip"}]),
+        ("cpp", "// Moves house.\n", []),
         ("console", "$ relayout draw 'nChw8c' --shape 1,16,2,2 | head\n", [{"a": "nChw8c", "shape": "1,16,2,2"}]),
         ("", "(3,4):(4,1)\nand other words\n", [{"a": "(3,4):(4,1)"}]),
         ("sh", "relayout divide '(8,8):(8,1)' 4,2\n", [{"a": "(8,8):(8,1)", "b": "4,2", "do": "logical_divide"}]),
@@ -365,7 +385,7 @@ def test_every_page_of_the_project_is_in_the_navigation() -> None:
     ],
 )  # fmt: skip
 def test_the_layouts_of_an_example_are_found(language: str, body: str, states: list[dict[str, str]]) -> None:
-    assert list(site_examples.block_states(language, body, {})) == states
+    assert list(site_examples.block_states(language, body, {}, "hip")) == states
 
 
 def test_a_page_that_was_kept_finds_its_own_answers_or_none() -> None:

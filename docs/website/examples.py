@@ -13,7 +13,7 @@ import re
 import shlex
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import pairwise, takewhile
 from typing import Any
@@ -27,7 +27,7 @@ from relayout.hardware.registry import architecture_names
 from relayout.web.handle import handle
 from relayout.web.view import BINARY, UNARY
 
-from .values import Known, learn, sizes_text, text_of, value_of
+from .values import Array, Known, learn, sizes_text, text_of, value_of
 
 Fields = dict[str, str]
 """A state of the explorer."""
@@ -40,8 +40,15 @@ SHELL = ("console", "sh", "bash", "text")
 DRAWN = ("draw", "render", "explain", "rosetta", "parse", "resolve", "print_layout", "format_layout", "infer", "empty")
 """What is asked about its first argument."""
 
+MOST_TURNS = 8
+"""So many turns of a loop are looked at."""
+
 _FENCE = re.compile(r"^(?P<mark>```+)(?P<language>[\w-]*)[^\n]*\n(?P<body>.*?)^(?P=mark)[ \t]*$\n?", re.M | re.S)
-_NOTATED = re.compile(r"[:<>(){}\[\]]|^[A-Za-z]*\d+[a-z]")
+_HEADING = re.compile(r"^#+ (.*)$", re.M)
+_GENERATED = re.compile(r"\bMoves (?P<dtype>\w+) from (?P<a>\S+) to (?P<b>\S+)\.$", re.M)
+"""What the code of ``rl.code`` says of itself."""
+
+_NOTATED = re.compile(r"[:<>(){}\[\]]|^[A-Za-z]*\d+[a-z]|^\d[ \d]* / \d")
 """A text that nobody writes for anything but a layout."""
 
 
@@ -53,7 +60,9 @@ def with_buttons(page: str, explorer: str, opened: Opened) -> str:
     known: Known = {}
 
     def extended(found: re.Match[str]) -> str:
-        states = list(dict.fromkeys(tuple(x.items()) for x in block_states(found["language"], found["body"], known)))
+        heading = _HEADING.findall(page, 0, found.start())[-1:]
+        asked = block_states(found["language"], found["body"], known, "".join(heading))
+        states = list(dict.fromkeys(tuple(x.items()) for x in asked))
         if not states:
             return found[0]
         opened.update({state: answer_to(state) for state in states})
@@ -82,12 +91,18 @@ def _html(text: str) -> str:
     return re.sub(r"[^\w .,;/%-]|_", lambda found: f"&#{ord(found[0])};", text)
 
 
-def block_states(language: str, body: str, known: Known) -> Iterator[Fields]:
-    """The states of one example that the explorer answers; ``known`` are the values of the page's names so far."""
-    if language in PYTHON:
+def block_states(language: str, body: str, known: Known, heading: str = "") -> Iterator[Fields]:
+    """The states of one example that the explorer answers; ``known`` are the values of the page's names so far.
+
+    The heading above it names the language of code that was generated.
+    """
+    found: Iterable[Fields]
+    if _GENERATED.search(body):
+        found = generated_states(body, heading)
+    elif language in PYTHON:
         found = python_states(body, known)
     elif language in ("", *SHELL) and re.search(r"^(\$ )?relayout ", body, re.M):
-        found = shell_states(body)
+        found = list(shell_states(body)) or printed_states(body)
     elif language in ("", "text"):
         found = text_states(body)
     elif language == "toml":
@@ -98,7 +113,8 @@ def block_states(language: str, body: str, known: Known) -> Iterator[Fields]:
         filled = {name: value for name, value in state.items() if value}
         # A question that only an installed relayout answers: the layouts that it is about.
         alone = [{"a": filled[name], **_beside(filled)} for name in ("a", "b") if filled.get("do") and name in filled]
-        for tried in ([filled], alone):
+        shapeless = [{name: value for name, value in filled.items() if name != "shape"}] if "shape" in filled else []
+        for tried in ([filled], alone, shapeless):
             answered = [x for x in tried if answer_to(tuple(x.items())) is not None]
             yield from answered
             if answered:
@@ -151,13 +167,22 @@ def printed_states(printed: str) -> Iterator[Fields]:
             made = value_of(ast.parse(line.strip(), mode="eval").body, {"Layout": rl.Layout, "Format": rl.Format})
         except SyntaxError:
             made = None
-        text = _layout_text(made) or made or line.strip()
-        if isinstance(text, str) and is_layout_text(text):
-            yield {"a": text}
+        # A table has a name before it.
+        told = re.sub(r"^\w+ {2,}", "", line.strip())
+        for entry in made if type(made) is tuple else [made]:
+            text = _layout_text(entry) or (told if made is None else entry)
+            if isinstance(text, str) and is_layout_text(text):
+                yield {"a": text}
 
 
 def _statement_states(statement: ast.stmt, known: Known) -> Iterator[Fields]:
     """The questions of a statement; without one what it makes, and without that the texts in it."""
+    if isinstance(statement, ast.For) and isinstance(statement.target, ast.Name):
+        turns = value_of(statement.iter, known)
+        for turn in turns[:MOST_TURNS] if isinstance(turns, tuple) else [None]:
+            for inner in statement.body:
+                yield from _statement_states(inner, {**known, statement.target.id: turn})
+        return
     calls = [node for node in ast.walk(statement) if isinstance(node, ast.Call)]
     asked = [found for call in calls if (found := _question(call, known))]
     if asked:
@@ -188,6 +213,8 @@ def _question(call: ast.Call, known: Known) -> Fields | None:
     if name in UNARY and len(texts) == 1 and texts[0]:
         return {"a": texts[0], "do": name}
     around = _around(words)
+    if name == "handle" and values and isinstance(values[0], dict):
+        return dict(values[0].get("state", {}))
     if name == "compare" and len(texts) > 1 and texts[0] and texts[1]:
         return {"a": texts[0], "b": texts[1], "do": "compare", **around}
     if name == "code" and texts and texts[0]:
@@ -222,6 +249,9 @@ def _texts(call: ast.Call, known: Known) -> Iterator[tuple[str, Fields]]:
     """Texts that can be nothing but layouts, in whatever is called with them."""
     shape = next((value_of(word.value, known) for word in call.keywords if word.arg == "shape"), None)
     around = {"shape": sizes_text(shape)} if isinstance(shape, tuple) else {}
+    array = value_of(call.args[0], known) if call.args else None
+    if isinstance(array, Array) and not {"src", "shape"} & {word.arg for word in call.keywords}:
+        around["shape"] = sizes_text(array.shape)
     kinds = [kind for node in call.args if isinstance(kind := value_of(node, known), str) and kind in ELEMENTS]
     if kinds:
         around["dtype"] = kinds[0]
@@ -229,7 +259,7 @@ def _texts(call: ast.Call, known: Known) -> Iterator[tuple[str, Fields]]:
         value = value_of(node, known)
         if isinstance(value, str) and is_layout_text(value):
             yield value, around
-        elif isinstance(value, rl.Format):
+        elif isinstance(value, rl.Format | rl.coreai.InterleaveLayout):
             yield str(value), around
 
 
@@ -272,7 +302,7 @@ def shell_states(body: str) -> Iterator[Fields]:
         except ValueError:
             continue
         fields = {_OPTIONS[word]: after for word, after in pairwise(words) if word in _OPTIONS}
-        texts = [word for before, word in zip(["", *words], words) if word[:1] != "-" and before[:2] != "--"]
+        texts = [word for before, word in zip(["", *words], words) if word[:1] != "-" and not _takes_a_word(before)]
         if command == "compare" and len(texts) > 1:
             yield {"a": texts[0], "b": texts[1], "do": "compare", **fields}
         elif command == "code" and texts:
@@ -290,6 +320,10 @@ def shell_states(body: str) -> Iterator[Fields]:
             yield {"a": texts[0], "b": "".join(texts[1:2]), "do": operation}
 
 
+def _takes_a_word(option: str) -> bool:
+    return option.startswith("--") or option == "-o"
+
+
 def _first_command(line: str) -> str:
     """What stands before a bar or a semicolon outside of quotes."""
     return "".join(takewhile(lambda part: part not in ("|", ";"), re.findall(r"'[^']*'|\"[^\"]*\"|.", line)))
@@ -301,6 +335,12 @@ def claim_states(body: str) -> Iterator[Fields]:
         words = x if isinstance(x, dict) else {"layout": x}
         shape = sizes_text(tuple(words.get("shape", ())))
         yield {"a": words["layout"], "shape": shape, "axes": words.get("axes", ""), "dtype": words.get("element", "")}
+
+
+def generated_states(body: str, heading: str) -> Iterator[Fields]:
+    """The two layouts that generated code moves data between, with the code."""
+    target = heading if heading in target_names() else ""
+    yield from [{**found.groupdict(), "do": "code", "target": target} for found in _GENERATED.finditer(body)]
 
 
 def text_states(body: str) -> Iterator[Fields]:

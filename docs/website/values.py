@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable
+from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -15,6 +16,14 @@ from relayout.hardware.atom import Atom
 
 Known = dict[str, Any]
 """The values of names."""
+
+
+@dataclass(frozen=True)
+class Array:
+    """An array of numpy, of which the shape alone is known."""
+
+    shape: tuple[int, ...]
+
 
 PURE = frozenset(
     [
@@ -88,8 +97,11 @@ def _value(node: ast.expr, known: Known) -> Any:
         case ast.Name():
             return known.get(node.id, _FAMILIAR.get(node.id))
         case ast.Tuple() | ast.List():
-            entries = tuple([value_of(entry, known) for entry in node.elts])
-            return None if None in entries else entries
+            return _entries(node.elts, known)
+        case ast.Dict() if None not in node.keys:
+            return dict(zip(_entries([key for key in node.keys if key], known), _entries(node.values, known)))
+        case ast.JoinedStr():
+            return "".join([_piece(part, known) for part in node.values])
         case ast.BinOp() if type(node.op) in _ARITHMETIC:
             left, right = value_of(node.left, known), value_of(node.right, known)
             small = isinstance(left, int) and isinstance(right, int) and abs(right) < _LARGEST_POWER
@@ -105,26 +117,69 @@ def _value(node: ast.expr, known: Known) -> Any:
     return ast.literal_eval(node)
 
 
+def _entries(nodes: list[ast.expr], known: Known) -> tuple[Any, ...]:
+    """The values of all; refused where one is not known. None is known where it is written."""
+    values = tuple([value_of(node, known) for node in nodes])
+    if any(value is None and not _is_none(node) for node, value in zip(nodes, values)):
+        raise ValueError("an entry that is not known")
+    return values
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def _piece(node: ast.expr, known: Known) -> str:
+    """A part of a text with values in it, where they are texts or integers as they are."""
+    if isinstance(node, ast.FormattedValue) and (node.conversion != -1 or node.format_spec is not None):
+        raise ValueError("a value in another form")
+    value = value_of(node.value if isinstance(node, ast.FormattedValue) else node, known)
+    if not isinstance(value, str | int):
+        raise ValueError("a part that is not known")
+    return str(value)
+
+
 def _index(node: ast.expr, known: Known) -> Any:
     if isinstance(node, ast.Tuple):
         return tuple([_index(entry, known) for entry in node.elts])
     if isinstance(node, ast.Slice):
         return slice(*[None if part is None else _value(part, known) for part in (node.lower, node.upper, node.step)])
     found = _value(node, known)
-    if found is None and not (isinstance(node, ast.Constant) and node.value is None):
+    if found is None and not _is_none(node):
         raise ValueError("an index that is not known")
     return found
 
 
 def _call(node: ast.Call, known: Known) -> Any:
-    """What a pure function makes of arguments that are all known."""
+    """What a pure function makes of arguments that are all known, and of an array its shape."""
+    if (shaped := _array(node, known)) is not None:
+        return shaped
     function = value_of(node.func, known)
-    arguments = [value_of(entry, known) for entry in node.args]
-    words = {word.arg: value_of(word.value, known) for word in node.keywords}
-    unknown = any(value is None for value in [function, *arguments, *words.values()]) or None in words
-    if unknown or not callable(function) or not _is_ours(function) or getattr(function, "__name__", "") in NOT_CALLED:
+    arguments = _entries(node.args, known)
+    words = dict(zip([word.arg or "" for word in node.keywords], _entries([x.value for x in node.keywords], known)))
+    called = callable(function) and _is_ours(function) and getattr(function, "__name__", "") not in NOT_CALLED
+    if not called or "" in words:
         return None
     return function(*arguments, **words)
+
+
+def _array(node: ast.Call, known: Known) -> Array | None:
+    """An array that numpy makes of a shape, or that is given one."""
+    if not isinstance(node.func, ast.Attribute) or not node.args:
+        return None
+    method, owner = node.func.attr, node.func.value
+    values = [value_of(argument, known) for argument in node.args]
+    if isinstance(owner, ast.Name) and owner.id == "np" and method == "arange":
+        ends = [n for n in values if type(n) is int]
+        sizes: Any = ends[0] if len(ends) == 1 else ends[1] - ends[0] if len(ends) == len(values) == 2 else None
+    elif isinstance(owner, ast.Name) and owner.id == "np" and method in ("zeros", "ones", "empty", "full"):
+        sizes = values[0]
+    elif method == "reshape" and not _is_ours(value_of(owner, known)):
+        sizes = values[0] if len(values) == 1 else tuple(values)
+    else:
+        return None
+    shape = sizes if isinstance(sizes, tuple) else (sizes,)
+    return Array(shape) if all(type(n) is int and n >= 0 for n in shape) else None
 
 
 def _is_ours(value: Any) -> bool:

@@ -1,9 +1,9 @@
 """What a package index shows of the project: its addresses, and the README with links that work on a page of the index.
 
 The links of ``README.md`` are relative, and right where its files lie beside it. On an index none does, so a build
-writes out the address of each, at the tag of its version. ``pyproject.toml`` has the address of the repository
-(``home``), and nothing else does. While it is empty none is made up: links become their words, pictures are left out,
-and ``release/check_wheel.py`` lets nothing be uploaded.
+writes out the address of each, at the tag of its version. ``pyproject.toml`` has the addresses of the repository
+(``home``) and of the site (``site``), and nothing else does. While the first is empty none is made up: links become
+their words, pictures are left out, and ``release/check_wheel.py`` lets nothing be uploaded.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def with_addresses(text: str, home: str, version: str) -> str:
     return "".join([part if k % 2 else LINK.sub(absolute, part) for k, part in enumerate(parts)])
 
 
-def addresses(home: str, version: str) -> dict[str, str]:
+def addresses(home: str, version: str, site: str = "") -> dict[str, str]:
     """The addresses of the project; none while nobody knows where it lies."""
     if not home:
         return {}
@@ -41,7 +41,7 @@ def addresses(home: str, version: str) -> dict[str, str]:
     return {
         "Homepage": home,
         "Source": home,
-        "Documentation": f"{pages}/README.md#learn-more",
+        "Documentation": f"{site}/" if site else f"{pages}/README.md#learn-more",
         "Changelog": f"{pages}/CHANGELOG.md",
         "Issues": f"{home}/issues",
     }
@@ -49,6 +49,6 @@ def addresses(home: str, version: str) -> dict[str, str]:
 
 def dynamic_metadata(settings: Mapping[str, Any], project: Mapping[str, Any]) -> dict[str, Any]:
     """The fields ``readme`` and ``urls`` of a project, for its build backend."""
-    home, version = settings["home"].rstrip("/"), project["version"]
+    home, site, version = settings["home"].rstrip("/"), settings["site"].rstrip("/"), project["version"]
     text = with_addresses(Path("README.md").read_text(encoding="utf-8"), home, version)
-    return {"readme": {"text": text, "content-type": "text/markdown"}, "urls": addresses(home, version)}
+    return {"readme": {"text": text, "content-type": "text/markdown"}, "urls": addresses(home, version, site)}

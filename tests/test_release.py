@@ -17,6 +17,7 @@ from types import ModuleType
 from zipfile import ZipFile
 
 import pytest
+import yaml
 
 import relayout as rl
 
@@ -258,8 +259,31 @@ def test_the_metadata_is_complete() -> None:
 
 def test_every_address_is_made_of_one(index_page: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    fields = index_page.dynamic_metadata({"home": f"{HOME}/"}, {"version": "1.2"})
+    fields = index_page.dynamic_metadata({"home": f"{HOME}/", "site": ""}, {"version": "1.2"})
     assert set(fields) == {"readme", "urls"}
     assert all(address.startswith(HOME) for address in fields["urls"].values())
     assert {"Homepage", "Source", "Documentation", "Changelog", "Issues"} == set(fields["urls"])
     assert f"{HOME}/blob/v1.2/CHANGELOG.md" in fields["readme"]["text"]
+
+
+def test_the_documentation_is_the_site_where_there_is_one(index_page: ModuleType) -> None:
+    site = "https://somebody.example/relayout"
+    assert index_page.addresses(HOME, "1.2", site)["Documentation"] == f"{site}/"
+    assert index_page.addresses("", "1.2", site) == {}
+
+
+def test_the_first_screen_leads_to_the_page_that_runs(readme: str) -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["dynamic-metadata"][1]
+    screen = readme.partition("```python")[0]
+    way = f"{settings['site']}/explorer/" if settings["site"] else "docs/explore.md#without-a-server"
+    assert f"]({way})" in screen, "the README names the explorer's address as soon as pyproject.toml has one"
+
+
+def test_a_hosted_ci_puts_the_site_where_everybody_reaches_it() -> None:
+    job = yaml.safe_load((ROOT / "release" / "hosted.yml").read_text())["jobs"]["site"]
+    commands = [step["run"] for step in job["steps"] if "run" in step]
+    (folder,) = [words.split()[2] for words in commands if words.startswith("python docs/make_site.py ")]
+    steps = {step["uses"].partition("@")[0]: step.get("with") for step in job["steps"] if "uses" in step}
+    assert steps["actions/upload-pages-artifact"] == {"path": folder}
+    assert list(steps)[-1] == "actions/deploy-pages"
+    assert job["permissions"] == {"contents": "read", "pages": "write", "id-token": "write"}

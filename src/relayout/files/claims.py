@@ -178,7 +178,7 @@ def _prove(claim: Claim, layouts: dict[str, Any]) -> tuple[bool, str]:
         return _prove_padding(_meant(_word(words, "of"), layouts), words["padding_below"])
     tile = _meant(words["no_conflicts"], layouts)
     report = banks(
-        _placed(tile), _word(words, "threads"), tile.element, _word(words, "access"), words.get("arch", "sm90")
+        _layout_of(tile), _word(words, "threads"), tile.element, _word(words, "access"), words.get("arch", "sm90")
     )
     return report.conflicts == 0, str(report)
 
@@ -260,7 +260,7 @@ def _prove_fit(several: list[dict[str, Any]], room: int) -> tuple[bool, str]:
 
 def _prove_padding(meant: Resolved, most: Any) -> tuple[bool, str]:
     limit = _share(most)
-    layout = _placed(meant)
+    layout = _layout_of(meant)
     check_allocatable(layout)
     if not layout.is_injective():
         raise Overlap(f"{layout} has elements that share a place.", hint="padding is told where each has its own")
@@ -294,7 +294,7 @@ def _storage(words: dict[str, Any]) -> int:
     record = as_record(words["layout"])
     if record is not None and "shape" in words:
         return record.size_of(words["shape"])
-    layout, bits = _placed(_resolve(words)), _told_width(words) or _made_for(words)
+    layout, bits = _layout_of(_resolve(words)), _told_width(words) or _made_for(words)
     if bits is None:
         raise ShapeError("bytes need the type of the elements.", hint='element = "float16" beside the layout')
     check_allocatable(layout)
@@ -313,7 +313,7 @@ def _resolve(words: dict[str, Any]) -> Resolved:
     return meant
 
 
-def _placed(meant: Resolved) -> Layout:
+def _layout_of(meant: Resolved) -> Layout:
     if meant.layout is None:
         what = f"{meant.format} has no shape yet: its layout depends on it."
         raise ShapeError(what, hint="shape = [1, 8, 8, 32] beside the layout", format=meant.format)

@@ -9,7 +9,7 @@ source release/tools.sh
 command -v musl-gcc >/dev/null || { echo "there is no musl-gcc (Debian: musl-tools)" >&2; exit 77; }
 
 root=$cache/musl
-if [[ ! -e $root/python/bin/python3.13 ]]; then
+if [[ ! -e $root/done ]]; then
     mkdir -p "$root/apt/lists/partial" "$root/apt/archives/partial" "$root/source"
     : >"$root/apt/status"
     key=/usr/share/keyrings/debian-archive-keyring.gpg
@@ -26,6 +26,7 @@ if [[ ! -e $root/python/bin/python3.13 ]]; then
     (cd "$root"/source/Python-3.13* &&
         PKG_CONFIG_LIBDIR=/nowhere CC=$root/cc ./configure -q --prefix="$root/python" --without-ensurepip --disable-test-modules &&
         make -s -j"${JOBS:-1}" && make -s install) >"$root/build.log" 2>&1
+    touch "$root/done"
 fi
 
 for wheel in "$@"; do

@@ -37,15 +37,14 @@ template <int W, int K> constexpr Grouping<W, K> grouping{};
 // the first two vectors, and for those of one vector each that follow, which take what `mask` says.
 template <int W, int K> struct WayIndices {
     static constexpr int N = 64 / W;
-    using Index = std::conditional_t<W == 2, std::uint16_t, std::conditional_t<W == 4, std::uint32_t, std::uint64_t>>;
-    Index at[K][K][N];
+    ElementIndex<W> at[K][K][N];
     std::uint32_t mask[K][K];
 
     constexpr WayIndices() : at{}, mask{} {
         for (int k = 0; k < K; ++k)
             for (int j = 0; j < N; ++j) {
                 const int e = j * K + k, o = e / N;
-                at[k][o == 1 ? 0 : o][j] = Index(o == 1 ? e : e % N);
+                at[k][o == 1 ? 0 : o][j] = ElementIndex<W>(o == 1 ? e : e % N);
                 mask[k][o] |= std::uint32_t(1) << j;
             }
     }

@@ -13,17 +13,21 @@ namespace {
 
 #if defined(__AVX512BW__)
 
+// What names an element of W bytes for a permute; one of 16 is named by its halves.
+template <int W>
+using ElementIndex =
+    std::conditional_t<W == 2, std::uint16_t, std::conditional_t<W == 4, std::uint32_t, std::uint64_t>>;
+
 // Lines made of the last elements of one vector, as many as the row of the table says, and the first of the next.
 template <int W> struct ShiftIndices {
     static constexpr int N = 64 / W, part = W < 8 ? W : 8;
-    using Index = std::conditional_t<W == 2, std::uint16_t, std::conditional_t<W == 4, std::uint32_t, std::uint64_t>>;
-    Index at[N][64 / part];
+    ElementIndex<W> at[N][64 / part];
 
     constexpr ShiftIndices() : at{} {
         constexpr int all = 64 / part, parts = W / part;
         for (int lead = 0; lead < N; ++lead)
             for (int i = 0; i < all; ++i)
-                at[lead][i] = Index(i < lead * parts ? all - lead * parts + i : all + i - lead * parts);
+                at[lead][i] = ElementIndex<W>(i < lead * parts ? all - lead * parts + i : all + i - lead * parts);
     }
 };
 

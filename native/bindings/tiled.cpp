@@ -21,6 +21,7 @@ using relayout::Int;
 using relayout::tiled::ByteRange;
 using relayout::tiled::KernelCall;
 using relayout::tiled::Pass;
+using relayout::tiled::TiledCopy;
 using relayout::tiled::TileLoop;
 using relayout::tiled::Tuning;
 
@@ -131,8 +132,10 @@ int TiledProgramObject::copy(const Byte *a, Int a_size, Byte *b, Int b_size, int
     } else {
         // The environment may only be read while no other thread of Python changes it.
         const int workers = threads > 0 ? threads : relayout::default_threads();
+        const TiledCopy made(program_, a, b, workers);
         run_in_parts(program_.chunks(), program_.bytes(),
-                     [&](Int begin, Int end) { complete &= program_.run(a, b, workers, begin, end); });
+                     [&](Int begin, Int end) { complete &= made.run(begin, end); });
+        made.finish();
     }
     return complete ? done : refused;
 }

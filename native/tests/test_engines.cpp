@@ -134,18 +134,24 @@ void test_copy(const std::vector<Dim> &elements, bool padded, Seen &seen) {
     for (const bool nontemporal_stores : {true, false})
         for (const Int nontemporal_from : {Int(0), Int(1) << 40}) {
             if (nontemporal_stores && !kernels().nontemporal_stores) continue;
-            const tiled::Tuning tuning{nontemporal_from, nontemporal_stores};
+            const tiled::Tuning tuning{nontemporal_from, nontemporal_stores, 0};
             const tiled::TiledProgram program(int(width), {0, 0}, dims, padded ? pattern.data() : nullptr, {}, tuning);
             const GuardedBytes source(program.source_range().high);
-            const GuardedBytes target(program.target_range().high, pick(0, 1));
-            Bytes expected = target.copy();
+            GuardedBytes target(program.target_range().high, pick(0, 1));
+            const Bytes before = target.copy();
+            Bytes expected = before;
             for (const bool valid : {true, false})
                 for (const Pair &at : all_offsets({0, 0}, dims, valid))
                     for (Int b = 0; b < width; ++b)
                         expected[std::size_t(at.target + b)] = valid ? source.data()[at.source + b] : pattern.data()[b];
-            program.run(source.data(), target.data(), int(pick(1, 3)));
-            check(target == expected, "a tiled copy to " + std::to_string(program.target_range().high) +
-                                          " bytes, of elements of " + std::to_string(width));
+            for (int variation = 0; variation < program.variations(); ++variation) {
+                target.restore(before);
+                tiled::TiledCopy(program, source.data(), target.data(), int(pick(1, 3)), variation)
+                    .run(0, program.chunks());
+                check(target == expected, "a tiled copy to " + std::to_string(program.target_range().high) +
+                                              " bytes, of elements of " + std::to_string(width) + ", variation " +
+                                              std::to_string(variation));
+            }
             for (const bool aligned : {false, true})
                 for (const tiled::Pass &pass : program.passes(aligned)) {
                     const bool claims = program.is_nontemporal(pass) || pass.shifted || pass.inner;

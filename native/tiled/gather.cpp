@@ -67,10 +67,12 @@ std::optional<Candidate> find_best(const TileBuilder &b, const std::vector<Box> 
 
 }  // namespace
 
-std::optional<Pass> schedule_gather(const Box &box, const std::vector<Box> &parts, Int segment, Int width,
-                                    double than) {
+std::optional<Pass> schedule_gather(const Box &box, const std::vector<Box> &parts, Int segment, Int width, double than,
+                                    const Variation &how) {
+    if (how.gathers == Use::never) return std::nullopt;
+    if (how.gathers == Use::always) than = 0;
     if (!gather_kernels().gather || segment > max_gather_bytes || than >= max_gather_speed) return std::nullopt;
-    TileBuilder b(box);
+    TileBuilder b(box, how);
     if (product(segment, b.loops) < min_gather_bytes) return std::nullopt;
     for (Loop &loop : b.loops)
         if (loop.step.target < 0) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <iterator>
 #include <stdexcept>
 #include <utility>
 
@@ -97,6 +98,26 @@ std::size_t fastest_dim(const std::vector<Dim> &dims, Int width) {
     return dims.size();
 }
 
+bool is_aligned(const Byte *target) { return reinterpret_cast<std::uintptr_t>(target) % cache_line == 0; }
+
+// Whether two schedules copy by the same kernels in the same order.
+bool are_alike(const std::vector<Pass> &a, const std::vector<Pass> &b) {
+    const auto same_loop = [](const TileLoop &x, const TileLoop &y) {
+        return x.count == y.count && x.tile == y.tile && x.step == y.step;
+    };
+    const auto same_call = [](const KernelCall &x, const KernelCall &y) {
+        return x.kind == y.kind && x.width == y.width && x.count == y.count && x.length == y.length &&
+               x.height == y.height && x.strip.count == y.strip.count && x.repeat.count == y.repeat.count;
+    };
+    const auto same_pass = [&](const Pass &x, const Pass &y) {
+        if (!x.inner != !y.inner || (x.inner && !are_alike({*x.inner}, {*y.inner}))) return false;
+        return x.tile_bytes == y.tile_bytes && x.shifted == y.shifted && x.padded == y.padded &&
+               std::equal(x.loops.begin(), x.loops.end(), y.loops.begin(), y.loops.end(), same_loop) &&
+               std::equal(x.calls.begin(), x.calls.end(), y.calls.begin(), y.calls.end(), same_call);
+    };
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(), same_pass);
+}
+
 // Calls use(around, parts) for every combination of one of the boxes of each dimension; use(around, parts, true) for
 // all dimensions but the last comes before, and may say that it has those of the last as well.
 template <typename Use>
@@ -146,6 +167,7 @@ TiledProgram::TiledProgram(int width, Pair start, std::vector<Dim> dims, const B
     target_ = byte_range(dims_, start_.target, width_, target_side);
     if (source_.low < 0 || target_.low < 0) throw std::invalid_argument("an offset is below 0");
     bytes_ = checked(elements * width_);
+    for (Trials &trials : trials_) trials.begin(variations(), is_large() ? large_trials : cached_trials);
     if (!conversion_) return;
     checked(Int128(target_.high / width_) * conversion_->target_bytes);
     for (const bool aligned : {false, true})
@@ -160,17 +182,32 @@ ByteRange TiledProgram::target_range() const {
     return {target_.low / width_ * bytes, target_.high / width_ * bytes};
 }
 
-const std::vector<Pass> &TiledProgram::passes(bool aligned) const {
-    std::call_once(compiled_[aligned], [&] { passes_[aligned] = compile(aligned); });
-    return passes_[aligned];
+int TiledProgram::variations() const {
+    if (conversion_ || bytes_ < tuning_.trials_from) return 1;
+    return int(is_large() ? std::size(large_variations) : std::size(cached_variations));
+}
+
+const std::vector<Pass> &TiledProgram::passes(bool aligned, int variation) const {
+    std::vector<Pass> &made = passes_[aligned][variation];
+    const Variation &how = is_large() ? large_variations[variation] : cached_variations[variation];
+    std::call_once(compiled_[aligned][variation], [&] { made = compile(aligned, how); });
+    return made;
+}
+
+// Whether a variation has the schedule of one before it.
+bool TiledProgram::repeats(bool aligned, int variation) const {
+    const std::vector<Pass> &here = passes(aligned, variation);
+    for (int k = 0; k < variation; ++k)
+        if (are_alike(here, passes(aligned, k))) return true;
+    return false;
 }
 
 bool TiledProgram::is_nontemporal(const Pass &pass) const {
     return tuning_.nontemporal_stores && (pass.whole_lines || pass.long_runs);
 }
 
-std::vector<Pass> TiledProgram::compile(bool aligned) const {
-    const bool large = bytes_ >= tuning_.nontemporal_from, nontemporal = large && tuning_.nontemporal_stores;
+std::vector<Pass> TiledProgram::compile(bool aligned, const Variation &how) const {
+    const bool large = is_large(), nontemporal = large && tuning_.nontemporal_stores;
     // Large targets that are written by plain stores gain nothing by whole lines, and conversions write none.
     aligned = aligned && !conversion_ && (nontemporal || !large);
     std::vector<Pass> passes;
@@ -179,9 +216,9 @@ std::vector<Pass> TiledProgram::compile(bool aligned) const {
     };
     const auto add = [&](const Box &box) {
         if (!box.valid) return passes.push_back(schedule_fill(box, width_));
-        Pass pass = schedule(box, width_, aligned, nontemporal);
+        Pass pass = schedule(box, width_, aligned, nontemporal, how);
         if (needs_slabs(pass))
-            if (std::optional<Pass> slabs = schedule_slabs(box, width_, pass)) pass = std::move(*slabs);
+            if (std::optional<Pass> slabs = schedule_slabs(box, width_, pass, how)) pass = std::move(*slabs);
         passes.push_back(std::move(pass));
     };
     const Box start{start_, {}};
@@ -207,10 +244,10 @@ std::vector<Pass> TiledProgram::compile(bool aligned) const {
             if (box.valid && any && parts.size() > 1) {
                 for (Box &part : parts) part.offset = part.offset - offset;
                 const Box around = combine(box, {offset, {}});
-                std::optional<Pass> pass = schedule_group(around, parts, group.bytes, width_, aligned, large);
+                std::optional<Pass> pass = schedule_group(around, parts, group.bytes, width_, aligned, large, how);
                 const bool data = std::all_of(parts.begin(), parts.end(), [](const Box &part) { return part.valid; });
                 if (pass && data && needs_slabs(*pass))
-                    if (std::optional<Pass> slabs = schedule_slabs(around, parts, group.bytes, width_, *pass))
+                    if (std::optional<Pass> slabs = schedule_slabs(around, parts, group.bytes, width_, *pass, how))
                         pass = std::move(*slabs);
                 if (pass && pass->staged_bytes <= staging_bytes) {
                     passes.push_back(std::move(*pass));
@@ -236,8 +273,8 @@ std::vector<Pass> TiledProgram::compile(bool aligned) const {
         }
         std::optional<Pass> pass;
         if (!whole && std::any_of(parts.begin(), parts.end(), [](const Box &part) { return part.valid; }))
-            pass =
-                schedule_gather(around, parts, blocks->bytes, width_, large ? min_block_speed : min_cached_block_speed);
+            pass = schedule_gather(around, parts, blocks->bytes, width_,
+                                   large ? min_block_speed : min_cached_block_speed, how);
         if (pass) {
             pass->padded = large && !(aligned && pass->whole_lines);
             passes.push_back(std::move(*pass));
@@ -249,10 +286,16 @@ std::vector<Pass> TiledProgram::compile(bool aligned) const {
     return passes;
 }
 
-bool TiledProgram::run(const Byte *source, Byte *target, int threads, Int begin, Int end) const {
-    const bool aligned = reinterpret_cast<std::uintptr_t>(target) % cache_line == 0;
-    const std::vector<Pass> &passes = this->passes(aligned);
-    const bool large = bytes_ >= tuning_.nontemporal_from;
+bool TiledProgram::run(const Byte *source, Byte *target, int threads) const {
+    const TiledCopy copy(*this, source, target, threads);
+    const bool complete = copy.run(0, chunks());
+    copy.finish();
+    return complete;
+}
+
+bool TiledProgram::run(const std::vector<Pass> &passes, const Byte *source, Byte *target, int threads, Int begin,
+                       Int end) const {
+    const bool aligned = is_aligned(target), large = is_large();
     const Conversion *conversion = conversion_ ? &*conversion_ : nullptr;
     // All passes walk through the source in its order. A chunk is the same share of each of them, so that what several
     // passes read is still in the cache.
@@ -281,6 +324,33 @@ bool TiledProgram::run(const Byte *source, Byte *target, int threads, Int begin,
     else
         parallel(threads, end - begin, work);
     return complete.load(std::memory_order_relaxed);
+}
+
+TiledCopy::TiledCopy(const TiledProgram &program, const Byte *source, Byte *target, int threads, int variation)
+    : program(program), source(source), target(target), threads(threads), aligned(is_aligned(target)), timed(false),
+      variation(variation) {}
+
+TiledCopy::TiledCopy(const TiledProgram &program, const Byte *source, Byte *target, int threads)
+    : TiledCopy(program, source, target, threads, 0) {
+    Trials &trials = program.trials_[aligned];
+    variation = trials.next();
+    timed = !trials.is_settled();
+    if (!timed) return;
+    while (program.repeats(aligned, variation)) {
+        trials.drop(variation);
+        variation = trials.next();
+    }
+    start = Clock::now();
+}
+
+bool TiledCopy::run(Int begin, Int end) const {
+    return program.run(program.passes(aligned, variation), source, target, threads, begin, end);
+}
+
+void TiledCopy::finish() const {
+    if (!timed) return;
+    const auto taken = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start);
+    program.trials_[aligned].record(variation, Int(taken.count()));
 }
 
 }  // namespace relayout::tiled

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -9,7 +10,9 @@
 #include "convert/conversion.h"
 #include "kernels/gather_kernels.h"
 #include "kernels/kernels.h"
+#include "tiled/trials.h"
 #include "tiled/tuning.h"
+#include "tiled/variation.h"
 
 // The tiled engine: boxes of plain loops over elements of 1, 2, 4, 8 or 16 bytes, copied tile by tile with vector
 // kernels. All numbers are bytes.
@@ -99,10 +102,7 @@ public:
 
     // Copies everything; the memories are as large as the ranges say, and apart. False if the conversion refuses a
     // value.
-    bool run(const Byte *source, Byte *target, int threads) const { return run(source, target, threads, 0, chunks()); }
-
-    // Copies the chunks from `begin` to before `end`, each about chunk_bytes.
-    bool run(const Byte *source, Byte *target, int threads, Int begin, Int end) const;
+    bool run(const Byte *source, Byte *target, int threads) const;
 
     Int chunks() const { return (bytes_ + chunk_bytes - 1) / chunk_bytes; }
 
@@ -110,14 +110,25 @@ public:
     ByteRange target_range() const;
     Int bytes() const { return bytes_; }
 
-    // The passes for a target whose offset 0 is at a cache line, or anywhere.
-    const std::vector<Pass> &passes(bool aligned) const;
+    // The passes for a target whose offset 0 is at a cache line, or anywhere, of a variation: the first is what the
+    // rules say.
+    const std::vector<Pass> &passes(bool aligned, int variation = 0) const;
+
+    // How many variations there are.
+    int variations() const;
 
     // Whether a pass that is large enough writes by non-temporal stores.
     bool is_nontemporal(const Pass &pass) const;
 
 private:
-    std::vector<Pass> compile(bool aligned) const;
+    friend class TiledCopy;
+
+    std::vector<Pass> compile(bool aligned, const Variation &how) const;
+    bool repeats(bool aligned, int variation) const;
+    bool is_large() const { return bytes_ >= tuning_.nontemporal_from; }
+
+    // Copies the chunks from `begin` to before `end`, each about chunk_bytes.
+    bool run(const std::vector<Pass> &passes, const Byte *source, Byte *target, int threads, Int begin, Int end) const;
 
     int width_;
     Tuning tuning_;
@@ -127,8 +138,35 @@ private:
     alignas(64) Byte fill_[64];
     ByteRange source_, target_;
     Int bytes_;
-    mutable std::once_flag compiled_[2];
-    mutable std::vector<Pass> passes_[2];
+    mutable std::once_flag compiled_[2][max_variations];
+    mutable std::vector<Pass> passes_[2][max_variations];
+    mutable Trials trials_[2];
+};
+
+// A copy of a program, all by one variation: chunks of two are not the same.
+class TiledCopy {
+public:
+    // By the variation whose turn it is.
+    TiledCopy(const TiledProgram &program, const Byte *source, Byte *target, int threads);
+
+    TiledCopy(const TiledProgram &program, const Byte *source, Byte *target, int threads, int variation);
+
+    // Copies the chunks from `begin` to before `end`. False if the conversion refuses a value.
+    bool run(Int begin, Int end) const;
+
+    // All chunks are copied.
+    void finish() const;
+
+private:
+    using Clock = std::chrono::steady_clock;
+
+    const TiledProgram &program;
+    const Byte *source;
+    Byte *target;
+    int threads;
+    bool aligned, timed;
+    int variation;
+    Clock::time_point start;
 };
 
 }  // namespace relayout::tiled

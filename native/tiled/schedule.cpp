@@ -70,9 +70,9 @@ Pass schedule_runs(TileBuilder b, std::vector<ByteRun> runs, Int segment, bool a
     // cache.
     const Int near = beside >= 0 ? std::llabs(b.loops[std::size_t(beside)].step.source) : 0;
     const bool along = !aligned && runs.size() > few_runs && near > 0 && near < cache_line;
-    const Int longest = along ? std::min(std::max(min_tile_bytes, along_bytes / near * single), max_staged_run) : 0;
+    const Int longest = along ? std::min(std::max(b.how.tile_bytes, along_bytes / near * single), max_staged_run) : 0;
     const Int most = std::max(std::min(wanted, Int(max_calls / runs.size()) * single), longest);
-    std::vector<Loop> chain = b.chain(target_side, segment, most, 1, {}, std::max(min_tile_bytes, longest));
+    std::vector<Loop> chain = b.chain(target_side, segment, most, 1, {}, std::max(b.how.tile_bytes, longest));
     Loop strip{1, {0, 0}}, repeat{1, {0, 0}};
     if (!chain.empty()) {
         // Neighbours in the target go together, so that lines are written whole.
@@ -84,7 +84,7 @@ Pass schedule_runs(TileBuilder b, std::vector<ByteRun> runs, Int segment, bool a
         }
         pass.segments.push_back({0, 0, segment});
     } else if (!b.loops.empty()) {
-        strip = b.take(b.nearest(), std::min<Int>(min_tile_bytes / single, 256));
+        strip = b.take(b.nearest(), std::min<Int>(b.how.tile_bytes / single, 256));
         for (Int i = 0; i < strip.count; ++i) pass.segments.push_back({i * strip.step.target, i * single, single});
         segment = single * strip.count;
     } else {
@@ -103,7 +103,7 @@ Pass schedule_runs(TileBuilder b, std::vector<ByteRun> runs, Int segment, bool a
             call.repeat = call.staged_repeat = as_repeat(repeat);
             pass.calls.push_back(call);
         }
-    b.widen(segment, staged ? staged_tile_bytes : min_tile_bytes);
+    b.widen(segment, staged ? staged_tile_bytes : b.how.tile_bytes);
     return b.finish(pass.staged_bytes);
 }
 
@@ -140,7 +140,7 @@ void add_calls(Pass &pass, KernelCall call, const std::vector<Loop> &loops) {
 Pass schedule_interleave(TileBuilder b, const std::vector<Loop> &rows, Int high, Int width) {
     KernelCall call = make_call(KernelKind::interleave, width);
     call.height = high / width;
-    call.count = b.take(b.find(source_side, width), min_tile_bytes / high, cache_line / width).count;
+    call.count = b.take(b.find(source_side, width), b.how.tile_bytes / high, cache_line / width).count;
     call.rows = append(b.pass.tables, offsets(rows, source_side));
     b.pass.calls.push_back(call);
     b.pass.segments.push_back({0, 0, high * call.count});
@@ -151,7 +151,7 @@ Pass schedule_interleave(TileBuilder b, const std::vector<Loop> &rows, Int high,
 // The loops that go on where a row of the source ends, for columns of `high` bytes, with `least` bytes of each row.
 std::vector<Loop> take_columns(TileBuilder &b, Int high, Int width, Int least) {
     Int wide = width;
-    return b.chain(source_side, wide, std::max(least, min_tile_bytes / high * width), cache_line);
+    return b.chain(source_side, wide, std::max(least, b.how.tile_bytes / high * width), cache_line);
 }
 
 // Every element of `ways` in the source goes to a column of its own, as far as there are columns.
@@ -207,10 +207,11 @@ std::optional<Pass> schedule_transpose(TileBuilder b, Int width, bool aligned, b
     const Int narrow = product(width, spared);
     const Int width_room =
         std::min(wide_enough(width, aligned), product(width, b.path(source_side, width, tall_unaligned, {along})));
-    const Int tall = std::max(tall_enough(width, aligned), min_tile_bytes / (width_room / width));
+    const Int tall = std::max(tall_enough(width, aligned), b.how.tile_bytes / (width_room / width));
     const Int ways = along.step.source / width;
-    const bool few = (narrow < vector_bytes || parts_wide(along, ways, width)) && along.step.source % width == 0 &&
-                     along.step.source >= narrow && ways <= max_ways;
+    const bool shuffled = width < vector_bytes;
+    const bool few = shuffled && (narrow < vector_bytes || parts_wide(along, ways, width)) &&
+                     along.step.source % width == 0 && along.step.source >= narrow && ways <= max_ways;
     Int high = width;  // bytes of a column, contiguous in the target
     std::vector<Loop> rows;
     if (few) {
@@ -220,7 +221,7 @@ std::optional<Pass> schedule_transpose(TileBuilder b, Int width, bool aligned, b
         rows = b.chain(target_side, high, tall, cache_line, spared);
     }
     // Non-temporal stores of wider columns are as good, and rows of less than a vector are better parted.
-    const bool woven = !nontemporal && !few && across.count * width >= vector_bytes;
+    const bool woven = shuffled && !nontemporal && !few && across.count * width >= vector_bytes;
     if ((high < vector_bytes || woven) && high / width <= max_ways && across.step.target == high)
         return schedule_interleave(std::move(b), rows, high, width);
     if (few) return schedule_deinterleave(std::move(b), ways, high, width, wide_enough(width, aligned));
@@ -299,7 +300,7 @@ std::optional<Pass> schedule_parts(TileBuilder b, const std::vector<Box> &parts,
     if (across < 0 || width > 8) return std::nullopt;
     Pass &pass = b.pass;
     Int wide = width;
-    const Int wanted = std::max(cache_line, std::min(min_tile_bytes / segment * width, tall_unaligned));
+    const Int wanted = std::max(cache_line, std::min(b.how.tile_bytes / segment * width, tall_unaligned));
     const std::vector<Int> places = offsets(b.chain(source_side, wide, wanted, cache_line), target_side);
     KernelCall whole = make_call(KernelKind::transpose, width);
     whole.count = Int(places.size());
@@ -374,7 +375,7 @@ double speed_of(const Pass &pass) {
 Pass schedule_scatter(TileBuilder b, Int width) {
     KernelCall call = make_call(KernelKind::scatter, width);
     if (!b.loops.empty()) {
-        const Loop inner = b.take(int(b.loops.size()) - 1, min_tile_bytes);
+        const Loop inner = b.take(int(b.loops.size()) - 1, b.how.tile_bytes);
         call.strip = as_repeat(inner);
         call.staged_strip = {inner.count, inner.step.source, width};
     }
@@ -387,9 +388,9 @@ Pass schedule_scatter(TileBuilder b, Int width) {
 }  // namespace
 
 std::optional<Pass> schedule_group(const Box &box, const std::vector<Box> &parts, Int segment, int width, bool aligned,
-                                   bool large) {
+                                   bool large, const Variation &how) {
     if (segment > max_staged_run / 4) return std::nullopt;
-    TileBuilder b(box);
+    TileBuilder b(box, how);
     for (const Box &part : parts)
         if (!part.valid) b.pass.padded = true;
     const std::optional<std::vector<ByteRun>> runs = as_runs(parts, width);
@@ -408,14 +409,14 @@ std::optional<Pass> schedule_group(const Box &box, const std::vector<Box> &parts
         if (pass->calls[0].length >= vector_bytes) return pass;
         if (!large || segment >= cache_line) speed = pass->speed;
     }
-    std::optional<Pass> gathered = schedule_gather({b.pass.offset, b.loops}, parts, segment, width, speed);
+    std::optional<Pass> gathered = schedule_gather({b.pass.offset, b.loops}, parts, segment, width, speed, how);
     if (!gathered) return pass;
     gathered->padded = large && !(aligned && gathered->whole_lines);
     return gathered;
 }
 
-Pass schedule(const Box &box, int width, bool aligned, bool nontemporal) {
-    TileBuilder b(box);
+Pass schedule(const Box &box, int width, bool aligned, bool nontemporal, const Variation &how) {
+    TileBuilder b(box, how);
     Int unit = width;
     for (std::size_t k = 0; k < b.loops.size(); ++k) {
         const Loop loop = b.loops[k];
@@ -426,16 +427,19 @@ Pass schedule(const Box &box, int width, bool aligned, bool nontemporal) {
     }
     std::optional<Pass> pass;
     if (is_width(unit) && nontemporal) pass = schedule_shifted(b, unit, aligned);
+    // In the cache columns of 16-byte elements read each line once, where runs read it for each of its elements.
+    if (!pass && unit == vector_bytes && !nontemporal && how.turns_wide)
+        pass = schedule_transpose(b, unit, aligned, nontemporal);
     if (!pass && (unit >= vector_bytes || !is_width(unit)))
         pass = schedule_runs(b, {{0, 0, unit}}, unit, aligned);
     else if (!pass)
         pass = schedule_transpose(b, unit, aligned, nontemporal);
     if (!pass) pass = schedule_scatter(b, unit);
     pass->speed = speed_of(*pass);
-    if (std::optional<Pass> gathered = schedule_gather({b.pass.offset, b.loops}, {Box{}}, unit, unit, pass->speed))
+    if (std::optional<Pass> gathered = schedule_gather({b.pass.offset, b.loops}, {Box{}}, unit, unit, pass->speed, how))
         return *gathered;
     if (pass->calls[0].kind == KernelKind::scatter) return *pass;
-    return aligned && !pass->whole_lines ? schedule(box, width, false, nontemporal) : *pass;
+    return aligned && !pass->whole_lines ? schedule(box, width, false, nontemporal, how) : *pass;
 }
 
 Pass schedule_fill(const Box &box, int width) {

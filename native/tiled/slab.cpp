@@ -82,22 +82,24 @@ bool is_slow(const Pass &direct, Int row, bool grouped) {
 
 }  // namespace
 
-std::optional<Pass> schedule_slabs(const Box &box, int width, const Pass &direct) {
-    return schedule_slabs(box, {Box{}}, width, width, direct);
+std::optional<Pass> schedule_slabs(const Box &box, int width, const Pass &direct, const Variation &how) {
+    return schedule_slabs(box, {Box{}}, width, width, direct, how);
 }
 
 std::optional<Pass> schedule_slabs(const Box &box, const std::vector<Box> &parts, Int segment, int width,
-                                   const Pass &direct) {
-    TileBuilder b(box);
+                                   const Pass &direct, const Variation &how) {
+    if (how.slabs == Use::never) return std::nullopt;
+    TileBuilder b(box, how);
     for (const Loop &loop : b.loops)
         if (loop.step.source < 0 || loop.step.target < 0) return std::nullopt;
     TileShape shape(b.loops, {width, segment});
     const Int limit = slab_limit();
     const KernelCall &call = direct.calls[0];
     const bool turned = call.kind == KernelKind::transpose;
-    shape.lengthen(source_side, turned ? cache_line : slab_row, limit);
+    shape.lengthen(source_side, turned ? cache_line : how.row_bytes, limit);
     const int row = b.find(source_side, Int(1) << call.width);
-    if (!is_slow(direct, row < 0 ? 0 : b.loops[std::size_t(row)].count << call.width, parts.size() > 1))
+    if (how.slabs == Use::by_rule &&
+        !is_slow(direct, row < 0 ? 0 : b.loops[std::size_t(row)].count << call.width, parts.size() > 1))
         return std::nullopt;
     shape.lengthen(
         target_side,
@@ -145,9 +147,9 @@ std::optional<Pass> schedule_slabs(const Box &box, const std::vector<Box> &parts
     pass.lines = lines_of(inner.loops, parts, width);
     std::optional<Pass> tiles;
     if (parts.size() == 1)
-        tiles = schedule(inner, width, true, false);
+        tiles = schedule(inner, width, true, false, how);
     else
-        tiles = schedule_group(inner, parts, segment, width, true, false);
+        tiles = schedule_group(inner, parts, segment, width, true, false, how);
     if (!tiles) return std::nullopt;
     pass.inner = std::make_shared<const Pass>(std::move(*tiles));
     pass.segments = std::move(segments);

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "tiled/program.h"
+#include "tiled/variation.h"
 
 namespace relayout::tiled {
 
@@ -59,10 +60,11 @@ inline Int product(Int bytes, const std::vector<Loop> &loops) {
 struct TileBuilder {
     std::vector<Loop> loops;
     Pass pass;
+    Variation how;
     bool cut = false;       // the loop taken last was too long for the tile
     bool in_order = false;  // calls share lines, so that none may be repeated before the next
 
-    explicit TileBuilder(const Box &box) {
+    explicit TileBuilder(const Box &box, const Variation &how = {}) : how(how) {
         Box merged = merge_loops(box);
         loops = std::move(merged.loops);
         pass.offset = merged.offset;
@@ -134,7 +136,9 @@ struct TileBuilder {
 
     // Repeat what the tile has for more loops, the nearest in the source first, until it is large enough. The longest
     // is run by the kernels themselves.
-    void widen(Int bytes, Int wanted = min_tile_bytes) {
+    void widen(Int bytes) { widen(bytes, how.tile_bytes); }
+
+    void widen(Int bytes, Int wanted) {
         struct Extra {
             Loop loop;
             Int staged;

@@ -17,6 +17,10 @@ struct Tuning {
 
     // Whether the instruction set has such stores. Where it has none, large targets are prefetched for writing instead.
     bool nontemporal_stores = kernels().nontemporal_stores;
+
+    // Bytes from which on copies try what their schedules may do otherwise (variation.h): less is a matter of a few
+    // microseconds.
+    Int trials_from = 128 << 10;
 };
 
 // Measured.
@@ -25,8 +29,14 @@ struct Tuning {
 // to 37 GB/s so, and 10 to 15 without. Prefetching into the first level hurts.
 constexpr Int prefetch_bytes = 16 << 10;
 
-// Tiles in cache that are smaller lose to the calls around them.
-constexpr Int min_tile_bytes = 4096;
+// Tiles in cache that are smaller lose to the calls around them. Some are better larger.
+constexpr Int min_tile_bytes = 4096, large_tile_bytes = 16 << 10;
+
+// Variations are tried so often each, in large targets and in the cache, where single calls vary more. The rules are
+// kept unless one of them takes less than this part of their time; one that takes so many times as long as the fastest
+// is soon left out.
+constexpr int large_trials = 3, cached_trials = 9;
+constexpr double worthwhile = 0.97, hopeless = 1.25;
 
 // A second thread pays from about here on (--threads 2): waking a sleeping one takes 25 to 30 microseconds.
 constexpr Int parallel_from = Int(1) << 20;
@@ -110,7 +120,7 @@ constexpr Int slab_segment = 1024, min_slab_segment = 512, max_shared = 8;
 // Of the source they have rows of so many bytes, and a line of each where rows become columns: where the processor sees
 // several lines in order it fetches more of them, in vain. Of rows in pages of their own they have few, since the
 // second-level TLB knows 2048 to 3072 pages.
-constexpr Int slab_row = 512, paged_rows = 1024, max_paged_rows = 512;
+constexpr Int slab_row = 512, short_slab_row = 128, paged_rows = 1024, max_paged_rows = 512;
 
 // Small ones are mostly calls; large ones leave the second-level cache.
 constexpr Int min_slab_bytes = 16 << 10, slab_bytes = 128 << 10, max_slab_bytes = 192 << 10;

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <atomic>
+#include <mutex>
+#include <vector>
+
+#include "common/bytes.h"
+
+namespace relayout::tiled {
+
+// Finds the fastest of a few ways to do the same, while it is done: every call goes one of them, and tells how long it
+// took. Calls may overlap.
+class Trials {
+public:
+    // Between so many ways, each tried so often.
+    void begin(int ways, int tries) {
+        ways_.resize(std::size_t(ways));
+        tries_ = tries;
+        settled_.store(ways > 1 ? -1 : 0, std::memory_order_release);
+    }
+
+    bool is_settled() const { return settled_.load(std::memory_order_acquire) >= 0; }
+
+    // The way of the next call.
+    int next();
+
+    // Leaves a way out that does the same as another.
+    void drop(int way);
+
+    void record(int way, Int nanoseconds);
+
+private:
+    struct Way {
+        int begun = 0, ended = 0;
+        Int least = INT64_MAX;
+        bool dropped = false;
+    };
+
+    std::mutex mutex_;
+    std::vector<Way> ways_;
+    int tries_ = 0;
+    std::atomic<int> settled_{0};
+
+    int fastest() const;
+    void settle();
+};
+
+}  // namespace relayout::tiled

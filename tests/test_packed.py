@@ -6,15 +6,17 @@ import os
 import random
 import subprocess
 import sys
+from collections.abc import Callable
 from math import inf
+from typing import Any
 
 import numpy as np
 import pytest
 
 import relayout as rl
 from packed_cases import BITS, codes_of, expected, random_plan
-from relayout.engine import tuning
-from relayout.engine.ways import GeneralWay
+from relayout.engine import tuning, ways
+from relayout.engine.ways import GeneralWay, NativeWay, NetworkWay
 from relayout.native import native
 
 MARLIN = "0 1 / 1,8@1 0,4@2 1,4@16 0,2@1 1,2@8 0,2@8"
@@ -92,6 +94,38 @@ def test_weights_go_through_networks(bits: int, one: str, two: str) -> None:
     assert plan.way.program.count_by_networks == 512 * 1024
     assert "networks" in plan.explain()
     check(plan, bits, np.random.default_rng(bits))
+
+
+@needs_native
+@pytest.mark.parametrize("tiles_are_faster", [False, True])
+def test_networks_and_tiles_take_turns_until_one_is_known_to_be_faster(
+    tiles_are_faster: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if "avx2" not in native.isas():
+        pytest.skip("networks need vectors whose bytes change places")
+    monkeypatch.setattr(tuning, "ACTIVE", tuning.ACTIVE._replace(network_trials=2, network_speed=inf))
+    clock, taken = [0], list[str]()
+    monkeypatch.setattr(ways, "perf_counter_ns", lambda: clock[0])
+
+    def counted(way: type[ways.HostWay], seconds: int) -> Callable[..., None]:
+        copy = way.copy
+
+        def run(self: Any, *args: Any) -> None:
+            taken.append(way.name)
+            clock[0] += seconds
+            copy(self, *args)
+
+        return run
+
+    monkeypatch.setattr(NativeWay, "copy", counted(NativeWay, 1 if tiles_are_faster else 3))
+    monkeypatch.setattr(GeneralWay, "copy", counted(GeneralWay, 2))
+    plan = rl.plan("0 1", "0 1 / 1,8@1 0,4@2 1,8@8 0,2@1 0,2@8", "uint8", shape=(512, 512 + 64 * tiles_are_faster))
+    assert isinstance(plan.way, NetworkWay)
+    for seed in range(7):
+        check(plan, 8, np.random.default_rng(seed))
+    kept = "native" if tiles_are_faster else "general"
+    assert taken == ["general", "native"] * 2 + [kept] * 3
+    assert f"Way: {kept}." in plan.explain()
 
 
 @needs_native

@@ -52,7 +52,7 @@ def explain(plan: Plan) -> str:
     ]
     works = sorted(_works(plan, written), key=lambda work: -work.size)
     total = sum([work.size for work in works])
-    lines.append(f"Way: {plan.way.name}.")
+    lines.append(f"Way: {plan.way.fastest.name}.")
     lines += ["Kernels:", *_first([f"{work.size / total:.0%} {work.words}" for work in works], "smaller ones")]
     threads = 1 if written < SHARED else workers(plan.threads)
     speed = total / sum([work.size / work.speed for work in works])
@@ -94,7 +94,7 @@ def _loops(plan: Plan) -> list[str]:
 
 def _works(plan: Plan, written: int) -> list[KernelShare]:
     """What runs, part by part."""
-    way = plan.way
+    way = plan.way.fastest
     if isinstance(way, NativeWay):
         passes = way.element_program.passes(True)
         works = _add_up([_work(step, written, plan.element != plan.dst_element) for step in passes])

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from math import inf
+from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from ..elements.interface import Interface, ScaleOffset
@@ -54,6 +56,11 @@ class Way(ABC):
     @abstractmethod
     def run(self, plan: Plan, x: Any, out: Any, progress: Progress | None) -> Any:
         """Copy from ``x`` to ``out``, or to new memory, and return that."""
+
+    @property
+    def fastest(self) -> Way:
+        """The way that a copy takes next, as far as that is known."""
+        return self
 
     def __repr__(self) -> str:
         return f"<{self.name}>"
@@ -115,6 +122,35 @@ class GeneralWay(HostWay):
         check_memory(plan, x, out)
         _fill_box(plan, out)
         self.program([x], [out], threads=workers(plan.threads))
+
+
+class NetworkWay(GeneralWay):
+    """Networks, or tiles where those are faster, which no rule foresees: both take turns on the first copies."""
+
+    __slots__ = ("_least", "_turns", "tiles")
+
+    def __init__(self, program: GeneralProgram, tiles: NativeWay) -> None:
+        super().__init__(program)
+        self.tiles = tiles
+        self._turns = 0
+        self._least = [inf, inf]
+
+    @property
+    def fastest(self) -> Way:
+        """The one that took less time so far; networks, if neither was taken."""
+        return self.tiles if self._least[1] < self._least[0] else self
+
+    def copy(self, plan: Plan, x: NDArray[Any], out: NDArray[Any]) -> None:
+        settled = self._turns >= 2 * tuning.ACTIVE.network_trials
+        by_tiles = self.fastest is self.tiles if settled else self._turns % 2 == 1
+        start = perf_counter_ns()
+        if by_tiles:
+            self.tiles.copy(plan, x, out)
+        else:
+            super().copy(plan, x, out)
+        if not settled:
+            self._turns += 1
+            self._least[by_tiles] = min(self._least[by_tiles], perf_counter_ns() - start)
 
 
 class StridedWay(HostWay):
@@ -226,8 +262,12 @@ def choose_way(
     fills = fill is None or (dense and element == dst_element)
     program = compile_program(source, target, element, dst_element, fill if fills else None, threads=threads or 0)
     if program is not None:
+        tiles = NativeWay(program, fills)
         walk = _network(source, target, element, dst_element, program)
-        return NativeWay(program, fills) if walk is None else GeneralWay(walk)
+        if walk is None:
+            return tiles
+        small = element.element.bits * target.size < 8 * tuning.ACTIVE.min_trial_bytes
+        return GeneralWay(walk) if small else NetworkWay(walk, tiles)
     if not target.size:
         return StridedWay(())
     if element != dst_element:

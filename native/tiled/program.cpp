@@ -167,7 +167,9 @@ TiledProgram::TiledProgram(int width, Pair start, std::vector<Dim> dims, const B
     target_ = byte_range(dims_, start_.target, width_, target_side);
     if (source_.low < 0 || target_.low < 0) throw std::invalid_argument("an offset is below 0");
     bytes_ = checked(elements * width_);
-    for (Trials &trials : trials_) trials.begin(variations(), is_large() ? large_trials : cached_trials);
+    for (Trials &trials : trials_)
+        is_large() ? trials.begin(variations(), large_trials, 0)
+                   : trials.begin(variations(), cached_trials, trials_after / std::max<Int>(bytes_, 1));
     if (!conversion_) return;
     checked(Int128(target_.high / width_) * conversion_->target_bytes);
     for (const bool aligned : {false, true})

@@ -221,7 +221,7 @@ std::optional<Pass> schedule_transpose(TileBuilder b, Int width, bool aligned, b
         rows = b.chain(target_side, high, tall, cache_line, spared);
     }
     // Non-temporal stores of wider columns are as good, and rows of less than a vector are better parted.
-    const bool woven = shuffled && !nontemporal && !few && across.count * width >= vector_bytes;
+    const bool woven = b.how.weaves && shuffled && !nontemporal && !few && across.count * width >= vector_bytes;
     if ((high < vector_bytes || woven) && high / width <= max_ways && across.step.target == high)
         return schedule_interleave(std::move(b), rows, high, width);
     if (few) return schedule_deinterleave(std::move(b), ways, high, width, wide_enough(width, aligned));

@@ -8,12 +8,10 @@ int Trials::next() {
     const int settled = settled_.load(std::memory_order_acquire);
     if (settled >= 0) return settled;
     const std::lock_guard<std::mutex> lock(mutex_);
-    int chosen = fastest();
+    if (waiting_ > 0) return waiting_--, 0;
     for (std::size_t k = 0; k < ways_.size(); ++k)
-        if (!ways_[k].dropped && ways_[k].begun < tries_ && ways_[k].begun < ways_[std::size_t(chosen)].begun)
-            chosen = int(k);
-    ++ways_[std::size_t(chosen)].begun;
-    return chosen;
+        if (!ways_[k].dropped && ways_[k].ended < tries_) return int(k);
+    return fastest();
 }
 
 void Trials::drop(int way) {
@@ -24,13 +22,14 @@ void Trials::drop(int way) {
 
 void Trials::record(int way, Int nanoseconds) {
     const std::lock_guard<std::mutex> lock(mutex_);
+    if (waiting_ > 0) return;
     Way &here = ways_[std::size_t(way)];
-    ++here.ended;
-    if (nanoseconds < here.least) here.least = nanoseconds;
+    // The first call of a way finds the caches as another left them.
+    if (++here.ended > 1 && nanoseconds < here.least) here.least = nanoseconds;
     settle();
 }
 
-// The first of equals is the first.
+// The first, unless another is faster by what is worth it.
 int Trials::fastest() const {
     std::size_t best = 0;
     for (std::size_t k = 1; k < ways_.size(); ++k)
@@ -38,16 +37,14 @@ int Trials::fastest() const {
     return int(best);
 }
 
-// Ways that are much slower after a third of the tries are not tried again; the first may have been slow for being the
-// first.
+// Ways that are much slower after a third of their calls are not tried further.
 void Trials::settle() {
-    bool all = true;
-    for (const Way &way : ways_)
-        if (!way.dropped && way.ended < (tries_ + 1) / 3) return;
     const Int least = ways_[std::size_t(fastest())].least;
+    bool all = true;
     for (std::size_t k = 0; k < ways_.size(); ++k) {
         Way &way = ways_[k];
-        if (k > 0 && double(way.least) > hopeless * double(least)) way.dropped = true;
+        const bool slow = double(way.least) > hopeless * double(least);
+        if (k > 0 && way.ended > 1 && way.ended >= tries_ / 3 && slow) way.dropped = true;
         if (!way.dropped && way.ended < tries_) all = false;
     }
     if (all) settled_.store(fastest(), std::memory_order_release);

@@ -9,13 +9,15 @@
 namespace relayout::tiled {
 
 // Finds the fastest of a few ways to do the same, while it is done: every call goes one of them, and tells how long it
-// took. Calls may overlap.
+// took. The calls of a way follow each other, since what one leaves in the caches is what the next finds. Calls may
+// overlap.
 class Trials {
 public:
-    // Between so many ways, each tried so often.
-    void begin(int ways, int tries) {
+    // Between so many ways, each tried so often, after so many calls of the first.
+    void begin(int ways, int tries, Int after) {
         ways_.resize(std::size_t(ways));
         tries_ = tries;
+        waiting_ = after;
         settled_.store(ways > 1 ? -1 : 0, std::memory_order_release);
     }
 
@@ -27,11 +29,12 @@ public:
     // Leaves a way out that does the same as another.
     void drop(int way);
 
+    // How long a call took; one that ended early is not told of, and its way is tried again.
     void record(int way, Int nanoseconds);
 
 private:
     struct Way {
-        int begun = 0, ended = 0;
+        int ended = 0;
         Int least = INT64_MAX;
         bool dropped = false;
     };
@@ -39,6 +42,7 @@ private:
     std::mutex mutex_;
     std::vector<Way> ways_;
     int tries_ = 0;
+    Int waiting_ = 0;
     std::atomic<int> settled_{0};
 
     int fastest() const;

@@ -38,6 +38,10 @@ constexpr Int min_tile_bytes = 4096, large_tile_bytes = 16 << 10;
 constexpr int large_trials = 3, cached_trials = 9;
 constexpr double worthwhile = 0.97, hopeless = 1.25;
 
+// A schedule takes up to 2 ms to make, where gathers are weighed: copies in the cache try others when so many bytes
+// were copied, in some 3 ms.
+constexpr Int trials_after = Int(64) << 20;
+
 // A second thread pays from about here on (--threads 2): waking a sleeping one takes 25 to 30 microseconds.
 constexpr Int parallel_from = Int(1) << 20;
 

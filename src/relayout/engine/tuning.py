@@ -44,7 +44,7 @@ class EngineTuning(NamedTuple):
     """
 
     network_trials: int = 16
-    """How often networks and tiles are tried, in turns, before the faster is kept.
+    """How often networks are tried, and then tiles, before the faster is kept.
 
     Of 240 drawn workloads that networks can take, tiles are 1.2 to 3 times as fast in one of four, and networks 1.2 to
     5 times in half of them.
@@ -52,6 +52,9 @@ class EngineTuning(NamedTuple):
 
     min_trial_bytes: int = 128 << 10
     """Copies of fewer bytes try nothing: it is a matter of a few microseconds. The compiled core has the same limit."""
+
+    trials_after: int = 64 << 20
+    """The bytes that are copied before something else is tried, which takes 2 ms to make; the same there."""
 
     cached_recipes: int = 1024
     """The repacks whose arguments are looked up in place of being resolved again; each holds a plan."""

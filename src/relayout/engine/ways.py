@@ -125,14 +125,15 @@ class GeneralWay(HostWay):
 
 
 class NetworkWay(GeneralWay):
-    """Networks, or tiles where those are faster, which no rule foresees: both take turns on the first copies."""
+    """Networks, or tiles where those are faster, which no rule foresees: each gets some of the first copies."""
 
     __slots__ = ("_least", "_turns", "tiles")
 
-    def __init__(self, program: GeneralProgram, tiles: NativeWay) -> None:
+    def __init__(self, program: GeneralProgram, tiles: NativeWay, wait: int) -> None:
+        """After ``wait`` copies by networks."""
         super().__init__(program)
         self.tiles = tiles
-        self._turns = 0
+        self._turns = -wait
         self._least = [inf, inf]
 
     @property
@@ -141,15 +142,16 @@ class NetworkWay(GeneralWay):
         return self.tiles if self._least[1] < self._least[0] else self
 
     def copy(self, plan: Plan, x: NDArray[Any], out: NDArray[Any]) -> None:
-        settled = self._turns >= 2 * tuning.ACTIVE.network_trials
-        by_tiles = self.fastest is self.tiles if settled else self._turns % 2 == 1
+        turn, trials = self._turns, tuning.ACTIVE.network_trials
+        by_tiles = self.fastest is self.tiles if turn >= 2 * trials else turn >= trials
         start = perf_counter_ns()
         if by_tiles:
             self.tiles.copy(plan, x, out)
         else:
             super().copy(plan, x, out)
-        if not settled:
+        if turn < 2 * trials:
             self._turns += 1
+        if 0 <= turn < 2 * trials:
             self._least[by_tiles] = min(self._least[by_tiles], perf_counter_ns() - start)
 
 
@@ -266,8 +268,10 @@ def choose_way(
         walk = _network(source, target, element, dst_element, program)
         if walk is None:
             return tiles
-        small = element.element.bits * target.size < 8 * tuning.ACTIVE.min_trial_bytes
-        return GeneralWay(walk) if small else NetworkWay(walk, tiles)
+        size, limits = element.element.bits * target.size // 8, tuning.ACTIVE
+        return (
+            GeneralWay(walk) if size < limits.min_trial_bytes else NetworkWay(walk, tiles, limits.trials_after // size)
+        )
     if not target.size:
         return StridedWay(())
     if element != dst_element:

@@ -42,10 +42,13 @@ double cost_of_calls(const TileBuilder &b, const TileShape &shape) {
 std::optional<Candidate> find_best(const TileBuilder &b, const std::vector<Box> &parts, Int segment, Int width) {
     const TileBytes first(parts, segment, width);
     std::optional<Candidate> best;
+    std::vector<std::vector<Int>> tried;
     for (const Pair wanted : gather_shapes) {
         TileShape shape(b.loops, {first.run, segment});
         for (const int side : {source_side, target_side}) shape.lengthen(side, wanted[side], max_gather_bytes);
-        if (shape.bytes() > max_gather_bytes) continue;
+        if (shape.bytes() > max_gather_bytes || std::find(tried.begin(), tried.end(), shape.steps) != tried.end())
+            continue;
+        tried.push_back(shape.steps);
         TileBytes tile = first.with_loops(b.loops, shape);
         if (tile.high - tile.low < wide_window && !b.loops.empty()) {
             // Windows are memory of the source if more of it is in the tile.

@@ -207,7 +207,8 @@ std::optional<Pass> schedule_transpose(TileBuilder b, Int width, bool aligned, b
     const Int narrow = product(width, spared);
     const Int width_room =
         std::min(wide_enough(width, aligned), product(width, b.path(source_side, width, tall_unaligned, {along})));
-    const Int tall = std::max(tall_enough(width, aligned), b.how.tile_bytes / (width_room / width));
+    const Int tall =
+        std::max({tall_enough(width, aligned), b.how.column_bytes, b.how.tile_bytes / (width_room / width)});
     const Int ways = along.step.source / width;
     const bool shuffled = width < vector_bytes;
     const bool few = shuffled && (narrow < vector_bytes || parts_wide(along, ways, width)) &&

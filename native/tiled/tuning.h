@@ -53,7 +53,7 @@ constexpr Int tall_aligned = 256, strip_aligned = 256;
 
 // Such bytes where the target is not aligned: longer, since two lines of every column and strip are shared with others,
 // but not so long that rows no longer fit beside them (rows of odd sizes, unpadding).
-constexpr Int tall_bytes = 512, tall_unaligned = 1024, strip_staged = 2048;
+constexpr Int tall_bytes = 512, tall_unaligned = 1024, long_column = 4096, strip_staged = 2048;
 
 // Tiles whose columns are shifted into lines: so many rows, so many bytes of each. With 1024 bytes transposes of 8
 // bytes have 38 GB/s, with a single line 26; and where rows lie a power of two apart, so that a cache holds one line of

@@ -14,27 +14,36 @@ struct Variation {
     Int row_bytes = slab_row;  // of the source, in a slab
     // In the cache:
     bool turns_wide = true;  // elements of 16 bytes become columns
+    Int column_bytes = 0;    // columns of transposes have so many at least, where there are
     bool weaves = true;      // a few rows of a vector and more are interleaved, not turned into columns
 };
+
+// The rules but for what is changed.
+template <typename Change> constexpr Variation but(Change change) {
+    Variation made;
+    change(made);
+    return made;
+}
 
 // The first is what the rules say, the others were chosen one by one among 15 over 120 drawn workloads (--random): each
 // is by 8 % and more the fastest for some.
 constexpr Variation large_variations[] = {
     {},
-    {Use::never},
-    {Use::always, Use::by_rule, min_tile_bytes, short_slab_row},
-    {Use::by_rule, Use::by_rule, large_tile_bytes},
-    {Use::never, Use::always},
-    {Use::by_rule, Use::never},
+    but([](Variation &v) { v.slabs = Use::never; }),
+    but([](Variation &v) { v.slabs = Use::always, v.row_bytes = short_slab_row; }),
+    but([](Variation &v) { v.tile_bytes = large_tile_bytes; }),
+    but([](Variation &v) { v.slabs = Use::never, v.gathers = Use::always; }),
+    but([](Variation &v) { v.gathers = Use::never; }),
 };
 
 // In the cache, over 70 workloads.
 constexpr Variation cached_variations[] = {
     {},
-    {Use::by_rule, Use::by_rule, large_tile_bytes},
-    {Use::by_rule, Use::never},
-    {Use::by_rule, Use::by_rule, min_tile_bytes, slab_row, false},
-    {Use::by_rule, Use::by_rule, min_tile_bytes, slab_row, true, false},
+    but([](Variation &v) { v.tile_bytes = large_tile_bytes; }),
+    but([](Variation &v) { v.gathers = Use::never; }),
+    but([](Variation &v) { v.turns_wide = false; }),
+    but([](Variation &v) { v.weaves = false; }),
+    but([](Variation &v) { v.column_bytes = long_column; }),
 };
 
 constexpr int max_variations = 6;

@@ -221,9 +221,35 @@ void test_any_offsets() {
     check(target == expected, "a general copy of elements of " + std::to_string(bits) + " bits");
 }
 
+// Calls whose ways take so long, each time a little else; the way that is kept, or -1.
+int kept_way(const std::vector<Int> &nanoseconds, int tries, Int after, Int calls) {
+    tiled::Trials trials;
+    trials.begin(int(nanoseconds.size()), tries, after);
+    for (Int call = 0; call < calls; ++call) {
+        const int way = trials.next();
+        check(call >= after || way == 0, "another way is tried too early");
+        if (call % 5 != 3) trials.record(way, nanoseconds[std::size_t(way)] * (100 + pick(0, 1)) / 100);
+    }
+    return trials.is_settled() ? trials.next() : -1;
+}
+
+void test_trials() {
+    check(kept_way({100, 70, 90}, 3, 0, 30) == 1, "the fastest way is not kept");
+    check(kept_way({100, 300, 50}, 9, 20, 90) == 2, "the fastest way is not kept after a while");
+    check(kept_way({100, 99, 200}, 9, 0, 90) == 0, "the first way is given up for nothing");
+    check(kept_way({100, 50}, 3, 40, 40) == -1, "a way is kept before all are tried");
+    check(kept_way({100}, 9, 10, 0) == 0, "a single way is tried");
+    tiled::Trials trials;
+    trials.begin(2, 3, 0);
+    trials.drop(1);
+    for (int call = 0; call < 3; ++call) trials.record(trials.next(), 100);
+    check(trials.is_settled() && trials.next() == 0, "a way that was left out is tried");
+}
+
 }  // namespace
 
 void test_tiled() {
+    test_trials();
     Seen seen;
     for (int round = 0; round < 150; ++round) {
         test_copy(RandomNest(round % 2).dims, round % 2, seen);

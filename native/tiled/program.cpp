@@ -342,7 +342,7 @@ TiledCopy::TiledCopy(const TiledProgram &program, const Byte *source, Byte *targ
         trials.drop(variation);
         variation = trials.next();
     }
-    start = Clock::now();
+    start = std::chrono::steady_clock::now();
 }
 
 bool TiledCopy::run(Int begin, Int end) const {
@@ -351,7 +351,7 @@ bool TiledCopy::run(Int begin, Int end) const {
 
 void TiledCopy::finish() const {
     if (!timed) return;
-    const auto taken = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start);
+    const std::chrono::nanoseconds taken = std::chrono::steady_clock::now() - start;
     program.trials_[aligned].record(variation, Int(taken.count()));
 }
 

@@ -158,15 +158,13 @@ public:
     void finish() const;
 
 private:
-    using Clock = std::chrono::steady_clock;
-
     const TiledProgram &program;
     const Byte *source;
     Byte *target;
     int threads;
     bool aligned, timed;
     int variation;
-    Clock::time_point start;
+    std::chrono::steady_clock::time_point start;
 };
 
 }  // namespace relayout::tiled

@@ -4,6 +4,7 @@
 #include "kernels/interleaves.h"
 #include "kernels/runs.h"
 #include "kernels/shifted_transposes.h"
+#include "kernels/strided_transposes.h"
 #include "kernels/transposes.h"
 
 namespace relayout {
@@ -36,27 +37,29 @@ void prefetch_for_write(Byte *target, Int length) {
 }  // namespace
 
 extern const Kernels kernel_table;
-const Kernels kernel_table = {has_nontemporal_stores,
-                              runs,
-                              padded_runs_or_none,
-                              {transpose<1>, transpose<2>, transpose<4>, transpose<8>, transpose<16>},
+const Kernels kernel_table = {
+    has_nontemporal_stores,
+    runs,
+    padded_runs_or_none,
+    {transpose<1>, transpose<2>, transpose<4>, transpose<8>, transpose<16>},
+    {strided_transpose<1>, strided_transpose<2>, strided_transpose<4>, strided_transpose<8>, strided_transpose<16>},
 #if defined(__AVX512BW__)
-                              {nullptr, nullptr, shifted_transpose<4>, shifted_transpose<8>, shifted_transpose<16>},
+    {nullptr, nullptr, shifted_transpose<4>, shifted_transpose<8>, shifted_transpose<16>},
 #else
-                              {},
+    {},
 #endif
-                              {interleave<1>, interleave<2>, interleave<4>, interleave<8>},
-                              {deinterleave<1>, deinterleave<2>, deinterleave<4>, deinterleave<8>},
+    {interleave<1>, interleave<2>, interleave<4>, interleave<8>},
+    {deinterleave<1>, deinterleave<2>, deinterleave<4>, deinterleave<8>},
 #if defined(__AVX512BW__)
-                              {nullptr, shifted_deinterleave<2>, shifted_deinterleave<4>, shifted_deinterleave<8>},
+    {nullptr, shifted_deinterleave<2>, shifted_deinterleave<4>, shifted_deinterleave<8>},
 #else
-                              {},
+    {},
 #endif
-                              {scatter<1>, scatter<2>, scatter<4>, scatter<8>, scatter<16>},
-                              copy_nontemporal,
-                              fill,
-                              prefetch_for_write,
-                              store_fence};
+    {scatter<1>, scatter<2>, scatter<4>, scatter<8>, scatter<16>},
+    copy_nontemporal,
+    fill,
+    prefetch_for_write,
+    store_fence};
 
 }  // namespace RELAYOUT_ISA_NAMESPACE
 }  // namespace relayout

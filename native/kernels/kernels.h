@@ -26,8 +26,13 @@ using PaddedRunsKernel = void (*)(const Byte *source, Byte *target, const Repeat
 using TransposeKernel = void (*)(const Byte *source, const Int *rows, Int height, Byte *target, const Int *columns,
                                  Int width, const Repeat &repeat, bool nontemporal, bool scattered, Int ahead);
 
-// The same by non-temporal stores of whole lines, wherever columns start. The lines at the ends of columns that have
-// others' bytes as well are written by plain stores, unless neither `starts` nor `ends` wants them.
+// The same for columns of at least 32 bytes that lie equally far apart, and rows of at least 16, which `row_step` is
+// for if they do too, else 0: row by row, or `down` the columns.
+using StridedTransposeKernel = void (*)(const Byte *source, const Int *rows, Int row_step, Int height, Byte *target,
+                                        Int column_step, Int width, const Repeat &repeat, bool down);
+
+// Rows become columns by non-temporal stores of whole lines, wherever columns start. The lines at the ends of columns
+// that have others' bytes as well are written by plain stores, unless neither `starts` nor `ends` wants them.
 using ShiftedTransposeKernel = void (*)(const Byte *source, const Int *rows, Int height, Byte *target,
                                         const Int *columns, Int width, const Repeat &repeat, bool starts, bool ends,
                                         Int ahead);
@@ -55,6 +60,7 @@ struct Kernels {
     RunsKernel runs;
     PaddedRunsKernel padded_runs;  // null where loads have no mask
     TransposeKernel transpose[5];
+    StridedTransposeKernel strided_transpose[5];
     ShiftedTransposeKernel shifted_transpose[5];  // null where it does not pay
     InterleaveKernel interleave[4];
     DeinterleaveKernel deinterleave[4];

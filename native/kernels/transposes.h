@@ -11,7 +11,7 @@ namespace RELAYOUT_ISA_NAMESPACE {
 namespace {
 
 // One stage of perfect shuffles; log2(E) of them turn E rows of E elements, in each lane, into columns.
-template <int W, typename V, int E> inline void shuffle(V (&x)[E]) {
+template <int W, typename V, int E> [[gnu::always_inline]] inline void shuffle(V (&x)[E]) {
     V y[E];
 #pragma GCC unroll 16
     for (int i = 0; i < E / 2; ++i) {

@@ -134,9 +134,11 @@ struct Vec32 {
     static Vec32 load(const Byte *p) { return {_mm256_loadu_si256(reinterpret_cast<const __m256i *>(p))}; }
     void store(Byte *p) const { _mm256_storeu_si256(reinterpret_cast<__m256i *>(p), v); }
     void store_nontemporal(Byte *p) const { _mm256_stream_si256(reinterpret_cast<__m256i *>(p), v); }
+    static Vec32 join(Vec16 low, Vec16 high) {
+        return {_mm256_inserti128_si256(_mm256_castsi128_si256(low.v), high.v, 1)};
+    }
     static Vec32 load_lanes(const Byte *const *rows, int apart, Int at) {
-        const __m256i first = _mm256_castsi128_si256(Vec16::load(rows[0] + at).v);
-        return {_mm256_inserti128_si256(first, Vec16::load(rows[apart] + at).v, 1)};
+        return join(Vec16::load(rows[0] + at), Vec16::load(rows[apart] + at));
     }
     // Lane k of vector i becomes lane i of vector k.
     static void swap_lanes(Vec32 (&x)[2]) {
@@ -169,8 +171,9 @@ struct Vec32 {
     static Vec32 load(const Byte *p) { return {Vec16::load(p), Vec16::load(p + 16)}; }
     void store(Byte *p) const { a.store(p), b.store(p + 16); }
     void store_nontemporal(Byte *p) const { a.store_nontemporal(p), b.store_nontemporal(p + 16); }
+    static Vec32 join(Vec16 low, Vec16 high) { return {low, high}; }
     static Vec32 load_lanes(const Byte *const *rows, int apart, Int at) {
-        return {Vec16::load(rows[0] + at), Vec16::load(rows[apart] + at)};
+        return join(Vec16::load(rows[0] + at), Vec16::load(rows[apart] + at));
     }
     static void swap_lanes(Vec32 (&x)[2]) {
         const Vec16 moved = x[0].b;

@@ -108,6 +108,34 @@ void test_transpose(Isa isa, const Kernels &k, bool shifted) {
         });
 }
 
+// Columns equally far apart, and rows so or listed.
+void test_strided_transpose(Isa isa, const Kernels &k) {
+    const int log = int(pick(0, 4));
+    const Int size = Int(1) << log, height = 32 / size + pick(0, 90), width = 16 / size + pick(0, 70);
+    const Int row = width * size + pick(0, 20), column = (height + pick(0, 3)) * size;
+    const Repeat repeat{pick(1, 2), height * row, width * column};
+    const bool listed = pick(0, 1), down = pick(0, 1);
+    std::vector<Int> rows(static_cast<std::size_t>(height));
+    for (Int i = 0; i < height; ++i) rows[std::size_t(i)] = i * row;
+    if (listed) std::shuffle(rows.begin(), rows.end(), random_engine());
+    const GuardedBytes source((repeat.count * height - 1) * row + width * size);
+    const GuardedBytes target(repeat.count * width * column, false);
+    compare(
+        describe(isa, "strided transpose", {size, height, width, listed, down}), target,
+        [&](Byte *t) {
+            k.strided_transpose[log](source.data(), rows.data(), listed ? 0 : row, height, t, column, width, repeat,
+                                     down);
+        },
+        [&](Byte *t) {
+            for (Int r = 0; r < repeat.count; ++r)
+                for (Int i = 0; i < height; ++i)
+                    for (Int j = 0; j < width; ++j)
+                        for (Int b = 0; b < size; ++b)
+                            t[r * repeat.target + j * column + i * size + b] =
+                                source.data()[r * repeat.source + rows[std::size_t(i)] + j * size + b];
+        });
+}
+
 // Both directions; `used` of the ways are there when elements are parted.
 void test_interleave(Isa isa, const Kernels &k) {
     const int log = int(pick(0, 3)), ways = int(pick(2, 8)), used = pick(0, 1) ? ways : int(pick(1, ways));
@@ -208,6 +236,7 @@ void test_kernels() {
             test_padded_runs(isa, k);
             test_transpose(isa, k, false);
             test_transpose(isa, k, true);
+            test_strided_transpose(isa, k);
             test_interleave(isa, k);
             test_scatter(isa, k);
             test_flat(isa, k);

@@ -35,15 +35,6 @@ KernelCall make_call(KernelKind kind, Int width) {
     return call;
 }
 
-// Whether the lines of a block's rows share few sets of the first-level cache, so that none can be read twice.
-bool is_crowded(const std::vector<Int> &rows, Int width) {
-    const std::size_t group = std::min(std::size_t(cache_line / width), rows.size());
-    int used[64] = {};
-    int most = 0;
-    for (std::size_t k = 0; k < group; ++k) most = std::max(most, ++used[(rows[k] / cache_line) & 63]);
-    return most > 8;
-}
-
 // Bytes that stay together.
 struct ByteRun {
     Int source, target, length;
@@ -174,16 +165,32 @@ Pass schedule_deinterleave(TileBuilder b, Int ways, Int high, Int width, Int wan
 }
 
 // Rows of the source become columns of `high` bytes, with `wanted` bytes of each row.
-Pass schedule_columns(TileBuilder b, const std::vector<Loop> &rows, Int high, Int width, Int wanted) {
+Pass schedule_columns(TileBuilder b, const std::vector<Loop> &rows, Int high, Int width, Int wanted, bool nontemporal) {
     KernelCall call = make_call(KernelKind::transpose, width);
     const std::vector<Int> row_offsets = offsets(rows, source_side);
-    const std::vector<Int> places = offsets(take_columns(b, high, width, wanted), target_side);
+    std::vector<Loop> across = take_columns(b, high, width, wanted);
+    const std::vector<Int> places = offsets(across, target_side);
+    const Int block = std::min(Int(row_offsets.size()), cache_line / width);
     call.height = high / width;
     call.count = Int(places.size());
     call.rows = append(b.pass.tables, row_offsets);
-    call.scattered = places.size() > 1 && places[1] != high && !is_crowded(row_offsets, width);
+    call.scattered = places.size() > 1 && places[1] != high && !is_crowded(row_offsets.data(), block);
     add_columns(b.pass, call, places, high);
-    b.pass.calls.push_back(call);
+    // Columns that lie equally far apart go together.
+    if (!nontemporal && across.size() > 1 && across[0].count * width >= cache_line &&
+        call.count <= across[0].count * max_column_calls) {
+        call.count = across[0].count;
+        across.erase(across.begin());
+        const std::vector<Int> s = offsets(across, source_side), t = offsets(across, target_side);
+        for (std::size_t k = 0; k < s.size(); ++k) {
+            call.source = s[k];
+            call.target = t[k];
+            call.staged = Int(k) * call.count * high;
+            b.pass.calls.push_back(call);
+        }
+    } else {
+        b.pass.calls.push_back(call);
+    }
     b.widen(high * Int(places.size()));
     return b.finish(b.pass.staged_bytes);
 }
@@ -226,7 +233,7 @@ std::optional<Pass> schedule_transpose(TileBuilder b, Int width, bool aligned, b
     if ((high < vector_bytes || woven) && high / width <= max_ways && across.step.target == high)
         return schedule_interleave(std::move(b), rows, high, width);
     if (few) return schedule_deinterleave(std::move(b), ways, high, width, wide_enough(width, aligned));
-    return schedule_columns(std::move(b), rows, high, width, wide_enough(width, aligned));
+    return schedule_columns(std::move(b), rows, high, width, wide_enough(width, aligned), nontemporal);
 }
 
 // The same by kernels that write whole lines wherever columns start; none where rows or columns are short.
@@ -252,7 +259,7 @@ std::optional<Pass> schedule_shifted(TileBuilder b, Int width, bool aligned) {
     high = product(width, rows);
     if (high < (across.step.target == high ? joined_column : long_run)) return std::nullopt;
     Pass pass = few ? schedule_deinterleave(std::move(b), ways, high, width, along.step.source)
-                    : schedule_columns(std::move(b), rows, high, width, shifted_row);
+                    : schedule_columns(std::move(b), rows, high, width, shifted_row, true);
     // Elements may be joined to wider ones, which columns need not start at a multiple of.
     pass.shifted = std::all_of(pass.segments.begin(), pass.segments.end(),
                                [width](const Segment &s) { return s.target % width == 0; });

@@ -56,6 +56,15 @@ inline Int product(Int bytes, const std::vector<Loop> &loops) {
     return bytes;
 }
 
+// Whether the lines at so many offsets do not stay in the first-level cache together.
+inline bool is_crowded(const Int *offsets, Int count) {
+    constexpr int sets = 64, ways = 8;
+    int used[sets] = {};
+    for (Int k = 0; k < count; ++k)
+        if (++used[std::size_t(offsets[k] / cache_line) % sets] > ways) return true;
+    return false;
+}
+
 // The loops of a box while a tile is taken out of them.
 struct TileBuilder {
     std::vector<Loop> loops;
@@ -199,7 +208,8 @@ struct TileBuilder {
         for (const Segment &s : pass.segments)
             if (s.target % cache_line || s.length % cache_line) pass.whole_lines = false;
         pass.long_runs = true;
-        for (const KernelCall &call : pass.calls) {
+        for (KernelCall &call : pass.calls) {
+            if (call.kind == KernelKind::transpose) find_steps(call);
             if (!is_aligned(call)) pass.whole_lines = false;
             const bool lasting =
                 (call.kind == KernelKind::runs && call.length >= long_run) ||
@@ -210,6 +220,26 @@ struct TileBuilder {
     }
 
 private:
+    // How far apart so many offsets lie, if always as far; else 0.
+    static Int step_of(const Int *offsets, Int count) {
+        if (count == 1) return cache_line;
+        for (Int k = 2; k < count; ++k)
+            if (offsets[k] - offsets[k - 1] != offsets[1] - offsets[0]) return 0;
+        return offsets[1] - offsets[0];
+    }
+
+    void find_steps(KernelCall &call) const {
+        if (call.height << call.width < strided_column || call.count << call.width < strided_row) return;
+        const Int *const rows = pass.tables.data() + call.rows, *const columns = pass.tables.data() + call.columns;
+        call.down = is_crowded(columns, call.count);
+        if (call.down && is_crowded(rows, call.height)) return;
+        call.row_step = step_of(rows, call.height);
+        // Addresses of wide elements are looked up faster a line at a time.
+        if (!call.row_step && call.width > 2) return;
+        call.column_step = step_of(columns, call.count);
+        call.staged_column_step = step_of(pass.tables.data() + call.staged_columns, call.count);
+    }
+
     // Whether the stores of a kernel are aligned once the tile's target is.
     bool is_aligned(const KernelCall &call) const {
         switch (call.kind) {

@@ -231,6 +231,10 @@ private:
                 if (shifted)
                     return k.shifted_transpose[call.width](s, rows, height, t, columns, call.count, repeat, starts,
                                                            ends, ahead);
+                if (const Int step = staged ? call.staged_column_step : call.column_step;
+                    step && !nontemporal && !ahead && height << call.width >= strided_column)
+                    return k.strided_transpose[call.width](s, rows, call.row_step, height, t + columns[0], step,
+                                                           call.count, repeat, call.down && !staged);
                 return k.transpose[call.width](s, rows, height, t, columns, call.count, repeat, nontemporal,
                                                call.scattered, ahead);
             case KernelKind::interleave:

@@ -31,26 +31,7 @@ template <int W, int K> struct Grouping {
 
 template <int W, int K> constexpr Grouping<W, K> grouping{};
 
-#if defined(RELAYOUT_HAS_WIDE_BYTE_SHUFFLE)
-
-// Which elements of the o-th vector of interleaved ones belong to way k, and where: `at` names them for a permute of
-// the first two vectors, and for those of one vector each that follow, which take what `mask` says.
-template <int W, int K> struct WayIndices {
-    static constexpr int N = 64 / W;
-    ElementIndex<W> at[K][K][N];
-    std::uint32_t mask[K][K];
-
-    constexpr WayIndices() : at{}, mask{} {
-        for (int k = 0; k < K; ++k)
-            for (int j = 0; j < N; ++j) {
-                const int e = j * K + k, o = e / N;
-                at[k][o == 1 ? 0 : o][j] = ElementIndex<W>(o == 1 ? e : e % N);
-                mask[k][o] |= std::uint32_t(1) << j;
-            }
-    }
-};
-
-template <int W, int K> alignas(64) constexpr WayIndices<W, K> way_indices{};
+#if defined(RELAYOUT_HAS_PERMUTES)
 
 // The first bytes, up to 64; the others are not touched.
 inline Vec64 load_first_bytes(const Byte *p, Int bytes) {
@@ -58,35 +39,20 @@ inline Vec64 load_first_bytes(const Byte *p, Int bytes) {
     return {_mm512_maskz_loadu_epi8(mask, p)};
 }
 
-// Every other element of two vectors, from the first or the second on.
-template <int W> inline Vec64 every_other(Vec64 a, Vec64 b, int first) {
-    return Vec64::pick<W>(a, Vec64::load(reinterpret_cast<const Byte *>(way_indices<W, 2>.at[first][0])), b);
-}
-
-// The ways of K vectors of interleaved elements.
-template <int W, int K> inline void part(const Vec64 (&x)[K], Vec64 (&y)[K]) {
-    if constexpr (K == 2 || K == 4 || K == 8) {
-        Vec64 half[2][K / 2], ways[2][K / 2];
-#pragma GCC unroll 8
-        for (int i = 0; i < K; ++i) half[i % 2][i / 2] = every_other<W>(x[i / 2 * 2], x[i / 2 * 2 + 1], i % 2);
+// The ways of K vectors of interleaved elements; of 8, every other one goes first.
+template <int W, int K> [[gnu::always_inline]] inline void part(const Vec64 (&x)[K], Vec64 (&y)[K]) {
+    if constexpr (K == 8) {
+        Vec64 half[4];
 #pragma GCC unroll 2
         for (int first = 0; first < 2; ++first) {
-            if constexpr (K > 2)
-                part<W>(half[first], ways[first]);
-            else
-                ways[first][0] = half[first][0];
+#pragma GCC unroll 4
+            for (int i = 0; i < 4; ++i) half[i] = parted<W, 2>({x[2 * i], x[2 * i + 1]}, first);
+#pragma GCC unroll 4
+            for (int k = 0; k < 4; ++k) y[2 * k + first] = parted<W>(half, k);
         }
-#pragma GCC unroll 8
-        for (int k = 0; k < K; ++k) y[k] = ways[k % 2][k / 2];
     } else {
-        const auto &all = way_indices<W, K>;
-        const auto index = [&](int k, int o) { return Vec64::load(reinterpret_cast<const Byte *>(all.at[k][o])); };
 #pragma GCC unroll 8
-        for (int k = 0; k < K; ++k) {
-            y[k] = Vec64::pick<W>(x[0], index(k, 0), x[1]);
-#pragma GCC unroll 8
-            for (int o = 2; o < K; ++o) y[k] = Vec64::merge<W>(y[k], all.mask[k][o], x[o], index(k, o));
-        }
+        for (int k = 0; k < K; ++k) y[k] = parted<W>(x, k);
     }
 }
 
@@ -215,8 +181,8 @@ __attribute__((flatten)) void deinterleave_plain(const Byte *s, Byte *t, const I
 
 template <int W, int K, bool nontemporal>
 void deinterleave_all(const Byte *s, Byte *t, const Int *rows, int used, Int count, const Repeat &repeat, Int ahead) {
-#if defined(RELAYOUT_HAS_WIDE_BYTE_SHUFFLE)
-    if constexpr (!nontemporal && W > 1)
+#if defined(RELAYOUT_HAS_PERMUTES)
+    if constexpr (!nontemporal && has_permutes<W>)
         if ((count - 1) * W >= 64) return deinterleave_long<W, K>(s, t, rows, used, count, repeat, ahead);
 #endif
     if constexpr (!nontemporal) return deinterleave_plain<W, K>(s, t, rows, used, count, repeat, ahead);
@@ -264,7 +230,7 @@ void deinterleave(const Byte *s, Byte *t, const Int *rows, int ways, int used, I
 #endif
 }
 
-#if defined(RELAYOUT_HAS_WIDE_BYTE_SHUFFLE)
+#if defined(RELAYOUT_HAS_PERMUTES)
 
 // To rows that start anywhere, at least a vector of each.
 template <int W, int K>

@@ -3,6 +3,7 @@
 // Kernels that interleave up to 8 rows, element by element. Part of kernels.cpp.
 
 #include "kernels/transposes.h"
+#include "kernels/ways.h"
 
 namespace relayout {
 namespace RELAYOUT_ISA_NAMESPACE {
@@ -34,15 +35,7 @@ inline Vec16 bitwise_or(Vec16 a, Vec16 b) {
 #endif
 }
 
-#if defined(__AVX512BW__) && defined(__AVX512VL__)
-#define RELAYOUT_HAS_WIDE_BYTE_SHUFFLE
-
-// The same in each of four lanes.
-inline Vec64 shuffle_lanes(Vec64 x, const Byte *index) {
-    return {_mm512_shuffle_epi8(x.v, _mm512_broadcast_i32x4(Vec16::load(index).v))};
-}
-
-inline Vec64 bitwise_or(Vec64 a, Vec64 b) { return {_mm512_or_si512(a.v, b.v)}; }
+#if defined(RELAYOUT_HAS_PERMUTES)
 
 // The first bytes, up to 16; the others are not touched.
 inline Vec16 load_first(const Byte *p, Int bytes) { return {_mm_maskz_loadu_epi8(__mmask16((1u << bytes) - 1), p)}; }
@@ -96,30 +89,7 @@ inline void interleave_vectors(const Byte *source, Byte *target, const Int *rows
     }
 }
 
-#if defined(RELAYOUT_HAS_WIDE_BYTE_SHUFFLE)
-
-// K rows of 64 bytes each, for any K: lane l of vector o belongs at lane l * K + o.
-template <int W, int K>
-inline void interleave_lanes(const Byte *source, Byte *target, const Int *rows, Int at, Int ahead) {
-    Vec64 x[K];
-#pragma GCC unroll 8
-    for (int k = 0; k < K; ++k) {
-        const Byte *from = source + rows[k] + at;
-        if (ahead) prefetch(from + ahead);
-        x[k] = Vec64::load(from);
-    }
-#pragma GCC unroll 8
-    for (int o = 0; o < K; ++o) {
-        Vec64 y = shuffle_lanes(x[0], shuffle_indices<W, K>.interleaved[o][0]);
-#pragma GCC unroll 8
-        for (int k = 1; k < K; ++k) y = bitwise_or(y, shuffle_lanes(x[k], shuffle_indices<W, K>.interleaved[o][k]));
-        Byte *const to = target + o * 16;
-        Vec16{_mm512_castsi512_si128(y.v)}.store(to);
-        Vec16{_mm512_extracti32x4_epi32(y.v, 1)}.store(to + K * 16);
-        Vec16{_mm512_extracti32x4_epi32(y.v, 2)}.store(to + 2 * K * 16);
-        Vec16{_mm512_extracti32x4_epi32(y.v, 3)}.store(to + 3 * K * 16);
-    }
-}
+#if defined(RELAYOUT_HAS_PERMUTES)
 
 // Rows of less than a vector.
 template <int W, int K> inline void interleave_first(const Byte *source, Byte *target, const Int *rows, Int count) {
@@ -140,9 +110,33 @@ template <int W, int K> inline void interleave_first(const Byte *source, Byte *t
 
 #endif
 
+#if defined(RELAYOUT_HAS_PERMUTES)
+
+// K rows of 64 bytes each.
+template <int W, int K, bool nontemporal>
+inline void interleave_wide(const Byte *source, Byte *target, const Int *rows, Int at, Int ahead) {
+    Vec64 x[K];
+#pragma GCC unroll 8
+    for (int k = 0; k < K; ++k) {
+        const Byte *from = source + rows[k] + at;
+        if (ahead) prefetch(from + ahead);
+        x[k] = Vec64::load(from);
+    }
+#pragma GCC unroll 8
+    for (int o = 0; o < K; ++o) store_as<Vec64, nontemporal>(woven<W>(x, o), target + o * 64);
+}
+
+#endif
+
 template <int W, int K, bool nontemporal>
 Int interleave_ways(const Byte *source, Byte *target, const Int *rows, Int count, Int ahead) {
     Int j = 0;
+#if defined(RELAYOUT_HAS_PERMUTES)
+    // Shuffles of powers of 2 are fewer.
+    if constexpr (has_permutes<W> && (W == 1 || (K != 2 && K != 4 && K != 8)))
+        for (constexpr Int N = 64 / W; j + N <= count; j += N)
+            interleave_wide<W, K, nontemporal>(source, target + j * K * W, rows, j * W, ahead);
+#endif
     if constexpr (K == 2 || K == 4 || K == 8) {
         // Single bytes, and many rows by non-temporal stores, are slower in wide vectors.
         using V = std::conditional_t<(W > 1 && (K == 2 || !nontemporal)), InterleavedVec<K>, Vec16>;
@@ -154,12 +148,7 @@ Int interleave_ways(const Byte *source, Byte *target, const Int *rows, Int count
         return j;
     }
     constexpr Int E = 16 / W;
-#if defined(RELAYOUT_HAS_WIDE_BYTE_SHUFFLE)
-    if constexpr (!nontemporal)
-        for (; j + 4 * E <= count; j += 4 * E, target += K * 64)
-            interleave_lanes<W, K>(source, target, rows, j * W, ahead);
-#endif
-    for (; j + E <= count; j += E, target += K * 16) {
+    for (target += j * K * W; j + E <= count; j += E, target += K * 16) {
         Vec16 x[K];
 #pragma GCC unroll 8
         for (int k = 0; k < K; ++k) {
@@ -203,7 +192,7 @@ __attribute__((noinline)) void interleave_rest(const Byte *source, Byte *target,
         interleave_ways<W, K, false>(source + (count - E) * W, target + (count - E) * K * W, rows, E, 0);
         return;
     }
-#if defined(RELAYOUT_HAS_WIDE_BYTE_SHUFFLE)
+#if defined(RELAYOUT_HAS_PERMUTES)
     interleave_first<W, K>(source + done * W, target + done * K * W, rows, count - done);
 #else
     if constexpr (K == 2 || K == 4 || K == 8)

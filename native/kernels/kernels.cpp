@@ -48,8 +48,8 @@ const Kernels kernel_table = {
 #else
     {},
 #endif
-    {interleave<1>, interleave<2>, interleave<4>, interleave<8>},
-    {deinterleave<1>, deinterleave<2>, deinterleave<4>, deinterleave<8>},
+    {nullptr, interleave<2>, interleave<4>, interleave<8>},
+    {nullptr, deinterleave<2>, deinterleave<4>, deinterleave<8>},
 #if defined(__AVX512BW__)
     {nullptr, shifted_deinterleave<2>, shifted_deinterleave<4>, shifted_deinterleave<8>},
 #else

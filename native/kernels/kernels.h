@@ -52,9 +52,10 @@ using ShiftedDeinterleaveKernel = void (*)(const Byte *source, Byte *target, con
 // Single elements, for each repetition, for each of `strip`.
 using ScatterKernel = void (*)(const Byte *source, Byte *target, const Repeat &strip, const Repeat &repeat);
 
-// The kernels of one instruction set. With `nontemporal` a kernel writes by non-temporal stores, which go around the
-// cache: the target is then aligned, to 64 bytes where whole cache lines are written, else to 16. `ahead` is added to
-// the addresses that are prefetched; 0 means none are. The index of a width W is its logarithm: 1, 2, 4, 8, 16 bytes.
+// The kernels of one instruction set; some of single bytes come from byte_kernels.h. With `nontemporal` a kernel writes
+// by non-temporal stores, which go around the cache: the target is then aligned, to 64 bytes where whole cache lines
+// are written, else to 16. `ahead` is added to the addresses that are prefetched; 0 means none are. The index of a
+// width W is its logarithm: 1, 2, 4, 8, 16 bytes.
 struct Kernels {
     bool nontemporal_stores;  // else the kernels write by plain stores whatever they are told
     RunsKernel runs;

@@ -43,7 +43,7 @@ inline void copy(const Byte *s, Byte *d, Int length) {
 
 inline Int to_line(const Byte *p) { return Int(-reinterpret_cast<std::uintptr_t>(p) % cache_line); }
 
-void copy_nontemporal(const Byte *s, Byte *d, Int length) {
+inline void copy_nontemporal(const Byte *s, Byte *d, Int length) {
     const Int head = least(length, to_line(d));
     if (head) copy(s, d, head);
     Int k = head;
@@ -123,7 +123,8 @@ template <typename V> void copy_run_nontemporal(const Byte *s, Byte *d, Int leng
     }
 }
 
-void runs(const Byte *s, Byte *d, const Repeat &strip, Int length, const Repeat &repeat, bool nontemporal, Int ahead) {
+inline void runs(const Byte *s, Byte *d, const Repeat &strip, Int length, const Repeat &repeat, bool nontemporal,
+                 Int ahead) {
     if (nontemporal && length == 16) return equal_runs<Vec16, true>(s, d, strip, repeat, ahead);
     if (nontemporal && length == 32) return equal_runs<Vec32, true>(s, d, strip, repeat, ahead);
     if (nontemporal && length == 64) return equal_runs<Vec64, true>(s, d, strip, repeat, ahead);
@@ -193,8 +194,8 @@ void masked_runs_of(const Byte *s, Byte *d, const Repeat &strip, Int valid, Int 
     return masked_runs<Vec64, nontemporal>(s, d, strip, valid, pattern, repeat, ahead);
 }
 
-void padded_runs(const Byte *s, Byte *d, const Repeat &strip, Int valid, Int length, const Byte *pattern,
-                 const Repeat &repeat, bool nontemporal, Int ahead) {
+inline void padded_runs(const Byte *s, Byte *d, const Repeat &strip, Int valid, Int length, const Byte *pattern,
+                        const Repeat &repeat, bool nontemporal, Int ahead) {
     if (nontemporal)
         masked_runs_of<true>(s, d, strip, valid, length, pattern, repeat, ahead);
     else

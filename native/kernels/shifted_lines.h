@@ -3,8 +3,6 @@
 // Columns of the target that start anywhere in a cache line, written by non-temporal stores of whole lines. Part of
 // kernels.cpp.
 
-#include <type_traits>
-
 #include "kernels/runs.h"
 
 namespace relayout {
@@ -12,11 +10,6 @@ namespace RELAYOUT_ISA_NAMESPACE {
 namespace {
 
 #if defined(__AVX512BW__)
-
-// What names an element of W bytes for a permute; one of 16 is named by its halves.
-template <int W>
-using ElementIndex =
-    std::conditional_t<W == 2, std::uint16_t, std::conditional_t<W == 4, std::uint32_t, std::uint64_t>>;
 
 // Lines made of the last elements of one vector, as many as the row of the table says, and the first of the next.
 template <int W> struct ShiftIndices {

@@ -3,7 +3,9 @@
 // Vectors as lanes of 16 bytes: loading lanes from different rows, and zipping two vectors lane by lane. With these two
 // operations a block of rows is transposed on every machine in the same way.
 
+#include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "common/bytes.h"
 
@@ -192,6 +194,12 @@ struct Vec32 {
 
 #if defined(__AVX512BW__)
 
+// What names an element of W bytes for a permute; one of 16 is named by its halves.
+template <int W>
+using ElementIndex = std::conditional_t<
+    W == 1, std::uint8_t,
+    std::conditional_t<W == 2, std::uint16_t, std::conditional_t<W == 4, std::uint32_t, std::uint64_t>>>;
+
 struct Vec64 {
     static constexpr int bytes = 64;
     __m512i v;
@@ -208,16 +216,30 @@ struct Vec64 {
     }
     // The elements of a and then of b that the index names; halves of those of 16 bytes.
     template <int W> static Vec64 pick(Vec64 a, Vec64 index, Vec64 b) {
+#if defined(__AVX512VBMI__)
+        if constexpr (W == 1) return {_mm512_permutex2var_epi8(a.v, index.v, b.v)};
+#endif
         if constexpr (W == 2) return {_mm512_permutex2var_epi16(a.v, index.v, b.v)};
         if constexpr (W == 4) return {_mm512_permutex2var_epi32(a.v, index.v, b.v)};
         if constexpr (W >= 8) return {_mm512_permutex2var_epi64(a.v, index.v, b.v)};
     }
 
     // Those of b that the index names where the mask says so, else those of a.
-    template <int W> static Vec64 merge(Vec64 a, std::uint32_t mask, Vec64 b, Vec64 index) {
-        if constexpr (W == 2) return {_mm512_mask_permutexvar_epi16(a.v, mask, index.v, b.v)};
+    template <int W> static Vec64 merge(Vec64 a, std::uint64_t mask, Vec64 b, Vec64 index) {
+#if defined(__AVX512VBMI__)
+        if constexpr (W == 1) return {_mm512_mask_permutexvar_epi8(a.v, mask, index.v, b.v)};
+#endif
+        if constexpr (W == 2) return {_mm512_mask_permutexvar_epi16(a.v, __mmask32(mask), index.v, b.v)};
         if constexpr (W == 4) return {_mm512_mask_permutexvar_epi32(a.v, __mmask16(mask), index.v, b.v)};
         if constexpr (W == 8) return {_mm512_mask_permutexvar_epi64(a.v, __mmask8(mask), index.v, b.v)};
+    }
+
+    // Those of b where the mask says so, else those of a.
+    template <int W> static Vec64 blend(Vec64 a, std::uint64_t mask, Vec64 b) {
+        if constexpr (W == 1) return {_mm512_mask_blend_epi8(mask, a.v, b.v)};
+        if constexpr (W == 2) return {_mm512_mask_blend_epi16(__mmask32(mask), a.v, b.v)};
+        if constexpr (W == 4) return {_mm512_mask_blend_epi32(__mmask16(mask), a.v, b.v)};
+        if constexpr (W == 8) return {_mm512_mask_blend_epi64(__mmask8(mask), a.v, b.v)};
     }
 
     static void swap_lanes(Vec64 (&x)[4]) {

@@ -45,8 +45,8 @@ build=$(mktemp -d)
 trap 'rm -rf "$build"' EXIT
 {
     for isa in "${isas[@]}"; do
-        for kernel in kernels/kernels.cpp kernels/convert_kernels.cpp kernels/network_kernels.cpp kernels/gather_kernels.cpp; do
-            more=$([[ $isa-$kernel == avx512-*/@(network|gather)_kernels.cpp ]] && echo -mavx512vbmi || true)
+        for kernel in kernels/kernels.cpp kernels/{byte,convert,network,gather}_kernels.cpp; do
+            more=$([[ $isa-$kernel == avx512-*/@(byte|network|gather)_kernels.cpp ]] && echo -mavx512vbmi || true)
             echo "-DRELAYOUT_ISA_NAMESPACE=$isa ${isa_flags[$isa]} $more -c $kernel -o $build/$isa-$(basename "$kernel").o"
         done
     done

@@ -1,0 +1,75 @@
+#pragma once
+
+// Interleaving K vectors, and parting them again, by permutes of whole vectors. Part of kernels.cpp.
+
+#include "kernels/runs.h"
+
+namespace relayout {
+namespace RELAYOUT_ISA_NAMESPACE {
+namespace {
+
+#if defined(__AVX512BW__) && defined(__AVX512VL__)
+#define RELAYOUT_HAS_PERMUTES
+
+// Whether elements of W bytes of two vectors change places in one instruction.
+template <int W> constexpr bool has_permutes = W > 1;
+#if defined(__AVX512VBMI__)
+template <> constexpr bool has_permutes<1> = true;
+#endif
+
+// Where the elements of a vector come from, of K that are interleaved or parted: `at` names each in its pair of
+// vectors, `in` has a bit for each that is of that pair.
+template <int W, int K> struct WayIndices {
+    static constexpr int N = 64 / W, pairs = (K + 1) / 2;
+    struct Vector {
+        ElementIndex<W> at[N];
+        std::uint64_t in[8];
+    };
+    alignas(64) Vector woven[K], parted[K];
+
+    constexpr WayIndices() : woven{}, parted{} {
+        for (int o = 0; o < K; ++o)
+            for (int j = 0; j < N; ++j) {
+                const int to = o * N + j, from = j * K + o;
+                set(woven[o], j, to % K, to / K);
+                set(parted[o], j, from / N, from % N);
+            }
+    }
+
+    static constexpr void set(Vector &vector, int j, int source, int element) {
+        vector.at[j] = ElementIndex<W>(source % 2 * N + element);
+        vector.in[source / 2] |= std::uint64_t(1) << j;
+    }
+};
+
+template <int W, int K> constexpr WayIndices<W, K> way_indices{};
+
+// The elements that are named, of K vectors.
+template <int W, int K>
+[[gnu::always_inline]] inline Vec64 pick_ways(const Vec64 (&x)[K], const typename WayIndices<W, K>::Vector &from) {
+    const Vec64 at = Vec64::load(reinterpret_cast<const Byte *>(from.at));
+    Vec64 y = Vec64::pick<W>(x[0], at, x[1]);
+#pragma GCC unroll 4
+    for (int k = 2; k < K; k += 2)
+        if (k + 1 < K)
+            y = Vec64::blend<W>(y, from.in[k / 2], Vec64::pick<W>(x[k], at, x[k + 1 < K ? k + 1 : k]));
+        else
+            y = Vec64::merge<W>(y, from.in[k / 2], x[k], at);
+    return y;
+}
+
+// The o-th vector of K ones whose elements take turns.
+template <int W, int K> [[gnu::always_inline]] inline Vec64 woven(const Vec64 (&x)[K], int o) {
+    return pick_ways<W>(x, way_indices<W, K>.woven[o]);
+}
+
+// The elements of way k out of K vectors of interleaved ones.
+template <int W, int K> [[gnu::always_inline]] inline Vec64 parted(const Vec64 (&x)[K], int k) {
+    return pick_ways<W>(x, way_indices<W, K>.parted[k]);
+}
+
+#endif
+
+}  // namespace
+}  // namespace RELAYOUT_ISA_NAMESPACE
+}  // namespace relayout

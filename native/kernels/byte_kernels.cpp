@@ -8,7 +8,7 @@ namespace relayout {
 namespace RELAYOUT_ISA_NAMESPACE {
 
 extern const ByteKernels byte_table;
-const ByteKernels byte_table = {interleave<1>, deinterleave<1>};
+const ByteKernels byte_table = {interleave<1>, deinterleave<1>, has_permutes<1>};
 
 }  // namespace RELAYOUT_ISA_NAMESPACE
 }  // namespace relayout

@@ -9,6 +9,7 @@ namespace relayout {
 struct ByteKernels {
     InterleaveKernel interleave;
     DeinterleaveKernel deinterleave;
+    bool parts_wide;
 };
 
 }  // namespace relayout

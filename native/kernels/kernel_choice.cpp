@@ -19,6 +19,7 @@ Kernels with_byte_kernels(Isa isa) {
     const ByteKernels &bytes = *RELAYOUT_FOR_ISA(byte_table, permuting(isa));
     made.interleave[0] = bytes.interleave;
     made.deinterleave[0] = bytes.deinterleave;
+    made.parts_wide[0] = bytes.parts_wide;
     return made;
 }
 

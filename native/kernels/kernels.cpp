@@ -50,6 +50,7 @@ const Kernels kernel_table = {
 #endif
     {nullptr, interleave<2>, interleave<4>, interleave<8>},
     {nullptr, deinterleave<2>, deinterleave<4>, deinterleave<8>},
+    {has_permutes<1>, has_permutes<2>, has_permutes<4>, has_permutes<8>},
 #if defined(__AVX512BW__)
     {nullptr, shifted_deinterleave<2>, shifted_deinterleave<4>, shifted_deinterleave<8>},
 #else

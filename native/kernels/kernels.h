@@ -65,6 +65,7 @@ struct Kernels {
     ShiftedTransposeKernel shifted_transpose[5];  // null where it does not pay
     InterleaveKernel interleave[4];
     DeinterleaveKernel deinterleave[4];
+    bool parts_wide[4];  // rows of a cache line and more are parted as fast as shorter ones
     ShiftedDeinterleaveKernel shifted_deinterleave[4];  // null where it does not pay
     ScatterKernel scatter[5];
     void (*copy_nontemporal)(const Byte *source, Byte *target, Int length);  // to any address

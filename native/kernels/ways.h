@@ -8,14 +8,17 @@ namespace relayout {
 namespace RELAYOUT_ISA_NAMESPACE {
 namespace {
 
+// Whether elements of W bytes of two vectors change places in one instruction.
+#if defined(__AVX512VBMI__)
+template <int W> constexpr bool has_permutes = true;
+#elif defined(__AVX512BW__)
+template <int W> constexpr bool has_permutes = W > 1;
+#else
+template <int W> constexpr bool has_permutes = false;
+#endif
+
 #if defined(__AVX512BW__) && defined(__AVX512VL__)
 #define RELAYOUT_HAS_PERMUTES
-
-// Whether elements of W bytes of two vectors change places in one instruction.
-template <int W> constexpr bool has_permutes = W > 1;
-#if defined(__AVX512VBMI__)
-template <> constexpr bool has_permutes<1> = true;
-#endif
 
 // Where the elements of a vector come from, of K that are interleaved or parted: `at` names each in its pair of
 // vectors, `in` has a bit for each that is of that pair.

@@ -195,11 +195,9 @@ Pass schedule_columns(TileBuilder b, const std::vector<Loop> &rows, Int high, In
     return b.finish(b.pass.staged_bytes);
 }
 
-// Whether rows of a vector and more are parted as well as shorter ones: by permutes of whole lines, of which 6 and 7
-// ways take too many.
-bool parts_wide(const Loop &along, Int ways, Int width) {
-    return width < vector_bytes && kernels().shifted_deinterleave[log2_of(width)] &&
-           along.count * width >= cache_line && (ways < 6 || ways == max_ways);
+// Whether rows of a vector and more are parted as well as shorter ones.
+bool parts_wide(const Loop &along, Int width) {
+    return width < vector_bytes && kernels().parts_wide[log2_of(width)] && along.count * width >= cache_line;
 }
 
 // Rows that are contiguous in the target against columns that are contiguous in the source; none if there are none.
@@ -218,7 +216,7 @@ std::optional<Pass> schedule_transpose(TileBuilder b, Int width, bool aligned, b
         std::max({tall_enough(width, aligned), b.how.column_bytes, b.how.tile_bytes / (width_room / width)});
     const Int ways = along.step.source / width;
     const bool shuffled = width < vector_bytes;
-    const bool few = shuffled && (narrow < vector_bytes || parts_wide(along, ways, width)) &&
+    const bool few = shuffled && (narrow < vector_bytes || parts_wide(along, width)) &&
                      along.step.source % width == 0 && along.step.source >= narrow && ways <= max_ways;
     Int high = width;  // bytes of a column, contiguous in the target
     std::vector<Loop> rows;

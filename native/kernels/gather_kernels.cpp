@@ -9,44 +9,82 @@ namespace {
 
 #if defined(__AVX512VBMI__)
 
-inline __m512i load_window(const Byte *p, bool narrow) {
-    if (!narrow) return _mm512_loadu_si512(p);
-    return _mm512_castsi256_si512(_mm256_loadu_si256(reinterpret_cast<const __m256i *>(p)));
+template <int parts> inline __m512i load_window(const Byte *source, const Int *at) {
+    if constexpr (parts == 1) return _mm512_loadu_si512(source + at[0]);
+    const auto half = [=](int k) { return _mm256_loadu_si256(reinterpret_cast<const __m256i *>(source + at[k])); };
+    if constexpr (parts == 2) return _mm512_inserti64x4(_mm512_castsi256_si512(half(0)), half(1), 1);
+    const auto quarter = [=](int k) { return Vec16::load(source + at[k]).v; };
+    if constexpr (parts == 4) {
+        const __m256i low = _mm256_inserti128_si256(_mm256_castsi128_si256(quarter(0)), quarter(1), 1);
+        const __m512i wide = _mm512_mask_broadcast_i32x4(_mm512_castsi256_si512(low), 0x0F00, quarter(2));
+        return _mm512_mask_broadcast_i32x4(wide, 0xF000, quarter(3));
+    }
 }
 
-template <bool narrow>
-inline __m512i pick(const Byte *source, __m512i rest, __m512i places, const GatherWindow *window, Int count) {
-    __m512i x = rest;
-    for (const GatherWindow *const end = window + count; window != end; ++window)
-        x = _mm512_mask_permutexvar_epi8(x, window->picked, places, load_window(source + window->source, narrow));
-    return x;
+// Where a kernel is in the tables of a tile.
+struct GatherCursor {
+    const GatherVector *vector;
+    const GatherPlaces *places;
+    const ByteMask *picked;
+    const Int *sources;
+    Int done, line;
+};
+
+// A group of vectors of `known` windows each, or of as many as the group says if that is 0.
+template <int known, int parts, bool nontemporal>
+void gather_group(const Byte *source, Byte *target, const GatherTables &tables, const GatherGroup &group, bool staged,
+                  __m512i rest, Int ahead, GatherCursor &cursor) {
+    GatherCursor at = cursor;
+    const Int windows = known ? known : group.windows;
+    for (const GatherVector *const end = at.vector + group.vectors; at.vector != end; ++at.vector, ++at.places) {
+        const __m512i places = _mm512_load_si512(at.places->of);
+        __m512i x = rest;
+#pragma GCC unroll 8
+        for (Int k = 0; k < windows; ++k)
+            x = _mm512_mask_permutexvar_epi8(x, at.picked[k], places,
+                                             load_window<parts>(source, at.sources + k * parts));
+        at.picked += windows;
+        at.sources += windows * parts;
+        Byte *const to = target + (staged ? at.vector->staged : at.vector->target);
+        if constexpr (nontemporal)
+            _mm512_stream_si512(reinterpret_cast<__m512i *>(to), x);
+        else
+            _mm512_mask_storeu_epi8(to, at.vector->stored, x);
+        ++at.done;
+        if (ahead)
+            for (const Int last = tables.line_count * at.done / tables.count; at.line < last; ++at.line)
+                prefetch(source + tables.lines[at.line] + ahead);
+    }
+    cursor = at;
+}
+
+template <int parts, bool nontemporal>
+void gather_any(const Byte *source, Byte *target, const GatherTables &tables, const GatherGroup &group, bool staged,
+                __m512i rest, Int ahead, GatherCursor &cursor) {
+    const auto gather = [&](auto kernel) { kernel(source, target, tables, group, staged, rest, ahead, cursor); };
+    switch (group.windows) {
+        case 1: return gather(gather_group<1, parts, nontemporal>);
+        case 2: return gather(gather_group<2, parts, nontemporal>);
+        case 3: return gather(gather_group<3, parts, nontemporal>);
+        case 4: return gather(gather_group<4, parts, nontemporal>);
+        default: return gather(gather_group<0, parts, nontemporal>);
+    }
 }
 
 template <bool nontemporal>
 void gather_tiles(const Byte *source, Byte *target, const GatherTables &tables, bool staged, const Byte *fill,
                   const Repeat &repeat, Int ahead) {
-    const GatherTables t = tables;
-    const Int times = repeat.count, source_step = repeat.source, target_step = repeat.target;
     const __m512i rest = _mm512_loadu_si512(fill);
-    for (Int r = 0; r < times; ++r, source += source_step, target += target_step) {
-        const GatherWindow *window = t.windows;
-        Int line = 0;
-        for (Int k = 0; k < t.count; ++k) {
-            const GatherVector &vector = t.vectors[k];
-            const __m512i places = _mm512_load_si512(t.places[k].of);
-            const __m512i x = vector.narrow ? pick<true>(source, rest, places, window, vector.windows)
-                                            : pick<false>(source, rest, places, window, vector.windows);
-            window += vector.windows;
-            Byte *const to = target + (staged ? vector.staged : vector.target);
-            if constexpr (nontemporal)
-                _mm512_stream_si512(reinterpret_cast<__m512i *>(to), x);
-            else if (vector.stored == ~ByteMask(0))
-                _mm512_storeu_si512(to, x);
+    for (Int r = 0; r < repeat.count; ++r, source += repeat.source, target += repeat.target) {
+        GatherCursor cursor{tables.vectors, tables.places, tables.picked, tables.sources, 0, 0};
+        for (Int k = 0; k < tables.group_count; ++k) {
+            const GatherGroup &group = tables.groups[k];
+            if (group.parts == 1)
+                gather_any<1, nontemporal>(source, target, tables, group, staged, rest, ahead, cursor);
+            else if (group.parts == 2)
+                gather_any<2, nontemporal>(source, target, tables, group, staged, rest, ahead, cursor);
             else
-                _mm512_mask_storeu_epi8(to, vector.stored, x);
-            if (ahead)
-                for (const Int end = t.line_count * (k + 1) / t.count; line < end; ++line)
-                    prefetch(source + t.lines[line] + ahead);
+                gather_any<4, nontemporal>(source, target, tables, group, staged, rest, ahead, cursor);
         }
     }
 }

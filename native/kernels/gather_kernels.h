@@ -8,21 +8,20 @@
 // source, by tables that hold for every tile.
 namespace relayout {
 
-constexpr Int gather_vector = 64, wide_window = 64, narrow_window = 32;
+constexpr Int gather_vector = 64;
 
 // A bit for each byte of a vector.
 using ByteMask = std::uint64_t;
 
-struct GatherWindow {
-    ByteMask picked;  // the bytes of the vector that come from here
-    Int source;
-};
-
 struct GatherVector {
     Int target, staged;  // where it goes: into the target, or into a staging buffer
     ByteMask stored;
-    Int windows;  // the next so many are its own
-    bool narrow;  // they have 32 bytes, else 64
+};
+
+// The next so many vectors, each picked from so many windows. A window is 64 bytes of the source, in 1, 2 or 4 equal
+// parts that lie anywhere.
+struct GatherGroup {
+    Int vectors, windows, parts;
 };
 
 // Where in its window a byte of a vector lies.
@@ -31,11 +30,14 @@ struct alignas(64) GatherPlaces {
 };
 
 struct GatherTables {
+    const GatherGroup *groups;
+    Int group_count;
     const GatherVector *vectors;
     const GatherPlaces *places;  // of each vector
-    const GatherWindow *windows;
-    Int count;         // of vectors
-    const Int *lines;  // where the source is read, a cache line apart
+    const ByteMask *picked;      // the bytes of a vector that come from each window
+    const Int *sources;          // where each part of each window begins
+    Int count;                   // of vectors
+    const Int *lines;            // where the source is read, a cache line apart
     Int line_count;
 };
 

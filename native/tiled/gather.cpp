@@ -50,18 +50,20 @@ std::optional<Candidate> find_best(const TileBuilder &b, const std::vector<Box> 
             continue;
         tried.push_back(shape.steps);
         TileBytes tile = first.with_loops(b.loops, shape);
-        if (tile.high - tile.low < wide_window && !b.loops.empty()) {
+        if (tile.high - tile.low < gather_vector && !b.loops.empty()) {
             // Windows are memory of the source if more of it is in the tile.
             const std::size_t nearest = std::size_t(b.nearest());
             const Int room = shape.steps[nearest] * max_gather_bytes / shape.bytes();
             shape.steps[nearest] = std::min(b.loops[nearest].count, std::min<Int>(room, 2 * shape.steps[nearest] + 6));
             tile = first.with_loops(b.loops, shape);
         }
-        if (tile.high - tile.low < narrow_window) continue;
+        if (tile.high - tile.low < min_window_part) continue;
         GatherOfTile made = gather_directly(tile, is_even(b, shape));
         if (std::optional<GatherOfTile> turned = gather_turned(tile, width); turned && turned->cost < made.cost)
             made = std::move(*turned);
-        made.cost += cost_of_calls(b, shape);
+        made.gather->lines = tile.lines();
+        const Int lines = Int(made.gather->lines.size()), least = Int(tile.source.size()) / cache_line;
+        made.cost += cost_of_calls(b, shape) + read_cost * double(std::max<Int>(lines - least, 0));
         Candidate candidate{shape, tile.segments, Int(tile.source.size()), std::move(made)};
         if (!best || candidate.speed() > best->speed()) best.emplace(std::move(candidate));
     }

@@ -9,62 +9,82 @@ namespace {
 
 constexpr Int no_source = TileBytes::no_source;
 
-// Windows that a vector is picked from, and where in them its bytes lie.
+// The windows of a vector, in so many parts each, and where in them its bytes lie.
 struct Picked {
-    std::vector<GatherWindow> windows;
+    Int parts;
+    std::vector<ByteMask> picked;
+    std::vector<Int> sources;
     GatherPlaces places{};
+    GatherVector vector{};
+
+    Int windows() const { return Int(picked.size()); }
 };
 
-// Each window begins at the lowest byte that no other has, or at the multiple of `unit` before it, inside the tile.
-Picked pick(const Int *source, Int count, Int window, Int unit, Int low, Int high) {
-    Picked made;
+// Each part begins at the lowest byte that no other has, or at the multiple of `unit` before it, inside the tile.
+Picked pick(const Int *source, Int count, Int parts, Int unit, Int low, Int high) {
+    const Int size = gather_vector / parts;
+    Picked made{parts, {}, {}};
     std::vector<std::pair<Int, Int>> order;
     for (Int k = 0; k < count; ++k)
         if (source[k] != no_source) order.push_back({source[k], k});
     std::sort(order.begin(), order.end());
     Int start = 0;
     for (const auto &[at, byte] : order) {
-        if (made.windows.empty() || at >= start + window) {
+        if (made.sources.empty() || at >= start + size) {
             const Int behind = (at % unit + unit) % unit;
-            start = std::max(std::min(at - behind, high - window), low);
-            made.windows.push_back({0, start});
+            start = std::max(std::min(at - behind, high - size), low);
+            if (Int(made.sources.size()) % parts == 0) made.picked.push_back(0);
+            made.sources.push_back(start);
         }
-        made.windows.back().picked |= ByteMask(1) << byte;
-        made.places.of[byte] = Byte(at - start);
+        made.picked.back() |= ByteMask(1) << byte;
+        made.places.of[byte] = Byte((Int(made.sources.size()) - 1) % parts * size + at - start);
     }
+    while (Int(made.sources.size()) % parts) made.sources.push_back(made.sources.back());
     return made;
 }
 
-double cost_of(const Picked &picked, double window) { return vector_cost + window * double(picked.windows.size()); }
+// The tables of these vectors: those of as many windows go together, so that a kernel need not ask.
+void add_vectors(Gather &gather, std::vector<Picked> vectors) {
+    const auto kind = [](const Picked &picked) { return std::make_pair(picked.parts, picked.windows()); };
+    std::stable_sort(vectors.begin(), vectors.end(),
+                     [&](const Picked &a, const Picked &b) { return kind(a) < kind(b); });
+    for (std::size_t k = 0; k < vectors.size(); ++k) {
+        const Picked &made = vectors[k];
+        if (k == 0 || kind(made) != kind(vectors[k - 1])) gather.groups.push_back({0, made.windows(), made.parts});
+        ++gather.groups.back().vectors;
+        gather.vectors.push_back(made.vector);
+        gather.places.push_back(made.places);
+        gather.picked.insert(gather.picked.end(), made.picked.begin(), made.picked.end());
+        gather.sources.insert(gather.sources.end(), made.sources.begin(), made.sources.end());
+    }
+}
 
 // From these sources, between `low` and `high`, which may be others than the tile's own.
 GatherOfTile gather_from(const std::vector<Int> &sources, Int low, Int high, const std::vector<Segment> &segments,
                          bool even) {
     GatherOfTile made{std::make_shared<Gather>(), 0};
-    Gather &gather = *made.gather;
+    std::vector<Picked> vectors;
     for (const Segment &segment : segments)
         for (Int at = 0; at < segment.length; at += gather_vector) {
             const Int count = std::min(gather_vector, segment.length - at);
             const Int *source = sources.data() + segment.staged + at;
-            Picked best = pick(source, count, narrow_window, 1, low, high);
-            double cost = cost_of(best, narrow_cost);
-            bool narrow = true;
-            for (const Int unit : {Int(1), even ? cache_line : Int(1)}) {
-                if (high - low < wide_window) break;
-                Picked other = pick(source, count, wide_window, unit, low, high);
-                const double now = cost_of(other, unit == 1 ? wide_cost : line_cost);
-                if (now >= cost) continue;
+            std::optional<Picked> best;
+            double cost = 0;
+            for (const WindowKind &kind : window_kinds) {
+                if (high - low < gather_vector / kind.parts || (kind.unit > 1 && !even)) continue;
+                Picked other = pick(source, count, kind.parts, kind.unit, low, high);
+                const double now = vector_cost + kind.cost * double(other.windows());
+                if (best && now >= cost) continue;
                 best = std::move(other);
                 cost = now;
-                narrow = false;
             }
             const ByteMask stored = count == gather_vector ? ~ByteMask(0) : (ByteMask(1) << count) - 1;
-            gather.vectors.push_back(
-                {segment.target + at, segment.staged + at, stored, Int(best.windows.size()), narrow});
-            gather.windows.insert(gather.windows.end(), best.windows.begin(), best.windows.end());
-            gather.places.push_back(best.places);
-            made.cost += cost + (count < gather_vector ? part_cost : 0);
+            best->vector = {segment.target + at, segment.staged + at, stored};
+            vectors.push_back(std::move(*best));
+            made.cost += cost;
         }
+    add_vectors(*made.gather, std::move(vectors));
+    made.cost += group_cost * double(made.gather->groups.size());
     return made;
 }
 
@@ -135,8 +155,12 @@ TileBytes TileBytes::with_loops(const std::vector<Loop> &loops, const TileShape 
 
 std::vector<Int> TileBytes::lines() const {
     std::vector<Int> all;
-    for (const Int at : source)
-        if (at != no_source) all.push_back(at);
+    Int before = no_source;
+    for (const Int at : source) {
+        if (at != no_source && at != before + 1) all.push_back(at);
+        if (at != no_source && at == before + 1 && at - all.back() >= cache_line) all.push_back(at);
+        before = at;
+    }
     std::sort(all.begin(), all.end());
     std::vector<Int> found;
     for (const Int at : all)
@@ -145,9 +169,7 @@ std::vector<Int> TileBytes::lines() const {
 }
 
 GatherOfTile gather_directly(const TileBytes &tile, bool even) {
-    GatherOfTile made = gather_from(tile.source, tile.low, tile.high, tile.segments, even);
-    made.gather->lines = tile.lines();
-    return made;
+    return gather_from(tile.source, tile.low, tile.high, tile.segments, even);
 }
 
 std::optional<GatherOfTile> gather_turned(const TileBytes &tile, Int width) {
@@ -178,7 +200,8 @@ std::optional<GatherOfTile> gather_turned(const TileBytes &tile, Int width) {
     gather.width = log2_of(width);
     gather.rows = std::move(rows);
     for (Int at = 0; at < across; at += width) gather.columns.push_back(at / width * pitch);
-    made.cost += tile_cost + double(count) * turn_cost[gather.width];
+    gather.row_step = equal_step(gather.rows.data(), height);
+    made.cost += tile_cost + double(count) * (pitch < strided_column ? short_turn_cost : turn_cost)[gather.width];
     return made;
 }
 

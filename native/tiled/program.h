@@ -58,16 +58,20 @@ struct Segment {
 
 // The tables of the gathers of a pass.
 struct Gather {
+    std::vector<GatherGroup> groups;
     std::vector<GatherVector> vectors;
     std::vector<GatherPlaces> places;
-    std::vector<GatherWindow> windows;
-    std::vector<Int> lines;
-    // Where rows of the source become columns of a scratch memory first: elements of which width, by its logarithm.
+    std::vector<ByteMask> picked;
+    std::vector<Int> sources, lines;
+    // Where rows of the source become columns of a scratch memory first: elements of which width, by its logarithm, and
+    // how far apart rows lie, if equally far.
     std::vector<Int> rows, columns;
     int width = 0;
+    Int row_step = 0;
 
     GatherTables tables() const {
-        return {vectors.data(), places.data(), windows.data(), Int(vectors.size()), lines.data(), Int(lines.size())};
+        return {groups.data(),  Int(groups.size()),  vectors.data(), places.data(),    picked.data(),
+                sources.data(), Int(vectors.size()), lines.data(),   Int(lines.size())};
     }
 };
 

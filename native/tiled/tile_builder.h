@@ -65,6 +65,14 @@ inline bool is_crowded(const Int *offsets, Int count) {
     return false;
 }
 
+// How far apart so many offsets lie, if always as far; else 0.
+inline Int equal_step(const Int *offsets, Int count) {
+    if (count == 1) return cache_line;
+    for (Int k = 2; k < count; ++k)
+        if (offsets[k] - offsets[k - 1] != offsets[1] - offsets[0]) return 0;
+    return offsets[1] - offsets[0];
+}
+
 // The loops of a box while a tile is taken out of them.
 struct TileBuilder {
     std::vector<Loop> loops;
@@ -220,24 +228,16 @@ struct TileBuilder {
     }
 
 private:
-    // How far apart so many offsets lie, if always as far; else 0.
-    static Int step_of(const Int *offsets, Int count) {
-        if (count == 1) return cache_line;
-        for (Int k = 2; k < count; ++k)
-            if (offsets[k] - offsets[k - 1] != offsets[1] - offsets[0]) return 0;
-        return offsets[1] - offsets[0];
-    }
-
     void find_steps(KernelCall &call) const {
         if (call.height << call.width < strided_column || call.count << call.width < strided_row) return;
         const Int *const rows = pass.tables.data() + call.rows, *const columns = pass.tables.data() + call.columns;
         call.down = is_crowded(columns, call.count);
         if (call.down && is_crowded(rows, call.height)) return;
-        call.row_step = step_of(rows, call.height);
+        call.row_step = equal_step(rows, call.height);
         // Addresses of wide elements are looked up faster a line at a time.
         if (!call.row_step && call.width > 2) return;
-        call.column_step = step_of(columns, call.count);
-        call.staged_column_step = step_of(pass.tables.data() + call.staged_columns, call.count);
+        call.column_step = equal_step(columns, call.count);
+        call.staged_column_step = equal_step(pass.tables.data() + call.staged_columns, call.count);
     }
 
     // Whether the stores of a kernel are aligned once the tile's target is.

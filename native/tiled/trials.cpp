@@ -9,8 +9,9 @@ int Trials::next() {
     if (settled >= 0) return settled;
     const std::lock_guard<std::mutex> lock(mutex_);
     if (waiting_ > 0) return waiting_--, 0;
-    for (std::size_t k = 0; k < ways_.size(); ++k)
-        if (!ways_[k].dropped && ways_[k].ended < tries_) return int(k);
+    for (int round = 1; round <= trial_rounds; ++round)
+        for (std::size_t k = 0; k < ways_.size(); ++k)
+            if (!ways_[k].dropped && ways_[k].ended < round * tries_) return int(k);
     return fastest();
 }
 
@@ -24,8 +25,8 @@ void Trials::record(int way, Int nanoseconds) {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (waiting_ > 0) return;
     Way &here = ways_[std::size_t(way)];
-    // The first call of a way finds the caches as another left them.
-    if (++here.ended > 1 && nanoseconds < here.least) here.least = nanoseconds;
+    // The first call of a round finds the caches as another way left them.
+    if (here.ended++ % tries_ > 0 && nanoseconds < here.least) here.least = nanoseconds;
     settle();
 }
 
@@ -45,7 +46,7 @@ void Trials::settle() {
         Way &way = ways_[k];
         const bool slow = double(way.least) > hopeless * double(least);
         if (k > 0 && way.ended > 1 && way.ended >= tries_ / 3 && slow) way.dropped = true;
-        if (!way.dropped && way.ended < tries_) all = false;
+        if (!way.dropped && way.ended < trial_rounds * tries_) all = false;
     }
     if (all) settled_.store(fastest(), std::memory_order_release);
 }

@@ -9,11 +9,11 @@
 namespace relayout::tiled {
 
 // Finds the fastest of a few ways to do the same, while it is done: every call goes one of them, and tells how long it
-// took. The calls of a way follow each other, since what one leaves in the caches is what the next finds. Calls may
-// overlap.
+// took. The calls of a way follow each other, since what one leaves in the caches is what the next finds; in several
+// rounds, since other work on the machine may slow all calls of one. Calls may overlap.
 class Trials {
 public:
-    // Between so many ways, each tried so often, after so many calls of the first.
+    // Between so many ways, each tried so often in each round, after so many calls of the first.
     void begin(int ways, int tries, Int after) {
         ways_.resize(std::size_t(ways));
         tries_ = tries;

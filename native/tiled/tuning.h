@@ -35,7 +35,7 @@ constexpr Int min_tile_bytes = 4096, large_tile_bytes = 16 << 10;
 // Variations are tried so often each, in large targets and in the cache, where single calls vary more. The rules are
 // kept unless one of them takes less than this part of their time; one that takes so many times as long as the fastest
 // is soon left out.
-constexpr int large_trials = 3, cached_trials = 9;
+constexpr int large_trials = 2, cached_trials = 6, trial_rounds = 2;
 constexpr double worthwhile = 0.97, hopeless = 1.25;
 
 // A schedule takes up to 2 ms to make, where gathers are weighed: copies in the cache try others when so many bytes
@@ -85,15 +85,21 @@ constexpr Int max_staged_run = 32 << 10, staged_tile_bytes = 16 << 10;
 // of little work (large rows of odd sizes).
 constexpr Int prefetch_slices = 16;
 
-// Gathers (--random --cached, other kernels against them). What a vector takes, one that is not whole besides, and each
-// of its windows, in nanoseconds: one of 64 bytes, one that is a cache line, and one of 32 bytes; and the call for a
-// tile. No gather is faster than the last number.
-constexpr double vector_cost = 2, part_cost = 1, tile_cost = 12, wide_cost = 0.95, line_cost = 0.75, narrow_cost = 0.65,
-                 max_gather_speed = 24;
+// Gathers (--random --cached, other kernels against them). What a vector takes, in nanoseconds, a group of them, the
+// call for a tile, and a line of the source that it has little of. No gather is faster than the last number.
+constexpr double vector_cost = 0.9, group_cost = 5, tile_cost = 12, read_cost = 0.8, max_gather_speed = 24;
 
-// What a byte takes where rows become columns first, by the logarithm of elements' bytes, and the least bytes of a row,
-// and of a column.
-constexpr double turn_cost[] = {0.075, 0.055, 0.045, 0.04};
+// What each window takes, of 64 bytes in so many parts that begin at a multiple of `unit`.
+struct WindowKind {
+    Int parts, unit;
+    double cost;
+};
+constexpr WindowKind window_kinds[] = {{1, 1, 0.7}, {1, cache_line, 0.48}, {2, 1, 0.63}, {4, 1, 1.0}};
+constexpr Int min_window_part = 16;
+
+// What a byte takes where rows become columns first, by the logarithm of elements' bytes, in short columns and others,
+// and the least bytes of a row, and of a column.
+constexpr double short_turn_cost[] = {0.075, 0.055, 0.045, 0.04}, turn_cost[] = {0.035, 0.03, 0.028, 0.025};
 constexpr Int min_turned_bytes = 16;
 
 // The bytes of source and target that lie together in the tiles that are tried.

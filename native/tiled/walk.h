@@ -211,9 +211,14 @@ private:
         if (given.rows.empty()) return gather_kernels().gather(s, t, tables, staged, rest, repeat, nontemporal, ahead);
         alignas(64) Byte scratch[max_gather_bytes];
         const Repeat once{1, 0, 0};
+        const Int height = Int(given.rows.size()), count = Int(given.columns.size());
         for (Int r = 0; r < repeat.count; ++r, s += repeat.source, t += repeat.target) {
-            k.transpose[given.width](s, given.rows.data(), Int(given.rows.size()), scratch, given.columns.data(),
-                                     Int(given.columns.size()), once, false, false, ahead);
+            if (!ahead && height << given.width >= strided_column)
+                k.strided_transpose[given.width](s, given.rows.data(), given.row_step, height, scratch,
+                                                 height << given.width, count, once, false);
+            else
+                k.transpose[given.width](s, given.rows.data(), height, scratch, given.columns.data(), count, once,
+                                         false, false, ahead);
             gather_kernels().gather(scratch, t, tables, staged, rest, once, nontemporal, 0);
         }
     }

@@ -26,7 +26,7 @@ using PaddedRunsKernel = void (*)(const Byte *source, Byte *target, const Repeat
 using TransposeKernel = void (*)(const Byte *source, const Int *rows, Int height, Byte *target, const Int *columns,
                                  Int width, const Repeat &repeat, bool nontemporal, bool scattered, Int ahead);
 
-// The same for columns of at least 32 bytes that lie equally far apart, and rows of at least 16, which `row_step` is
+// The same for columns of at least 16 bytes that lie equally far apart, and rows of at least 16, which `row_step` is
 // for if they do too, else 0: row by row, or `down` the columns.
 using StridedTransposeKernel = void (*)(const Byte *source, const Int *rows, Int row_step, Int height, Byte *target,
                                         Int column_step, Int width, const Repeat &repeat, bool down);

@@ -1,7 +1,7 @@
 #pragma once
 
-// Kernels that turn rows into columns that lie equally far apart: blocks of 32 bytes by 16 stay in registers, and
-// addresses are added up, those of rows too where they lie so. Part of kernels.cpp.
+// Kernels that turn rows into columns that lie equally far apart: blocks of 32 bytes by 16, or 16, stay in registers,
+// and addresses are added up, those of rows too where they lie so. Part of kernels.cpp.
 
 #include <type_traits>
 
@@ -19,21 +19,21 @@ template <typename T> inline T *hidden(T *p) {
     return p;
 }
 
-// StridedVec::bytes / W rows by 16 / W columns: each lane of a vector has 16 / W of the rows, which lie `row_step`
-// apart, or at the offsets that are `listed`.
-template <int W, bool listed>
+// V::bytes / W rows by 16 / W columns: each lane of a vector has 16 / W of the rows, which lie `row_step` apart, or at
+// the offsets that are `listed`.
+template <int W, typename V, bool listed>
 [[gnu::always_inline]] inline void strided_block(const Byte *source, const Int *rows, Int row_step, Byte *target,
                                                  Int column_step) {
     constexpr int E = 16 / W;
     const Byte *low = source, *high = source + E * row_step;
-    StridedVec x[E];
+    V x[E];
 #pragma GCC unroll 16
     for (int r = 0; r < E; ++r) {
         if constexpr (listed) {
             low = source + rows[r];
-            high = source + rows[r + (StridedVec::bytes == 32 ? E : 0)];
+            high = source + rows[r + (V::bytes == 32 ? E : 0)];
         }
-        if constexpr (StridedVec::bytes == 32)
+        if constexpr (V::bytes == 32)
             x[r] = Vec32::join(Vec16::load(low), Vec16::load(high));
         else
             x[r] = Vec16::load(low);
@@ -54,37 +54,48 @@ template <int W, bool listed>
 }
 
 // Whole blocks. Not inlined: its loops need the registers for themselves.
-template <int W, bool listed>
+template <int W, typename V, bool listed>
 [[gnu::noinline]] void strided_blocks(const Byte *source, const Int *rows, Int row_step, Int height, Byte *target,
                                       Int column_step, Int width, bool down) {
-    constexpr Int E = 16 / W, R = StridedVec::bytes / W;
+    constexpr Int E = 16 / W, R = V::bytes / W;
     if (down)
         for (Int j = 0; j < width; j += E)
             for (Int i = 0; i < height; i += R)
-                strided_block<W, listed>(source + i * row_step + j * W, rows + i, row_step,
-                                         target + i * W + j * column_step, column_step);
+                strided_block<W, V, listed>(source + i * row_step + j * W, rows + i, row_step,
+                                            target + i * W + j * column_step, column_step);
     else
         for (Int i = 0; i < height; i += R)
             for (Int j = 0; j < width; j += E)
-                strided_block<W, listed>(source + i * row_step + j * W, rows + i, row_step,
-                                         target + i * W + j * column_step, column_step);
+                strided_block<W, V, listed>(source + i * row_step + j * W, rows + i, row_step,
+                                            target + i * W + j * column_step, column_step);
 }
 
 template <int W, bool listed>
 void strided_columns(const Byte *source, const Int *rows, Int row_step, Int height, Byte *target, Int column_step,
                      Int width, const Repeat &repeat, bool down) {
     constexpr Int E = 16 / W, R = StridedVec::bytes / W;
-    const Int whole_height = height / R * R, whole_width = width / E * E;
+    const Int whole_height = height / R * R, whole_width = width / E * E, rest = height - whole_height;
     for (Int k = 0; k < repeat.count; ++k, source += repeat.source, target += repeat.target) {
-        const auto blocks = [&](Int row, Int rows_here, Int column, Int columns_here) {
-            strided_blocks<W, listed>(source + row * row_step + column * W, rows + row, row_step, rows_here,
-                                      target + row * W + column * column_step, column_step, columns_here, down);
+        // So many rows from one on, all columns; the last ones may be written twice.
+        const auto bands = [&](auto vector, Int row, Int count) {
+            const auto blocks = [&](Int column, Int columns) {
+                strided_blocks<W, decltype(vector), listed>(source + row * row_step + column * W, rows + row, row_step,
+                                                            count, target + row * W + column * column_step, column_step,
+                                                            columns, down);
+            };
+            blocks(0, whole_width);
+            if (whole_width < width) blocks(width - E, E);
         };
-        blocks(0, whole_height, 0, whole_width);
-        // What is left, with some of the blocks before.
-        if (whole_width < width) blocks(0, whole_height, width - E, E);
-        if (whole_height < height) blocks(height - R, R, 0, whole_width);
-        if (whole_width < width && whole_height < height) blocks(height - R, R, width - E, E);
+        if (whole_height) bands(StridedVec{}, 0, whole_height);
+        if (!rest) continue;
+        if (rest <= E) {
+            bands(Vec16{}, height - E, E);
+        } else if (whole_height) {
+            bands(StridedVec{}, height - R, R);
+        } else {
+            bands(Vec16{}, 0, E);
+            bands(Vec16{}, height - E, E);
+        }
     }
 }
 

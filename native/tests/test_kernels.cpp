@@ -111,8 +111,8 @@ void test_transpose(Isa isa, const Kernels &k, bool shifted) {
 // Columns equally far apart, and rows so or listed.
 void test_strided_transpose(Isa isa, const Kernels &k) {
     const int log = int(pick(0, 4));
-    const Int size = Int(1) << log, height = 32 / size + pick(0, 90), width = 16 / size + pick(0, 70);
-    const Int row = width * size + pick(0, 20), column = (height + pick(0, 3)) * size;
+    const Int size = Int(1) << log, height = 16 / size + pick(0, 90), width = 16 / size + pick(0, 70);
+    const Int row = width * size + pick(0, 20), column = (height + pick(0, 1) * pick(1, 3)) * size;
     const Repeat repeat{pick(1, 2), height * row, width * column};
     const bool listed = pick(0, 1), down = pick(0, 1);
     std::vector<Int> rows(static_cast<std::size_t>(height));

@@ -231,7 +231,8 @@ private:
     void find_steps(KernelCall &call) const {
         if (call.height << call.width < strided_column || call.count << call.width < strided_row) return;
         const Int *const rows = pass.tables.data() + call.rows, *const columns = pass.tables.data() + call.columns;
-        call.down = is_crowded(columns, call.count);
+        // Of 16 bytes a block has one column.
+        call.down = call.width == 4 || is_crowded(columns, call.count);
         if (call.down && is_crowded(rows, call.height)) return;
         call.row_step = equal_step(rows, call.height);
         // Addresses of wide elements are looked up faster a line at a time.

@@ -149,7 +149,7 @@ constexpr Int slab_prefetch = 32 << 10, piece_bytes = 1024;
 
 // The least bytes of a column, and of a row, for kernels of columns that lie equally far apart, and how many such
 // calls may take the place of one.
-constexpr Int strided_column = 32, strided_row = 16, max_column_calls = 16;
+constexpr Int strided_column = 16, strided_row = 16, max_column_calls = 16;
 
 // Limits of what is compiled, and of the stack.
 constexpr Int max_combinations = 1 << 12;  // of boxes: more take longer to compile than to copy otherwise

@@ -51,13 +51,13 @@ template <int W, int K> [[gnu::always_inline]] inline void part(const Vec64 (&x)
             for (int k = 0; k < 4; ++k) y[2 * k + first] = parted<W>(half, k);
         }
     } else {
-#pragma GCC unroll 8
+#pragma GCC unroll 16
         for (int k = 0; k < K; ++k) y[k] = parted<W>(x, k);
     }
 }
 
-// Rows of a vector and more: the last one of each row ends with it.
-template <int W, int K>
+// Rows of a vector and more: the last one of each row ends with it. By non-temporal stores rows are whole lines.
+template <int W, int K, bool nontemporal>
 void deinterleave_long(const Byte *s, Byte *t, const Int *rows, int used, Int count, const Repeat &repeat, Int ahead) {
     const Int times = repeat.count, ss = repeat.source, ts = repeat.target;
     // What is not used behind the last element may be no memory.
@@ -66,16 +66,23 @@ void deinterleave_long(const Byte *s, Byte *t, const Int *rows, int used, Int co
         for (Int j = 0; j < last; j += 64 / W) {
             const Int at = least(j, last - 64 / W);
             const Byte *const from = s + at * K * W;
-            Vec64 x[K], y[K];
-#pragma GCC unroll 8
+            Vec64 x[K];
+#pragma GCC unroll 16
             for (int o = 0; o < K; ++o) {
                 if (ahead) prefetch(from + o * 64 + ahead);
                 x[o] = Vec64::load(from + o * 64);
             }
+            if constexpr (K > 8) {
+#pragma GCC unroll 16
+                for (int k = 0; k < K; ++k)
+                    if (k < used) store_as<Vec64, nontemporal>(parted<W>(x, k), t + rows[k] + at * W);
+                continue;
+            }
+            Vec64 y[K];
             part<W>(x, y);
-#pragma GCC unroll 8
+#pragma GCC unroll 16
             for (int k = 0; k < K; ++k)
-                if (k < used) y[k].store(t + rows[k] + at * W);
+                if (k < used) store_as<Vec64, nontemporal>(y[k], t + rows[k] + at * W);
         }
         deinterleave_scalar<W>(s, t, rows, K, used, last, count);
     }
@@ -91,28 +98,28 @@ Int deinterleave_ways(const Byte *source, Byte *target, const Int *rows, int use
     const Int last = used < K ? count - 1 : count;
     for (; j + E <= last; j += E, source += K * 16) {
         Vec16 x[K];
-#pragma GCC unroll 8
+#pragma GCC unroll 16
         for (int o = 0; o < K; ++o) x[o] = Vec16::load(source + o * 16);
         if (ahead)
             for (int o = 0; o < K; o += 4) prefetch(source + o * 16 + ahead);
         if constexpr ((K == 2 || K == 4 || K == 8) && K * W <= 16) {
             constexpr int G = 16 / K;
             if constexpr (G > W) {
-#pragma GCC unroll 8
+#pragma GCC unroll 16
                 for (int o = 0; o < K; ++o) x[o] = shuffle_bytes(x[o], Vec16::load(grouping<W, K>.index));
             }
             shuffle<G>(x);
             if constexpr (K > 2) shuffle<G>(x);
             if constexpr (K > 4) shuffle<G>(x);
-#pragma GCC unroll 8
+#pragma GCC unroll 16
             for (int k = 0; k < K; ++k)
                 if (k < used) store_as<Vec16, nontemporal>(x[k], target + rows[k] + j * W);
         } else {
-#pragma GCC unroll 8
+#pragma GCC unroll 16
             for (int k = 0; k < K; ++k) {
                 if (k >= used) break;
                 Vec16 y = shuffle_bytes(x[0], Vec16::load(shuffle_indices<W, K>.deinterleaved[k][0]));
-#pragma GCC unroll 8
+#pragma GCC unroll 16
                 for (int o = 1; o < K; ++o)
                     y = bitwise_or(y, shuffle_bytes(x[o], Vec16::load(shuffle_indices<W, K>.deinterleaved[k][o])));
                 store_as<Vec16, nontemporal>(y, target + rows[k] + j * W);
@@ -182,8 +189,10 @@ __attribute__((flatten)) void deinterleave_plain(const Byte *s, Byte *t, const I
 template <int W, int K, bool nontemporal>
 void deinterleave_all(const Byte *s, Byte *t, const Int *rows, int used, Int count, const Repeat &repeat, Int ahead) {
 #if defined(RELAYOUT_HAS_PERMUTES)
-    if constexpr (!nontemporal && has_permutes<W>)
-        if ((count - 1) * W >= 64) return deinterleave_long<W, K>(s, t, rows, used, count, repeat, ahead);
+    // By non-temporal stores, single bytes of many ways alone are faster so.
+    if constexpr (has_permutes<W> && (!nontemporal || (W == 1 && K > 4)))
+        if ((count - 1) * W >= 64 && (!nontemporal || (used == K && count * W % cache_line == 0)))
+            return deinterleave_long<W, K, nontemporal>(s, t, rows, used, count, repeat, ahead);
 #endif
     if constexpr (!nontemporal) return deinterleave_plain<W, K>(s, t, rows, used, count, repeat, ahead);
     const Int times = repeat.count, ss = repeat.source, ts = repeat.target, bytes = count * W;
@@ -203,6 +212,16 @@ void deinterleave_all(const Byte *s, Byte *t, const Int *rows, int used, Int cou
 template <int W, bool nontemporal>
 void deinterleave_any(const Byte *s, Byte *t, const Int *rows, int ways, int used, Int count, const Repeat &repeat,
                       Int ahead) {
+    if constexpr (W == 1 && has_permutes<1>) switch (ways) {
+            case 9: return deinterleave_all<W, 9, nontemporal>(s, t, rows, used, count, repeat, ahead);
+            case 10: return deinterleave_all<W, 10, nontemporal>(s, t, rows, used, count, repeat, ahead);
+            case 11: return deinterleave_all<W, 11, nontemporal>(s, t, rows, used, count, repeat, ahead);
+            case 12: return deinterleave_all<W, 12, nontemporal>(s, t, rows, used, count, repeat, ahead);
+            case 13: return deinterleave_all<W, 13, nontemporal>(s, t, rows, used, count, repeat, ahead);
+            case 14: return deinterleave_all<W, 14, nontemporal>(s, t, rows, used, count, repeat, ahead);
+            case 15: return deinterleave_all<W, 15, nontemporal>(s, t, rows, used, count, repeat, ahead);
+            default: break;
+        }
     switch (ways) {
         case 2: return deinterleave_all<W, 2, nontemporal>(s, t, rows, used, count, repeat, ahead);
         case 3: return deinterleave_all<W, 3, nontemporal>(s, t, rows, used, count, repeat, ahead);
@@ -240,13 +259,13 @@ void deinterleave_shifted(const Byte *s, Byte *t, const Int *rows, int used, Int
     const Int times = repeat.count, ss = repeat.source, ts = repeat.target;
     const auto add = [&](auto &strip, const Byte *from, Int j, const auto &use) {
         Vec64 x[K], y[K];
-#pragma GCC unroll 8
+#pragma GCC unroll 16
         for (int o = 0; o < K; ++o) {
             if (ahead) prefetch(from + j * K * W + o * 64 + ahead);
             x[o] = Vec64::load(from + j * K * W + o * 64);
         }
         part<W>(x, y);
-#pragma GCC unroll 8
+#pragma GCC unroll 16
         for (int k = 0; k < K; ++k)
             if (k < used) use(strip, k, y[k]);
     };

@@ -73,12 +73,12 @@ inline void interleave_vectors(const Byte *source, Byte *target, const Int *rows
     if (ahead && at % cache_line == 0)
         for (int k = 0; k < K; ++k) prefetch(source + rows[k] + at + ahead);
     V x[K];
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int k = 0; k < K; ++k) x[k] = V::load(source + rows[k] + at);
     shuffle<W>(x);
     if constexpr (K > 2) shuffle<W>(x);
     if constexpr (K > 4) shuffle<W>(x);
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int g = 0; g < K / L; ++g) {
         V y[L];
 #pragma GCC unroll 4
@@ -94,14 +94,14 @@ inline void interleave_vectors(const Byte *source, Byte *target, const Int *rows
 // Rows of less than a vector.
 template <int W, int K> inline void interleave_first(const Byte *source, Byte *target, const Int *rows, Int count) {
     Vec16 x[K];
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int k = 0; k < K; ++k) x[k] = load_first(source + rows[k], count * W);
     const Int bytes = count * K * W;
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int o = 0; o < K; ++o) {
         if (o * 16 >= bytes) return;
         Vec16 y = shuffle_bytes(x[0], Vec16::load(shuffle_indices<W, K>.interleaved[o][0]));
-#pragma GCC unroll 8
+#pragma GCC unroll 16
         for (int k = 1; k < K; ++k)
             y = bitwise_or(y, shuffle_bytes(x[k], Vec16::load(shuffle_indices<W, K>.interleaved[o][k])));
         store_first(y, target + o * 16, bytes - o * 16);
@@ -116,13 +116,13 @@ template <int W, int K> inline void interleave_first(const Byte *source, Byte *t
 template <int W, int K, bool nontemporal>
 inline void interleave_wide(const Byte *source, Byte *target, const Int *rows, Int at, Int ahead) {
     Vec64 x[K];
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int k = 0; k < K; ++k) {
         const Byte *from = source + rows[k] + at;
         if (ahead) prefetch(from + ahead);
         x[k] = Vec64::load(from);
     }
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int o = 0; o < K; ++o) store_as<Vec64, nontemporal>(woven<W>(x, o), target + o * 64);
 }
 
@@ -150,16 +150,16 @@ Int interleave_ways(const Byte *source, Byte *target, const Int *rows, Int count
     constexpr Int E = 16 / W;
     for (target += j * K * W; j + E <= count; j += E, target += K * 16) {
         Vec16 x[K];
-#pragma GCC unroll 8
+#pragma GCC unroll 16
         for (int k = 0; k < K; ++k) {
             const Byte *from = source + rows[k] + j * W;
             if (ahead && (j / E) % 4 == 0) prefetch(from + ahead);
             x[k] = Vec16::load(from);
         }
-#pragma GCC unroll 8
+#pragma GCC unroll 16
         for (int o = 0; o < K; ++o) {
             Vec16 y = shuffle_bytes(x[0], Vec16::load(shuffle_indices<W, K>.interleaved[o][0]));
-#pragma GCC unroll 8
+#pragma GCC unroll 16
             for (int k = 1; k < K; ++k)
                 y = bitwise_or(y, shuffle_bytes(x[k], Vec16::load(shuffle_indices<W, K>.interleaved[o][k])));
             store_as<Vec16, nontemporal>(y, target + o * 16);
@@ -174,7 +174,7 @@ template <int W, int K> void interleave_halves(const Byte *source, Byte *target,
     for (Int j = 0; j < count; j += E) {
         const Int first = least(j, count - E);
         Vec16 x[K];
-#pragma GCC unroll 8
+#pragma GCC unroll 16
         for (int k = 0; k < K; ++k) x[k] = Vec16::load_half(source + rows[k] + first * W);
         shuffle<W>(x);
         if constexpr (K > 2) shuffle<W>(x);
@@ -208,7 +208,7 @@ __attribute__((noinline)) void interleave_lines(const Byte *s, Byte *t, const In
                                                 const Repeat &repeat, Int ahead) {
     const Int times = repeat.count, ss = repeat.source, ts = repeat.target;
     Int places[K];  // which no store can change
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int k = 0; k < K; ++k) places[k] = rows[k];
     for (Int r = 0; r < times; ++r, s += ss, t += ts) interleave_ways<W, K, nontemporal>(s, t, places, count, ahead);
 }
@@ -243,6 +243,16 @@ void interleave_all(const Byte *s, Byte *t, const Int *rows, Int count, const Re
 
 template <int W, bool nontemporal>
 void interleave_any(const Byte *s, Byte *t, const Int *rows, int ways, Int count, const Repeat &repeat, Int ahead) {
+    if constexpr (W == 1 && has_permutes<1>) switch (ways) {
+            case 9: return interleave_all<W, 9, nontemporal>(s, t, rows, count, repeat, ahead);
+            case 10: return interleave_all<W, 10, nontemporal>(s, t, rows, count, repeat, ahead);
+            case 11: return interleave_all<W, 11, nontemporal>(s, t, rows, count, repeat, ahead);
+            case 12: return interleave_all<W, 12, nontemporal>(s, t, rows, count, repeat, ahead);
+            case 13: return interleave_all<W, 13, nontemporal>(s, t, rows, count, repeat, ahead);
+            case 14: return interleave_all<W, 14, nontemporal>(s, t, rows, count, repeat, ahead);
+            case 15: return interleave_all<W, 15, nontemporal>(s, t, rows, count, repeat, ahead);
+            default: break;
+        }
     switch (ways) {
         case 2: return interleave_all<W, 2, nontemporal>(s, t, rows, count, repeat, ahead);
         case 3: return interleave_all<W, 3, nontemporal>(s, t, rows, count, repeat, ahead);

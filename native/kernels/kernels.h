@@ -37,7 +37,8 @@ using ShiftedTransposeKernel = void (*)(const Byte *source, const Int *rows, Int
                                         const Int *columns, Int width, const Repeat &repeat, bool starts, bool ends,
                                         Int ahead);
 
-// Element j of row k of 2 to 8, at source + rows[k] + j * W, goes to target + (j * ways + k) * W, at any address.
+// Element j of row k of 2 to 8, or to 15 of single bytes where they are parted wide, at source + rows[k] + j * W, goes
+// to target + (j * ways + k) * W, at any address.
 using InterleaveKernel = void (*)(const Byte *source, Byte *target, const Int *rows, int ways, Int count,
                                   const Repeat &repeat, bool nontemporal, Int ahead);
 

@@ -52,7 +52,7 @@ template <int W, int K>
 [[gnu::always_inline]] inline Vec64 pick_ways(const Vec64 (&x)[K], const typename WayIndices<W, K>::Vector &from) {
     const Vec64 at = Vec64::load(reinterpret_cast<const Byte *>(from.at));
     Vec64 y = Vec64::pick<W>(x[0], at, x[1]);
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int k = 2; k < K; k += 2)
         if (k + 1 < K)
             y = Vec64::blend<W>(y, from.in[k / 2], Vec64::pick<W>(x[k], at, x[k + 1 < K ? k + 1 : k]));

@@ -138,7 +138,8 @@ void test_strided_transpose(Isa isa, const Kernels &k) {
 
 // Both directions; `used` of the ways are there when elements are parted.
 void test_interleave(Isa isa, const Kernels &k) {
-    const int log = int(pick(0, 3)), ways = int(pick(2, 8)), used = pick(0, 1) ? ways : int(pick(1, ways));
+    const int log = int(pick(0, 3)), ways = int(pick(2, log == 0 && k.parts_wide[0] ? 15 : 8)),
+              used = pick(0, 1) ? ways : int(pick(1, ways));
     const Int size = Int(1) << log;
     const bool nontemporal = pick(0, 1);
     const Int count = nontemporal ? pick(1, 6) * 64 / size : pick(1, 200);

@@ -7,7 +7,6 @@ namespace relayout::tiled {
 namespace {
 
 constexpr Int vector_bytes = 16;  // of the lanes that kernels shuffle in
-constexpr Int max_ways = 8;       // that the kernels interleave
 constexpr Int page = 4096;        // rows so far apart share sets of the first-level cache
 
 // Offsets of all combinations of loops; the first loop is the fastest.
@@ -34,6 +33,9 @@ KernelCall make_call(KernelKind kind, Int width) {
     call.strip = call.staged_strip = call.repeat = call.staged_repeat = {1, 0, 0};
     return call;
 }
+
+// How many ways the kernels interleave, and part, in rows of so many bytes.
+Int max_ways(Int width, Int row) { return width == 1 && row >= cache_line && kernels().parts_wide[0] ? 15 : 8; }
 
 // Bytes that stay together.
 struct ByteRun {
@@ -217,7 +219,8 @@ std::optional<Pass> schedule_transpose(TileBuilder b, Int width, bool aligned, b
     const Int ways = along.step.source / width;
     const bool shuffled = width < vector_bytes;
     const bool few = shuffled && (narrow < vector_bytes || parts_wide(along, width)) &&
-                     along.step.source % width == 0 && along.step.source >= narrow && ways <= max_ways;
+                     along.step.source % width == 0 && along.step.source >= narrow &&
+                     ways <= max_ways(width, along.count * width);
     Int high = width;  // bytes of a column, contiguous in the target
     std::vector<Loop> rows;
     if (few) {
@@ -228,7 +231,8 @@ std::optional<Pass> schedule_transpose(TileBuilder b, Int width, bool aligned, b
     }
     // Non-temporal stores of wider columns are as good, and rows of less than a vector are better parted.
     const bool woven = b.how.weaves && shuffled && !nontemporal && !few && across.count * width >= vector_bytes;
-    if ((high < vector_bytes || woven) && high / width <= max_ways && across.step.target == high)
+    if ((high < vector_bytes || woven) && across.step.target == high &&
+        high / width <= max_ways(width, across.count * width))
         return schedule_interleave(std::move(b), rows, high, width);
     if (few) return schedule_deinterleave(std::move(b), ways, high, width, wide_enough(width, aligned));
     return schedule_columns(std::move(b), rows, high, width, wide_enough(width, aligned), nontemporal);
@@ -242,7 +246,7 @@ std::optional<Pass> schedule_shifted(TileBuilder b, Int width, bool aligned) {
     const std::vector<Loop> spared = b.path(source_side, width, cache_line, {along});
     const Int row = product(width, spared), ways = along.step.source / width;
     // Rows of a few elements, one behind the other, are parted.
-    const bool few = along.step.source % width == 0 && along.step.source >= row && ways <= max_ways;
+    const bool few = along.step.source % width == 0 && along.step.source >= row && ways <= max_ways(width, 0);
     const int log = log2_of(width);
     if (few ? log > 3 || !kernels().shifted_deinterleave[log]
             : aligned || row < cache_line || !kernels().shifted_transpose[log])
@@ -318,7 +322,8 @@ std::optional<Pass> schedule_parts(TileBuilder b, const std::vector<Box> &parts,
         call.source = part.offset.source;
         call.target = call.staged = part.offset.target;
         const Int apart = loops.empty() ? 0 : loops[0].step.source;
-        if (wide < vector_bytes && !loops.empty() && apart >= wide && apart % width == 0 && apart / width <= max_ways) {
+        if (wide < vector_bytes && !loops.empty() && apart >= wide && apart % width == 0 &&
+            apart / width <= max_ways(width, 0)) {
             call.kind = KernelKind::deinterleave;
             call.valid = whole.count;
             call.height = apart / width;

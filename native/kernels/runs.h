@@ -159,7 +159,10 @@ inline void runs(const Byte *s, Byte *d, const Repeat &strip, Int length, const 
             } else {
                 if (ahead)
                     for (Int k = 0; k < length; k += cache_line) prefetch(from + k + ahead);
-                copy(from, to, length);
+                if (length >= 4096)
+                    std::memcpy(to, from, std::size_t(length));
+                else
+                    copy(from, to, length);
             }
         }
 }

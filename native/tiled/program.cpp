@@ -208,8 +208,9 @@ bool TiledProgram::is_nontemporal(const Pass &pass) const {
     return tuning_.nontemporal_stores && (pass.whole_lines || pass.long_runs);
 }
 
-std::vector<Pass> TiledProgram::compile(bool aligned, const Variation &how) const {
+std::vector<Pass> TiledProgram::compile(bool aligned, Variation how) const {
     const bool large = is_large(), nontemporal = large && tuning_.nontemporal_stores;
+    if (!large && !conversion_) how.run_bytes = cached_run_tile;
     // Large targets that are written by plain stores gain nothing by whole lines, and conversions write none.
     aligned = aligned && !conversion_ && (nontemporal || !large);
     std::vector<Pass> passes;

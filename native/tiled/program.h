@@ -131,7 +131,7 @@ public:
 private:
     friend class TiledCopy;
 
-    std::vector<Pass> compile(bool aligned, const Variation &how) const;
+    std::vector<Pass> compile(bool aligned, Variation how) const;
     bool repeats(bool aligned, int variation) const;
     bool is_large() const { return bytes_ >= tuning_.nontemporal_from; }
 

@@ -46,7 +46,7 @@ struct ByteRun {
 Pass schedule_runs(TileBuilder b, std::vector<ByteRun> runs, Int segment, bool aligned) {
     Pass &pass = b.pass;
     if (runs.size() == 1 && segment > max_staged_run) {
-        const Int tile = max_staged_run / 2;
+        const Int tile = std::min(b.how.run_bytes, segment);
         pass.loops.push_back({(segment + tile - 1) / tile, tile, segment, {1, 1}});
         segment = runs[0].length = tile;
     }

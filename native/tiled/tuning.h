@@ -81,6 +81,9 @@ constexpr std::size_t max_calls = 64;
 // A tile that is staged stays in the first-level cache, or close to it (padded rows, --fused).
 constexpr Int max_staged_run = 32 << 10, staged_tile_bytes = 16 << 10;
 
+// So much of a longer run is a tile, and where it is copied within the cache.
+constexpr Int run_tile = max_staged_run / 2, cached_run_tile = 128 << 10;
+
 // Into how many parts the prefetching of a target is spread between kernel calls: fewer come in bursts, more are calls
 // of little work (large rows of odd sizes).
 constexpr Int prefetch_slices = 16;

@@ -12,6 +12,7 @@ struct Variation {
     Use slabs = Use::by_rule, gathers = Use::by_rule;
     Int tile_bytes = min_tile_bytes;
     Int row_bytes = slab_row;  // of the source, in a slab
+    Int run_bytes = run_tile;  // of a run that is longer, in a tile
     // In the cache:
     bool turns_wide = true;  // elements of 16 bytes become columns
     Int column_bytes = 0;    // columns of transposes have so many at least, where there are

@@ -132,10 +132,12 @@ template <int W, int K, bool nontemporal>
 Int interleave_ways(const Byte *source, Byte *target, const Int *rows, Int count, Int ahead) {
     Int j = 0;
 #if defined(RELAYOUT_HAS_PERMUTES)
-    // Shuffles of powers of 2 are fewer.
-    if constexpr (has_permutes<W> && (W == 1 || (K != 2 && K != 4 && K != 8)))
-        for (constexpr Int N = 64 / W; j + N <= count; j += N)
-            interleave_wide<W, K, nontemporal>(source, target + j * K * W, rows, j * W, ahead);
+    // Shuffles of powers of 2 are fewer; single bytes gain by wide vectors in long rows.
+    constexpr bool is_power = K == 2 || K == 4 || K == 8;
+    if constexpr (has_permutes<W> && (W == 1 || !is_power))
+        if (constexpr Int N = 64 / W; !is_power || count >= 4 * N)
+            for (; j + N <= count; j += N)
+                interleave_wide<W, K, nontemporal>(source, target + j * K * W, rows, j * W, ahead);
 #endif
     if constexpr (K == 2 || K == 4 || K == 8) {
         // Single bytes, and many rows by non-temporal stores, are slower in wide vectors.

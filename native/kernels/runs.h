@@ -43,7 +43,7 @@ inline void copy(const Byte *s, Byte *d, Int length) {
 
 inline Int to_line(const Byte *p) { return Int(-reinterpret_cast<std::uintptr_t>(p) % cache_line); }
 
-inline void copy_nontemporal(const Byte *s, Byte *d, Int length) {
+[[maybe_unused]] void copy_nontemporal(const Byte *s, Byte *d, Int length) {
     const Int head = least(length, to_line(d));
     if (head) copy(s, d, head);
     Int k = head;
@@ -123,8 +123,19 @@ template <typename V> void copy_run_nontemporal(const Byte *s, Byte *d, Int leng
     }
 }
 
-inline void runs(const Byte *s, Byte *d, const Repeat &strip, Int length, const Repeat &repeat, bool nontemporal,
-                 Int ahead) {
+constexpr Int long_copy = 32 << 10;
+
+// Long runs within the cache, which memcpy may write without reading their lines. Not inlined: the loops of short runs
+// are slower beside a call.
+[[gnu::noinline]] void long_runs(const Byte *s, Byte *d, const Repeat &strip, Int length, const Repeat &repeat) {
+    for (Int r = 0; r < repeat.count; ++r)
+        for (Int i = 0; i < strip.count; ++i)
+            std::memcpy(d + r * repeat.target + i * strip.target, s + r * repeat.source + i * strip.source,
+                        std::size_t(length));
+}
+
+[[maybe_unused]] void runs(const Byte *s, Byte *d, const Repeat &strip, Int length, const Repeat &repeat,
+                           bool nontemporal, Int ahead) {
     if (nontemporal && length == 16) return equal_runs<Vec16, true>(s, d, strip, repeat, ahead);
     if (nontemporal && length == 32) return equal_runs<Vec32, true>(s, d, strip, repeat, ahead);
     if (nontemporal && length == 64) return equal_runs<Vec64, true>(s, d, strip, repeat, ahead);
@@ -143,6 +154,7 @@ inline void runs(const Byte *s, Byte *d, const Repeat &strip, Int length, const 
     if (length >= 8 && length < 16) return double_runs<Scalar<std::uint64_t>>(s, d, strip, length - 8, repeat, ahead);
     if (length >= 4 && length < 8) return double_runs<Scalar<std::uint32_t>>(s, d, strip, length - 4, repeat, ahead);
     if (length >= 2 && length < 4) return double_runs<Scalar<std::uint16_t>>(s, d, strip, length - 2, repeat, ahead);
+    if (!nontemporal && !ahead && length >= long_copy) return long_runs(s, d, strip, length, repeat);
     if (length == 1) return each_run(s, d, strip, repeat, ahead, [](const Byte *from, Byte *to) { *to = *from; });
     for (Int r = 0; r < repeat.count; ++r)
         for (Int i = 0; i < strip.count; ++i) {
@@ -159,10 +171,7 @@ inline void runs(const Byte *s, Byte *d, const Repeat &strip, Int length, const 
             } else {
                 if (ahead)
                     for (Int k = 0; k < length; k += cache_line) prefetch(from + k + ahead);
-                if (length >= 4096)
-                    std::memcpy(to, from, std::size_t(length));
-                else
-                    copy(from, to, length);
+                copy(from, to, length);
             }
         }
 }
@@ -197,8 +206,8 @@ void masked_runs_of(const Byte *s, Byte *d, const Repeat &strip, Int valid, Int 
     return masked_runs<Vec64, nontemporal>(s, d, strip, valid, pattern, repeat, ahead);
 }
 
-inline void padded_runs(const Byte *s, Byte *d, const Repeat &strip, Int valid, Int length, const Byte *pattern,
-                        const Repeat &repeat, bool nontemporal, Int ahead) {
+[[maybe_unused]] void padded_runs(const Byte *s, Byte *d, const Repeat &strip, Int valid, Int length,
+                                  const Byte *pattern, const Repeat &repeat, bool nontemporal, Int ahead) {
     if (nontemporal)
         masked_runs_of<true>(s, d, strip, valid, length, pattern, repeat, ahead);
     else

@@ -62,8 +62,11 @@ std::optional<Candidate> find_best(const TileBuilder &b, const std::vector<Box> 
         if (std::optional<GatherOfTile> turned = gather_turned(tile, width); turned && turned->cost < made.cost)
             made = std::move(*turned);
         made.gather->lines = tile.lines();
-        const Int lines = Int(made.gather->lines.size()), least = Int(tile.source.size()) / cache_line;
-        made.cost += cost_of_calls(b, shape) + read_cost * double(std::max<Int>(lines - least, 0));
+        const std::vector<Int> &lines = made.gather->lines;
+        const Int little = std::max<Int>(Int(lines.size()) - Int(tile.source.size()) / cache_line, 0);
+        const bool crowded = made.gather->rows.empty() && is_crowded(lines.data(), Int(lines.size()));
+        made.cost += cost_of_calls(b, shape) + read_cost * double(little);
+        if (crowded) made.cost += read_cost * double(made.gather->sources.size());
         Candidate candidate{shape, tile.segments, Int(tile.source.size()), std::move(made)};
         if (!best || candidate.speed() > best->speed()) best.emplace(std::move(candidate));
     }

@@ -348,7 +348,7 @@ double speed_of(const KernelCall &call) {
     const Int row = call.count << call.width, column = call.height << call.width, narrow = std::min(row, column);
     switch (call.kind) {
         case KernelKind::runs:
-            if (call.length > vector_bytes) break;
+            if (call.length >= vector_bytes) break;
             return double(call.length) * calls / (calls * run_cost + call_cost);
         case KernelKind::transpose:
             if (row == vector_bytes && column == vector_bytes) return row_speed;

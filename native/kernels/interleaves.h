@@ -128,16 +128,14 @@ inline void interleave_wide(const Byte *source, Byte *target, const Int *rows, I
 
 #endif
 
-template <int W, int K, bool nontemporal>
+// With `wide` by permutes of whole vectors, as far as rows have them.
+template <int W, int K, bool nontemporal, bool wide>
 Int interleave_ways(const Byte *source, Byte *target, const Int *rows, Int count, Int ahead) {
     Int j = 0;
 #if defined(RELAYOUT_HAS_PERMUTES)
-    // Shuffles of powers of 2 are fewer; single bytes gain by wide vectors in long rows.
-    constexpr bool is_power = K == 2 || K == 4 || K == 8;
-    if constexpr (has_permutes<W> && (W == 1 || !is_power))
-        if (constexpr Int N = 64 / W; !is_power || count >= 4 * N)
-            for (; j + N <= count; j += N)
-                interleave_wide<W, K, nontemporal>(source, target + j * K * W, rows, j * W, ahead);
+    if constexpr (wide)
+        for (constexpr Int N = 64 / W; j + N <= count; j += N)
+            interleave_wide<W, K, nontemporal>(source, target + j * K * W, rows, j * W, ahead);
 #endif
     if constexpr (K == 2 || K == 4 || K == 8) {
         // Single bytes, and many rows by non-temporal stores, are slower in wide vectors.
@@ -191,7 +189,7 @@ template <int W, int K>
 __attribute__((noinline)) void interleave_rest(const Byte *source, Byte *target, const Int *rows, Int done, Int count) {
     constexpr Int E = 16 / W;
     if (count >= E) {
-        interleave_ways<W, K, false>(source + (count - E) * W, target + (count - E) * K * W, rows, E, 0);
+        interleave_ways<W, K, false, false>(source + (count - E) * W, target + (count - E) * K * W, rows, E, 0);
         return;
     }
 #if defined(RELAYOUT_HAS_PERMUTES)
@@ -205,25 +203,26 @@ __attribute__((noinline)) void interleave_rest(const Byte *source, Byte *target,
 }
 
 // Rows that fill whole lines. Not inlined: beside what other rows need, registers would go to the stack.
-template <int W, int K, bool nontemporal>
+template <int W, int K, bool nontemporal, bool wide>
 __attribute__((noinline)) void interleave_lines(const Byte *s, Byte *t, const Int *rows, Int count,
                                                 const Repeat &repeat, Int ahead) {
     const Int times = repeat.count, ss = repeat.source, ts = repeat.target;
     Int places[K];  // which no store can change
 #pragma GCC unroll 16
     for (int k = 0; k < K; ++k) places[k] = rows[k];
-    for (Int r = 0; r < times; ++r, s += ss, t += ts) interleave_ways<W, K, nontemporal>(s, t, places, count, ahead);
+    for (Int r = 0; r < times; ++r, s += ss, t += ts)
+        interleave_ways<W, K, nontemporal, wide>(s, t, places, count, ahead);
 }
 
-template <int W, int K, bool nontemporal>
-void interleave_all(const Byte *s, Byte *t, const Int *rows, Int count, const Repeat &repeat, Int ahead) {
+template <int W, int K, bool nontemporal, bool wide>
+void interleave_rows(const Byte *s, Byte *t, const Int *rows, Int count, const Repeat &repeat, Int ahead) {
     // So many elements of each row, at least a vector, fill whole lines; K * W has a power of 2 in it.
     constexpr Int whole = cache_line / (K * W & -(K * W));
     constexpr Int E = whole * W < 16 ? 16 / W : whole;
     const Int times = repeat.count, ss = repeat.source, ts = repeat.target;
     // Short rows have no time for what follows.
     if (count % E == 0 && (reinterpret_cast<std::uintptr_t>(t) | std::uintptr_t(ts)) % cache_line == 0)
-        return interleave_lines<W, K, nontemporal>(s, t, rows, count, repeat, ahead);
+        return interleave_lines<W, K, nontemporal, wide>(s, t, rows, count, repeat, ahead);
     for (Int r = 0; r < times; ++r, s += ss, t += ts) {
         Int done = 0;
         if constexpr (nontemporal) {
@@ -233,14 +232,25 @@ void interleave_all(const Byte *s, Byte *t, const Int *rows, Int count, const Re
             if (first < cache_line && first + E <= count) {
                 interleave_scalar<W>(s, t, rows, K, 0, first);
                 done = first + (count - first) / E * E;
-                interleave_ways<W, K, true>(s + first * W, t + first * K * W, rows, done - first, ahead);
+                interleave_ways<W, K, true, wide>(s + first * W, t + first * K * W, rows, done - first, ahead);
             }
         }
         const Byte *from = s + done * W;
         Byte *to = t + done * K * W;
-        const Int more = interleave_ways<W, K, false>(from, to, rows, count - done, ahead);
+        const Int more = interleave_ways<W, K, false, wide>(from, to, rows, count - done, ahead);
         if (more < count - done) interleave_rest<W, K>(from, to, rows, more, count - done);
     }
+}
+
+template <int W, int K, bool nontemporal>
+void interleave_all(const Byte *s, Byte *t, const Int *rows, Int count, const Repeat &repeat, Int ahead) {
+    // Shuffles of powers of 2 are fewer; single bytes gain by wide vectors in long rows.
+    constexpr bool is_power = K == 2 || K == 4 || K == 8;
+    if constexpr (has_permutes<W> && (W == 1 || !is_power))
+        if (!is_power || count >= 256)
+            return interleave_rows<W, K, nontemporal, true>(s, t, rows, count, repeat, ahead);
+    if constexpr (!has_permutes<W> || is_power)
+        interleave_rows<W, K, nontemporal, false>(s, t, rows, count, repeat, ahead);
 }
 
 template <int W, bool nontemporal>

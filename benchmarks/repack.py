@@ -57,7 +57,7 @@ import relayout as rl
 CACHED = 12 * MIB
 GOALS = {"large": {"of memcpy": 0.8, "x peer": 1.5}, "in cache": {"of memcpy": 0.5, "x peer": 1.0}}
 TURN_SECONDS, WARM_SECONDS, MIN_ROUNDS = 4e-4, 5e-3, 5
-SETTLING_CALLS, SETTLING_BYTES = 60, 80 * MIB
+SETTLING_CALLS, SETTLING_BYTES = 100, 80 * MIB
 COLUMNS = ("workload", "shape", "MiB", "threads", "GB/s", "of memcpy", "of flat", "best peer", "x peer", "x numpy")
 WIDTHS = (39, 19, 6, 7, 6, 9, 7, 11, 6, 7)
 

@@ -144,7 +144,7 @@ nb::list TiledProgramObject::passes(bool aligned) const {
     static const char *names[] = {"runs",         "padded runs", "transpose", "interleave",
                                   "deinterleave", "scatter",     "gather",    "fill"};
     nb::list all;
-    for (const Pass &pass : program_.passes(aligned)) {
+    for (const Pass &pass : program_.passes(aligned, program_.kept_variation(aligned))) {
         const KernelCall &call = (pass.inner ? *pass.inner : pass).calls[0];
         nb::dict d;
         d["kernel"] = names[int(call.kind)];

@@ -244,13 +244,14 @@ void interleave_rows(const Byte *s, Byte *t, const Int *rows, Int count, const R
 
 template <int W, int K, bool nontemporal>
 void interleave_all(const Byte *s, Byte *t, const Int *rows, Int count, const Repeat &repeat, Int ahead) {
-    // Shuffles of powers of 2 are fewer; single bytes gain by wide vectors in long rows.
+    // Shuffles of powers of 2 are fewer; single bytes gain by wide vectors in long rows, and few ways by non-temporal
+    // stores do not.
     constexpr bool is_power = K == 2 || K == 4 || K == 8;
-    if constexpr (has_permutes<W> && (W == 1 || !is_power))
+    constexpr bool wide = has_permutes<W> && (nontemporal ? K > 4 && !is_power : W == 1 || !is_power);
+    if constexpr (wide)
         if (!is_power || count >= 256)
             return interleave_rows<W, K, nontemporal, true>(s, t, rows, count, repeat, ahead);
-    if constexpr (!has_permutes<W> || is_power)
-        interleave_rows<W, K, nontemporal, false>(s, t, rows, count, repeat, ahead);
+    if constexpr (!wide || is_power) interleave_rows<W, K, nontemporal, false>(s, t, rows, count, repeat, ahead);
 }
 
 template <int W, bool nontemporal>

@@ -230,6 +230,7 @@ int kept_way(const std::vector<Int> &nanoseconds, int tries, Int after, Int call
         check(call >= after || way == 0, "another way is tried too early");
         if (call % 5 != 3) trials.record(way, nanoseconds[std::size_t(way)] * (100 + pick(0, 1)) / 100);
     }
+    check(trials.kept() == (trials.is_settled() ? trials.next() : 0), "another way is kept than taken");
     return trials.is_settled() ? trials.next() : -1;
 }
 

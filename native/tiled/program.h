@@ -122,8 +122,9 @@ public:
     // rules say.
     const std::vector<Pass> &passes(bool aligned, int variation = 0) const;
 
-    // How many variations there are.
+    // How many variations there are, and which one was kept for a target that starts so; the first, as long as none is.
     int variations() const;
+    int kept_variation(bool aligned) const { return trials_[aligned].kept(); }
 
     // Whether a pass that is large enough writes by non-temporal stores.
     bool is_nontemporal(const Pass &pass) const;

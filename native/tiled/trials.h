@@ -23,6 +23,9 @@ public:
 
     bool is_settled() const { return settled_.load(std::memory_order_acquire) >= 0; }
 
+    // The way that was kept; the first, as long as none is.
+    int kept() const { return is_settled() ? settled_.load(std::memory_order_acquire) : 0; }
+
     // The way of the next call.
     int next();
 

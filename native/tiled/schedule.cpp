@@ -179,7 +179,7 @@ Pass schedule_columns(TileBuilder b, const std::vector<Loop> &rows, Int high, In
     call.scattered = places.size() > 1 && places[1] != high && !is_crowded(row_offsets.data(), block);
     add_columns(b.pass, call, places, high);
     // Columns that lie equally far apart go together.
-    if (!nontemporal && across.size() > 1 && across[0].count * width >= cache_line &&
+    if (!nontemporal && across.size() > 1 && across[0].count * width >= 2 * cache_line &&
         call.count <= across[0].count * max_column_calls) {
         call.count = across[0].count;
         across.erase(across.begin());

@@ -236,7 +236,7 @@ private:
         if (call.down && is_crowded(rows, call.height)) return;
         call.row_step = equal_step(rows, call.height);
         // Addresses of wide elements are looked up faster a line at a time.
-        if (!call.row_step && call.width > 2) return;
+        if (!call.row_step && call.width > 3) return;
         call.column_step = equal_step(columns, call.count);
         call.staged_column_step = equal_step(pass.tables.data() + call.staged_columns, call.count);
     }

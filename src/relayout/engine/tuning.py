@@ -30,10 +30,10 @@ class EngineTuning(NamedTuple):
     min_network_bytes: int = 16 << 10
     """Fewer bytes are left to the tiled program, whose calls take less time to begin."""
 
-    network_speed: float = 9
-    """Bytes in a nanosecond that networks move at least: elements of 1 and 2 bytes take them where tiles are slower.
+    network_speed: float = 20
+    """Bytes in a nanosecond: where tiles of elements of 1 and 2 bytes are thought to move less, networks are tried.
 
-    Drawn workloads (``benchmarks/repack.py``) in the cache have 6 to 15, where tiles are thought to have 2 to 8.
+    Drawn workloads (``benchmarks/repack.py``) in the cache have 6 to 15 by networks.
     """
 
     min_network_share: float = 0.95

@@ -123,7 +123,7 @@ template <typename V> void copy_run_nontemporal(const Byte *s, Byte *d, Int leng
     }
 }
 
-constexpr Int long_copy = 32 << 10;
+constexpr Int long_copy = 32 << 10, fetched_run = 4096;
 
 // Long runs within the cache, which memcpy may write without reading their lines. Not inlined: the loops of short runs
 // are slower beside a call.
@@ -156,6 +156,8 @@ constexpr Int long_copy = 32 << 10;
     if (length >= 2 && length < 4) return double_runs<Scalar<std::uint16_t>>(s, d, strip, length - 2, repeat, ahead);
     if (!nontemporal && !ahead && length >= long_copy) return long_runs(s, d, strip, length, repeat);
     if (length == 1) return each_run(s, d, strip, repeat, ahead, [](const Byte *from, Byte *to) { *to = *from; });
+    // Of long runs the processor fetches more than asked for by itself, and sooner.
+    if (length >= (length % cache_line ? 2 : 1) * fetched_run) ahead = 0;
     for (Int r = 0; r < repeat.count; ++r)
         for (Int i = 0; i < strip.count; ++i) {
             const Byte *from = s + r * repeat.source + i * strip.source;

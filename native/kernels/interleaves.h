@@ -108,10 +108,6 @@ template <int W, int K> inline void interleave_first(const Byte *source, Byte *t
     }
 }
 
-#endif
-
-#if defined(RELAYOUT_HAS_PERMUTES)
-
 // K rows of 64 bytes each.
 template <int W, int K, bool nontemporal>
 inline void interleave_wide(const Byte *source, Byte *target, const Int *rows, Int at, Int ahead) {

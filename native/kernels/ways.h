@@ -23,7 +23,7 @@ template <int W> constexpr bool has_permutes = false;
 // Where the elements of a vector come from, of K that are interleaved or parted: `at` names each in its pair of
 // vectors, `in` has a bit for each that is of that pair.
 template <int W, int K> struct WayIndices {
-    static constexpr int N = 64 / W, pairs = (K + 1) / 2;
+    static constexpr int N = 64 / W;
     struct Vector {
         ElementIndex<W> at[N];
         std::uint64_t in[8];

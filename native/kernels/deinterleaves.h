@@ -212,25 +212,9 @@ void deinterleave_all(const Byte *s, Byte *t, const Int *rows, int used, Int cou
 template <int W, bool nontemporal>
 void deinterleave_any(const Byte *s, Byte *t, const Int *rows, int ways, int used, Int count, const Repeat &repeat,
                       Int ahead) {
-    if constexpr (W == 1 && has_permutes<1>) switch (ways) {
-            case 9: return deinterleave_all<W, 9, nontemporal>(s, t, rows, used, count, repeat, ahead);
-            case 10: return deinterleave_all<W, 10, nontemporal>(s, t, rows, used, count, repeat, ahead);
-            case 11: return deinterleave_all<W, 11, nontemporal>(s, t, rows, used, count, repeat, ahead);
-            case 12: return deinterleave_all<W, 12, nontemporal>(s, t, rows, used, count, repeat, ahead);
-            case 13: return deinterleave_all<W, 13, nontemporal>(s, t, rows, used, count, repeat, ahead);
-            case 14: return deinterleave_all<W, 14, nontemporal>(s, t, rows, used, count, repeat, ahead);
-            case 15: return deinterleave_all<W, 15, nontemporal>(s, t, rows, used, count, repeat, ahead);
-            default: break;
-        }
-    switch (ways) {
-        case 2: return deinterleave_all<W, 2, nontemporal>(s, t, rows, used, count, repeat, ahead);
-        case 3: return deinterleave_all<W, 3, nontemporal>(s, t, rows, used, count, repeat, ahead);
-        case 4: return deinterleave_all<W, 4, nontemporal>(s, t, rows, used, count, repeat, ahead);
-        case 5: return deinterleave_all<W, 5, nontemporal>(s, t, rows, used, count, repeat, ahead);
-        case 6: return deinterleave_all<W, 6, nontemporal>(s, t, rows, used, count, repeat, ahead);
-        case 7: return deinterleave_all<W, 7, nontemporal>(s, t, rows, used, count, repeat, ahead);
-        default: return deinterleave_all<W, 8, nontemporal>(s, t, rows, used, count, repeat, ahead);
-    }
+    with_ways<W>(ways, [&](auto k) {
+        deinterleave_all<W, decltype(k)::count, nontemporal>(s, t, rows, used, count, repeat, ahead);
+    });
 }
 
 #endif
@@ -290,15 +274,9 @@ void shifted_deinterleave(const Byte *s, Byte *t, const Int *rows, int ways, int
                           bool starts, bool ends, Int ahead) {
     if (count * W < 2 * cache_line || reinterpret_cast<std::uintptr_t>(t) % W)
         return deinterleave<W>(s, t, rows, ways, used, count, repeat, false, ahead);
-    switch (ways) {
-        case 2: return deinterleave_shifted<W, 2>(s, t, rows, used, count, repeat, starts, ends, ahead);
-        case 3: return deinterleave_shifted<W, 3>(s, t, rows, used, count, repeat, starts, ends, ahead);
-        case 4: return deinterleave_shifted<W, 4>(s, t, rows, used, count, repeat, starts, ends, ahead);
-        case 5: return deinterleave_shifted<W, 5>(s, t, rows, used, count, repeat, starts, ends, ahead);
-        case 6: return deinterleave_shifted<W, 6>(s, t, rows, used, count, repeat, starts, ends, ahead);
-        case 7: return deinterleave_shifted<W, 7>(s, t, rows, used, count, repeat, starts, ends, ahead);
-        default: return deinterleave_shifted<W, 8>(s, t, rows, used, count, repeat, starts, ends, ahead);
-    }
+    with_ways<W>(ways, [&](auto k) {
+        deinterleave_shifted<W, decltype(k)::count>(s, t, rows, used, count, repeat, starts, ends, ahead);
+    });
 }
 
 #endif

@@ -252,25 +252,8 @@ void interleave_all(const Byte *s, Byte *t, const Int *rows, Int count, const Re
 
 template <int W, bool nontemporal>
 void interleave_any(const Byte *s, Byte *t, const Int *rows, int ways, Int count, const Repeat &repeat, Int ahead) {
-    if constexpr (W == 1 && has_permutes<1>) switch (ways) {
-            case 9: return interleave_all<W, 9, nontemporal>(s, t, rows, count, repeat, ahead);
-            case 10: return interleave_all<W, 10, nontemporal>(s, t, rows, count, repeat, ahead);
-            case 11: return interleave_all<W, 11, nontemporal>(s, t, rows, count, repeat, ahead);
-            case 12: return interleave_all<W, 12, nontemporal>(s, t, rows, count, repeat, ahead);
-            case 13: return interleave_all<W, 13, nontemporal>(s, t, rows, count, repeat, ahead);
-            case 14: return interleave_all<W, 14, nontemporal>(s, t, rows, count, repeat, ahead);
-            case 15: return interleave_all<W, 15, nontemporal>(s, t, rows, count, repeat, ahead);
-            default: break;
-        }
-    switch (ways) {
-        case 2: return interleave_all<W, 2, nontemporal>(s, t, rows, count, repeat, ahead);
-        case 3: return interleave_all<W, 3, nontemporal>(s, t, rows, count, repeat, ahead);
-        case 4: return interleave_all<W, 4, nontemporal>(s, t, rows, count, repeat, ahead);
-        case 5: return interleave_all<W, 5, nontemporal>(s, t, rows, count, repeat, ahead);
-        case 6: return interleave_all<W, 6, nontemporal>(s, t, rows, count, repeat, ahead);
-        case 7: return interleave_all<W, 7, nontemporal>(s, t, rows, count, repeat, ahead);
-        default: return interleave_all<W, 8, nontemporal>(s, t, rows, count, repeat, ahead);
-    }
+    with_ways<W>(ways,
+                 [&](auto k) { interleave_all<W, decltype(k)::count, nontemporal>(s, t, rows, count, repeat, ahead); });
 }
 
 #endif

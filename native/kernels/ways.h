@@ -17,6 +17,32 @@ template <int W> constexpr bool has_permutes = W > 1;
 template <int W> constexpr bool has_permutes = false;
 #endif
 
+template <int K> struct Ways {
+    static constexpr int count = K;
+};
+
+// Calls use(Ways<K>) for K ways: 2 to 8, and of single bytes to 15 where they are permuted.
+template <int W, typename Use> inline void with_ways(int ways, const Use &use) {
+    if constexpr (W == 1 && has_permutes<1>) {
+        if (ways == 9) return use(Ways<9>{});
+        if (ways == 10) return use(Ways<10>{});
+        if (ways == 11) return use(Ways<11>{});
+        if (ways == 12) return use(Ways<12>{});
+        if (ways == 13) return use(Ways<13>{});
+        if (ways == 14) return use(Ways<14>{});
+        if (ways == 15) return use(Ways<15>{});
+    }
+    switch (ways) {
+        case 2: return use(Ways<2>{});
+        case 3: return use(Ways<3>{});
+        case 4: return use(Ways<4>{});
+        case 5: return use(Ways<5>{});
+        case 6: return use(Ways<6>{});
+        case 7: return use(Ways<7>{});
+        default: return use(Ways<8>{});
+    }
+}
+
 #if defined(__AVX512BW__) && defined(__AVX512VL__)
 #define RELAYOUT_HAS_PERMUTES
 

@@ -157,8 +157,7 @@ std::vector<Int> TileBytes::lines() const {
     std::vector<Int> all;
     Int before = no_source;
     for (const Int at : source) {
-        if (at != no_source && at != before + 1) all.push_back(at);
-        if (at != no_source && at == before + 1 && at - all.back() >= cache_line) all.push_back(at);
+        if (at != no_source && (at != before + 1 || at - all.back() >= cache_line)) all.push_back(at);
         before = at;
     }
     std::sort(all.begin(), all.end());
@@ -201,7 +200,7 @@ std::optional<GatherOfTile> gather_turned(const TileBytes &tile, Int width) {
     gather.rows = std::move(rows);
     for (Int at = 0; at < across; at += width) gather.columns.push_back(at / width * pitch);
     gather.row_step = equal_step(gather.rows.data(), height);
-    made.cost += tile_cost + double(count) * (pitch < strided_column ? short_turn_cost : turn_cost)[gather.width];
+    made.cost += tile_cost + double(count) * turn_cost[gather.width];
     return made;
 }
 

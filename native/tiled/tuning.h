@@ -100,9 +100,9 @@ struct WindowKind {
 constexpr WindowKind window_kinds[] = {{1, 1, 0.7}, {1, cache_line, 0.48}, {2, 1, 0.63}, {4, 1, 1.0}};
 constexpr Int min_window_part = 16;
 
-// What a byte takes where rows become columns first, by the logarithm of elements' bytes, in short columns and others,
-// and the least bytes of a row, and of a column.
-constexpr double short_turn_cost[] = {0.075, 0.055, 0.045, 0.04}, turn_cost[] = {0.035, 0.03, 0.028, 0.025};
+// What a byte takes where rows become columns first, by the logarithm of elements' bytes, and the least bytes of a row,
+// and of a column.
+constexpr double turn_cost[] = {0.035, 0.03, 0.028, 0.025};
 constexpr Int min_turned_bytes = 16;
 
 // The bytes of source and target that lie together in the tiles that are tried.

@@ -232,8 +232,10 @@ private:
         if (call.height << call.width < strided_column || call.count << call.width < strided_row) return;
         const Int *const rows = pass.tables.data() + call.rows, *const columns = pass.tables.data() + call.columns;
         // Of 16 bytes a block has one column.
+        const bool crowded = is_crowded(rows, call.height);
         call.down = call.width == 4 || is_crowded(columns, call.count);
-        if (call.down && is_crowded(rows, call.height)) return;
+        if (call.down && crowded) return;
+        if (call.width >= 2 && !crowded) call.down = true;
         call.row_step = equal_step(rows, call.height);
         // Addresses of wide elements are looked up faster a line at a time.
         if (!call.row_step && call.width > 3) return;

@@ -46,9 +46,10 @@ struct KernelCall {
     Int valid;  // bytes of a run that are read; ways of a deinterleave that are used
     std::size_t rows, columns, staged_columns;
     // How far apart the columns of a transpose lie, if equally far; else 0. The same of its rows. Where columns share
-    // sets of the first-level cache, they are written `down`, one after the other.
+    // sets of the first-level cache, they are written `down`, one after the other. Where already those of a block do,
+    // its rows are collected side by side first, and its columns spread out last.
     Int column_step, staged_column_step, row_step;
-    bool down;
+    bool down, collected, spread;
 };
 
 // A contiguous part of the target that a tile fills.

@@ -65,6 +65,14 @@ inline bool is_crowded(const Int *offsets, Int count) {
     return false;
 }
 
+// The same of the rows, and of the columns, that a block has, of elements whose bytes have this logarithm.
+inline bool are_rows_crowded(const Int *rows, Int height, int width) {
+    return is_crowded(rows, std::min(height, Int(32) >> width));
+}
+inline bool are_columns_crowded(const Int *columns, Int count, int width) {
+    return is_crowded(columns, std::min(count, Int(16) >> width));
+}
+
 // How far apart so many offsets lie, if always as far; else 0.
 inline Int equal_step(const Int *offsets, Int count) {
     if (count == 1) return cache_line;
@@ -231,12 +239,14 @@ private:
     void find_steps(KernelCall &call) const {
         if (call.height << call.width < strided_column || call.count << call.width < strided_row) return;
         const Int *const rows = pass.tables.data() + call.rows, *const columns = pass.tables.data() + call.columns;
+        const bool wide = is_crowded(columns, call.count);
         // Of 16 bytes a block has one column.
-        const bool crowded = is_crowded(rows, call.height);
-        call.down = call.width == 4 || is_crowded(columns, call.count);
-        if (call.down && crowded) return;
-        if (call.width >= 2 && !crowded) call.down = true;
+        call.down = call.width == 4 || wide;
         call.row_step = equal_step(rows, call.height);
+        call.collected = call.row_step && (wide ? is_crowded(rows, std::min(call.height, cache_line))
+                                                : are_rows_crowded(rows, call.height, call.width));
+        call.spread = are_columns_crowded(columns, call.count, call.width);
+        if (call.down && !call.collected && is_crowded(rows, call.height)) return;
         // Addresses of wide elements are looked up faster a line at a time.
         if (!call.row_step && call.width > 3) return;
         call.column_step = equal_step(columns, call.count);

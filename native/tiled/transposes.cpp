@@ -49,6 +49,8 @@ Pass schedule_deinterleave(TileBuilder b, Int ways, Int high, Int width, Int wan
 Pass schedule_columns(TileBuilder b, const std::vector<Loop> &rows, Int high, Int width, Int wanted, bool nontemporal) {
     KernelCall call = make_call(KernelKind::transpose, width);
     const std::vector<Int> row_offsets = offsets(rows, source_side);
+    if (!nontemporal && are_rows_crowded(row_offsets.data(), Int(row_offsets.size()), log2_of(width)))
+        wanted = std::max(wanted, collected_row);
     std::vector<Loop> across = take_columns(b, high, width, wanted);
     const std::vector<Int> places = offsets(across, target_side);
     const Int block = std::min(Int(row_offsets.size()), cache_line / width);

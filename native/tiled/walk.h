@@ -223,6 +223,39 @@ private:
         }
     }
 
+    // Turns rows into columns that lie `step` apart, in blocks whose rows, and columns, lie side by side meanwhile.
+    void transpose_crowded(const KernelCall &call, const Byte *s, const Int *rows, Int height, Byte *t, Int step,
+                           bool spread, Repeat repeat) const {
+        alignas(64) Byte collected[collected_bytes], turned[collected_bytes];
+        const int log = call.width;
+        const Int width = std::min(call.count, (call.down && log < 3 ? narrow_collected_row : collected_row) >> log);
+        const Int pitch = ((width << log) + cache_line - 1) / cache_line * cache_line, most = collected_bytes / pitch;
+        const Int least = strided_column >> log, first = 0;
+        const Repeat once{1, 0, 0};
+        for (; repeat.count > 0; --repeat.count, s += repeat.source, t += repeat.target)
+            for (Int j = 0; j < call.count; j += width)
+                for (Int i = 0; i < height; i += most) {
+                    // The last ones may be turned twice, since kernels need some.
+                    const Int high = std::max(std::min(most, height - i), least), row = std::min(i, height - high);
+                    const Int column = std::min(j, call.count - width), bytes = high << log;
+                    const Byte *from = s + (column << log);
+                    Byte *const to = t + (row << log) + column * step;
+                    const auto turn = [&](const Byte *block, const Int *places, Int row_step) {
+                        if (!spread)
+                            return k.strided_transpose[log](block, places, row_step, high, to, step, width, once,
+                                                            call.down && !staged);
+                        k.strided_transpose[log](block, places, row_step, high, turned, bytes, width, once, false);
+                        k.runs(turned, to, {width, bytes, step}, bytes, once, false, 0);
+                    };
+                    if (!call.collected) {
+                        turn(from, rows + row, call.row_step);
+                        continue;
+                    }
+                    k.runs(from + rows[row], collected, {high, call.row_step, pitch}, width << log, once, false, 0);
+                    turn(collected, &first, pitch);
+                }
+    }
+
     void apply(const KernelCall &call, const Byte *s, Byte *t, const Repeat &repeat, std::size_t row,
                Int height) const {
         const Int *rows = pass.tables.data() + row;
@@ -237,9 +270,13 @@ private:
                     return k.shifted_transpose[call.width](s, rows, height, t, columns, call.count, repeat, starts,
                                                            ends, ahead);
                 if (const Int step = staged ? call.staged_column_step : call.column_step;
-                    step && !nontemporal && !ahead && height << call.width >= strided_column)
+                    step && !nontemporal && !ahead && height << call.width >= strided_column) {
+                    const bool spread = call.spread && !staged;
+                    if (call.collected || spread)
+                        return transpose_crowded(call, s, rows, height, t + columns[0], step, spread, repeat);
                     return k.strided_transpose[call.width](s, rows, call.row_step, height, t + columns[0], step,
                                                            call.count, repeat, call.down && !staged);
+                }
                 return k.transpose[call.width](s, rows, height, t, columns, call.count, repeat, nontemporal,
                                                call.scattered, ahead);
             case KernelKind::interleave:

@@ -190,7 +190,10 @@ double speed_of(const Pass &pass) {
 Pass schedule_scatter(TileBuilder b, Int width) {
     KernelCall call = make_call(KernelKind::scatter, width);
     if (!b.loops.empty()) {
-        const Loop inner = b.take(int(b.loops.size()) - 1, b.how.tile_bytes);
+        // Where other elements of a line go elsewhere, it is still in the cache when their turn comes.
+        const int last = int(b.loops.size()) - 1, near = b.nearest();
+        const bool shared = near != last && std::llabs(b.loops[std::size_t(near)].step.source) < cache_line;
+        const Loop inner = b.take(last, shared ? scattered_column / width : b.how.tile_bytes);
         call.strip = as_repeat(inner);
         call.staged_strip = {inner.count, inner.step.source, width};
     }

@@ -122,6 +122,9 @@ constexpr double unknown_speed = 1e9;
 constexpr double element_speed = 2, short_column_speed = 3, narrow_speed = 7, short_row_speed = 4, row_speed = 12,
                  vector_row_speed = 16, run_cost = 0.7, call_cost = 6, gather_margin = 1.15;
 
+// Single elements that go side by side to the target: so many bytes, before others of the lines that they come from.
+constexpr Int scattered_column = 256;
+
 // Tables have about four times the bytes of their tile, and stay in the first-level cache. They take 100 microseconds
 // to make: less is copied sooner otherwise.
 constexpr Int max_gather_bytes = 8 << 10, min_gather_bytes = 16 << 10;

@@ -12,18 +12,27 @@ constexpr Int no_source = TileBytes::no_source;
 // The windows of a vector, in so many parts each, and where in them its bytes lie.
 struct Picked {
     Int parts;
+    double window_cost;
     std::vector<ByteMask> picked;
     std::vector<Int> sources;
     GatherPlaces places{};
     GatherVector vector{};
 
     Int windows() const { return Int(picked.size()); }
+    double cost() const { return vector_cost + window_cost * double(windows()); }
+    bool is_like(const Picked &other) const { return parts == other.parts && windows() == other.windows(); }
+
+    // Windows that nothing is picked from.
+    void pad(Int windows) {
+        picked.resize(std::size_t(windows), 0);
+        sources.resize(std::size_t(windows * parts), sources.back());
+    }
 };
 
 // Each part begins at the lowest byte that no other has, or at the multiple of `unit` before it, inside the tile.
-Picked pick(const Int *source, Int count, Int parts, Int unit, Int low, Int high) {
-    const Int size = gather_vector / parts;
-    Picked made{parts, {}, {}};
+Picked pick(const Int *source, Int count, const WindowKind &kind, Int low, Int high) {
+    const Int parts = kind.parts, unit = kind.unit, size = gather_vector / parts;
+    Picked made{parts, kind.cost, {}, {}};
     std::vector<std::pair<Int, Int>> order;
     for (Int k = 0; k < count; ++k)
         if (source[k] != no_source) order.push_back({source[k], k});
@@ -43,49 +52,75 @@ Picked pick(const Int *source, Int count, Int parts, Int unit, Int low, Int high
     return made;
 }
 
-// The tables of these vectors: those of as many windows go together, so that a kernel need not ask.
-void add_vectors(Gather &gather, std::vector<Picked> vectors) {
-    const auto kind = [](const Picked &picked) { return std::make_pair(picked.parts, picked.windows()); };
-    std::stable_sort(vectors.begin(), vectors.end(),
-                     [&](const Picked &a, const Picked &b) { return kind(a) < kind(b); });
-    for (std::size_t k = 0; k < vectors.size(); ++k) {
-        const Picked &made = vectors[k];
-        if (k == 0 || kind(made) != kind(vectors[k - 1])) gather.groups.push_back({0, made.windows(), made.parts});
-        ++gather.groups.back().vectors;
-        gather.vectors.push_back(made.vector);
-        gather.places.push_back(made.places);
-        gather.picked.insert(gather.picked.end(), made.picked.begin(), made.picked.end());
-        gather.sources.insert(gather.sources.end(), made.sources.begin(), made.sources.end());
+// Vectors of as many windows go together, so that a kernel need not ask: in groups, of which small ones join others.
+// Returns what all of them cost.
+double group(std::vector<Picked> &vectors) {
+    std::stable_sort(vectors.begin(), vectors.end(), [](const Picked &a, const Picked &b) {
+        return std::make_pair(a.parts, a.windows()) < std::make_pair(b.parts, b.windows());
+    });
+    double cost = 0;
+    for (std::size_t end = vectors.size(), first; end > 0; end = first) {
+        for (first = end - 1; first > 0 && vectors[first - 1].is_like(vectors[end - 1]);) --first;
+        cost += group_cost;
+        if (end < vectors.size() && vectors[end].parts == vectors[first].parts && vectors[first].windows() > 0) {
+            const Int more = vectors[end].windows();
+            const double padding =
+                double(end - first) * double(more - vectors[first].windows()) * vectors[first].window_cost;
+            if (padding < group_cost) {
+                for (std::size_t k = first; k < end; ++k) vectors[k].pad(more);
+                cost -= group_cost;
+            }
+        }
+        for (std::size_t k = first; k < end; ++k) cost += vectors[k].cost();
     }
+    return cost;
 }
 
-// From these sources, between `low` and `high`, which may be others than the tile's own.
+std::shared_ptr<Gather> make_gather(const std::vector<Picked> &vectors) {
+    auto gather = std::make_shared<Gather>();
+    for (std::size_t k = 0; k < vectors.size(); ++k) {
+        const Picked &made = vectors[k];
+        if (k == 0 || !made.is_like(vectors[k - 1])) gather->groups.push_back({0, made.windows(), made.parts});
+        ++gather->groups.back().vectors;
+        gather->vectors.push_back(made.vector);
+        gather->places.push_back(made.places);
+        gather->picked.insert(gather->picked.end(), made.picked.begin(), made.picked.end());
+        gather->sources.insert(gather->sources.end(), made.sources.begin(), made.sources.end());
+    }
+    return gather;
+}
+
+// From these sources, between `low` and `high`, which may be others than the tile's own: each vector by the windows
+// that cost it least, or all by windows of one kind.
 GatherOfTile gather_from(const std::vector<Int> &sources, Int low, Int high, const std::vector<Segment> &segments,
                          bool even) {
-    GatherOfTile made{std::make_shared<Gather>(), 0};
-    std::vector<Picked> vectors;
-    for (const Segment &segment : segments)
-        for (Int at = 0; at < segment.length; at += gather_vector) {
-            const Int count = std::min(gather_vector, segment.length - at);
-            const Int *source = sources.data() + segment.staged + at;
-            std::optional<Picked> best;
-            double cost = 0;
-            for (const WindowKind &kind : window_kinds) {
-                if (high - low < gather_vector / kind.parts || (kind.unit > 1 && !even)) continue;
-                Picked other = pick(source, count, kind.parts, kind.unit, low, high);
-                const double now = vector_cost + kind.cost * double(other.windows());
-                if (best && now >= cost) continue;
-                best = std::move(other);
-                cost = now;
+    std::vector<Picked> cheapest;
+    std::vector<std::vector<Picked>> choices;
+    for (const WindowKind &kind : window_kinds) {
+        if (high - low < gather_vector / kind.parts || (kind.unit > 1 && !even)) continue;
+        std::vector<Picked> vectors;
+        for (const Segment &segment : segments)
+            for (Int at = 0; at < segment.length; at += gather_vector) {
+                const Int count = std::min(gather_vector, segment.length - at);
+                Picked made = pick(sources.data() + segment.staged + at, count, kind, low, high);
+                const ByteMask stored = count == gather_vector ? ~ByteMask(0) : (ByteMask(1) << count) - 1;
+                made.vector = {segment.target + at, segment.staged + at, stored};
+                vectors.push_back(std::move(made));
             }
-            const ByteMask stored = count == gather_vector ? ~ByteMask(0) : (ByteMask(1) << count) - 1;
-            best->vector = {segment.target + at, segment.staged + at, stored};
-            vectors.push_back(std::move(*best));
-            made.cost += cost;
+        if (cheapest.empty()) cheapest = vectors;
+        for (std::size_t k = 0; k < vectors.size(); ++k)
+            if (vectors[k].cost() < cheapest[k].cost()) cheapest[k] = vectors[k];
+        choices.push_back(std::move(vectors));
+    }
+    choices.push_back(std::move(cheapest));
+    const std::vector<Picked> *best = nullptr;
+    double cost = 0;
+    for (std::vector<Picked> &vectors : choices)
+        if (const double now = group(vectors); !best || now < cost) {
+            best = &vectors;
+            cost = now;
         }
-    add_vectors(*made.gather, std::move(vectors));
-    made.cost += group_cost * double(made.gather->groups.size());
-    return made;
+    return {make_gather(*best), cost};
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "tiled/schedule.h"
 #include "tiled/slab.h"
 #include "tiled/slab_walk.h"
+#include "tiled/tile_builder.h"
 #include "tiled/walk.h"
 
 namespace relayout::tiled {
@@ -234,6 +235,17 @@ std::vector<Pass> TiledProgram::compile(bool aligned, Variation how) const {
     const std::vector<BoxGroup> groups = group_boxes(dim, width_);
     std::vector<Dim> others = dims_;
     others.erase(others.begin() + std::ptrdiff_t(fast));
+    // Whether boxes that lie side by side are slower together than one by one.
+    const auto is_slower = [&](const Pass &together, const Box &box, const std::vector<Box> &parts) {
+        double bytes = 0, time = 0;
+        for (const Box &part : parts) {
+            const Box one = combine(box, part);
+            const double here = double(product(width_, one.loops));
+            bytes += here;
+            time += here / std::min(schedule(one, width_, aligned, nontemporal, how).speed, max_gather_speed);
+        }
+        return together.speed * gather_margin < bytes / time;
+    };
     const auto add_rows = [&](const Box &box) {
         for (const BoxGroup &group : groups) {
             const Pair offset{0, dim[group.boxes[0]].offset.target};
@@ -252,7 +264,7 @@ std::vector<Pass> TiledProgram::compile(bool aligned, Variation how) const {
                 if (pass && data && needs_slabs(*pass))
                     if (std::optional<Pass> slabs = schedule_slabs(around, parts, group.bytes, width_, *pass, how))
                         pass = std::move(*slabs);
-                if (pass && pass->staged_bytes <= staging_bytes) {
+                if (pass && pass->staged_bytes <= staging_bytes && (large || !data || !is_slower(*pass, box, parts))) {
                     passes.push_back(std::move(*pass));
                     continue;
                 }

@@ -7,7 +7,14 @@
 namespace relayout::tiled {
 namespace {
 
-constexpr Int page = 4096;  // rows so far apart share sets of the first-level cache
+constexpr Int page = 4096;  // steps so long share sets of the first-level cache
+
+// Whether the lines at the steps of a loop in the source do not stay in the first-level cache together, though they are
+// few, or would not with those of others.
+bool are_crowded(const Loop &loop) {
+    const std::vector<Int> steps = multiples(std::size_t(std::min<Int>(loop.count, 64)), std::llabs(loop.step.source));
+    return loop.step.source % page == 0 || is_crowded(steps.data(), Int(steps.size()));
+}
 
 // Bytes that stay together.
 struct ByteRun {
@@ -28,8 +35,8 @@ Pass schedule_runs(TileBuilder b, std::vector<ByteRun> runs, Int segment, bool a
     if (masked) pass.padded = false;
     const bool staged = !aligned || pass.padded;
     const int beside = b.find(target_side, single);
-    // Of runs that lie a page apart, take a line, and what is next to them.
-    const bool apart = beside >= 0 && single < cache_line && b.loops[std::size_t(beside)].step.source % page == 0;
+    // Of runs that share sets of the cache, take a line, and what is next to them.
+    const bool apart = beside >= 0 && single < cache_line && are_crowded(b.loops[std::size_t(beside)]);
     const Int wanted = apart ? cache_line : staged ? strip_staged : strip_aligned;
     // Of many runs that go on where they end, take several lines before the next: such lines may be in one set of a
     // cache.

@@ -24,8 +24,9 @@ public:
             Byte *const to = target + here.target;
             // Lines that are not written whole are read first.
             for (const Segment &s : pass.segments) {
-                if (starts) __builtin_prefetch(to + s.target, 1, 2);
-                if (ends) __builtin_prefetch(to + s.target + s.length - 1, 1, 2);
+                const Byte *const first = to + s.target, *const end = first + s.length;
+                if (starts && !is_at_line(first)) __builtin_prefetch(first, 1, 2);
+                if (ends && !is_at_line(end)) __builtin_prefetch(end, 1, 2);
             }
             stage(source + here.source);
             const Byte *const later = source + next.source;
@@ -55,6 +56,8 @@ private:
     Byte *staging;
     TileWalk tiles;
     SharedLoop shared;
+
+    static bool is_at_line(const Byte *p) { return reinterpret_cast<std::uintptr_t>(p) % cache_line == 0; }
 
     static Byte *buffer() {
         struct Free {

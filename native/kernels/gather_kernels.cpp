@@ -97,6 +97,108 @@ void gather(const Byte *source, Byte *target, const GatherTables &tables, bool s
         gather_tiles<false>(source, target, tables, staged, fill, repeat, ahead);
 }
 
+inline Vec16 permuted(Vec16 a, Vec16 places, Vec16 b) { return {_mm_permutex2var_epi8(a.v, places.v, b.v)}; }
+inline Vec32 permuted(Vec32 a, Vec32 places, Vec32 b) { return {_mm256_permutex2var_epi8(a.v, places.v, b.v)}; }
+inline Vec64 permuted(Vec64 a, Vec64 places, Vec64 b) { return Vec64::pick<1>(a, places, b); }
+
+inline void store_halves(Vec16 x, Byte *low, Byte *high) {
+    _mm_storel_epi64(reinterpret_cast<__m128i *>(low), x.v);
+    _mm_storeh_pd(reinterpret_cast<double *>(high), _mm_castsi128_pd(x.v));
+}
+inline void store_halves(Vec32 x, Byte *low, Byte *high) {
+    Vec16{_mm256_castsi256_si128(x.v)}.store(low);
+    Vec16{_mm256_extracti128_si256(x.v, 1)}.store(high);
+}
+inline void store_halves(Vec64 x, Byte *low, Byte *high) {
+    Vec32{_mm512_castsi512_si256(x.v)}.store(low);
+    Vec32{_mm512_extracti64x4_epi64(x.v, 1)}.store(high);
+}
+
+// Each block from its address and to its address.
+template <typename Move>
+inline void each_block(const Byte *s, Byte *d, const Repeat &strip, const Repeat &repeat, Int ahead, Move move_block) {
+    const Int times = repeat.count, count = strip.count, ss = strip.source, ds = strip.target;
+    for (Int r = 0; r < times; ++r) {
+        const Byte *from = s + r * repeat.source;
+        Byte *to = d + r * repeat.target;
+        for (Int i = 0; i < count; ++i, from += ss, to += ds) {
+            if (ahead) prefetch(from + ahead);
+            move_block(from, to);
+        }
+    }
+}
+
+template <bool nontemporal, typename V> inline void store_vector(V x, Byte *to) {
+    if constexpr (nontemporal)
+        x.store_nontemporal(to);
+    else
+        x.store(to);
+}
+
+// Blocks that one or two vectors hold.
+template <typename V, bool nontemporal>
+void permute_pairs(const Byte *s, Byte *d, const Repeat &strip, Int read, Int written, const BlockPlaces &places,
+                   const Repeat &repeat, Int ahead) {
+    const V first = V::load(places.of[0]), second = V::load(places.of[1]);
+    const Int last = read - V::bytes, end = written - V::bytes;
+    const auto each = [&](auto store) {
+        each_block(s, d, strip, repeat, ahead,
+                   [=](const Byte *from, Byte *to) { store(V::load(from), V::load(from + last), to); });
+    };
+    if (end > 0)
+        each([=](V a, V b, Byte *to) {
+            store_vector<nontemporal>(permuted(a, first, b), to);
+            store_vector<nontemporal>(permuted(a, second, b), to + end);
+        });
+    else if (end == 0)
+        each([=](V a, V b, Byte *to) { store_vector<nontemporal>(permuted(a, first, b), to); });
+    else
+        each([=](V a, V b, Byte *to) { store_halves(permuted(a, first, b), to, to + end + V::bytes / 2); });
+}
+
+// Blocks that so many vectors are written of.
+template <int count, bool nontemporal>
+void permute_fours(const Byte *s, Byte *d, const Repeat &strip, Int read, Int written, const BlockPlaces &places,
+                   const Repeat &repeat, Int ahead) {
+    const Int third = read - 64 < 128 ? read - 64 : 128, last = read - 64, end = written - 64;
+    Vec64 of[count];
+    ByteMask behind[count];
+    for (int k = 0; k < count; ++k) {
+        of[k] = Vec64::load(places.of[k]);
+        behind[k] = places.behind[k];
+    }
+    each_block(s, d, strip, repeat, ahead, [&](const Byte *from, Byte *to) {
+        const Vec64 a = Vec64::load(from), b = Vec64::load(from + 64);
+        const Vec64 c = Vec64::load(from + third), e = Vec64::load(from + last);
+#pragma GCC unroll 4
+        for (int k = 0; k < count; ++k) {
+            const Vec64 x = permuted(a, of[k], b), y = permuted(c, of[k], e);
+            store_vector<nontemporal>(Vec64{_mm512_mask_mov_epi8(x.v, behind[k], y.v)},
+                                      to + (k + 1 < count ? Int(k) * 64 : end));
+        }
+    });
+}
+
+template <bool nontemporal>
+void permute_by(const Byte *s, Byte *d, const Repeat &strip, Int read, Int written, const BlockPlaces &places,
+                const Repeat &repeat, Int ahead) {
+    const auto permute = [&](auto kernel) { kernel(s, d, strip, read, written, places, repeat, ahead); };
+    if (read > 128 && written > 192) return permute(permute_fours<4, nontemporal>);
+    if (read > 128 && written > 128) return permute(permute_fours<3, nontemporal>);
+    if (read > 128) return permute(permute_fours<2, nontemporal>);
+    if (read >= 64) return permute(permute_pairs<Vec64, nontemporal>);
+    if (read >= 32) return permute(permute_pairs<Vec32, false>);
+    permute(permute_pairs<Vec16, false>);
+}
+
+void permute(const Byte *s, Byte *d, const Repeat &strip, Int read, Int written, const BlockPlaces &places,
+             const Repeat &repeat, bool nontemporal, Int ahead) {
+    if (nontemporal)
+        permute_by<true>(s, d, strip, read, written, places, repeat, ahead);
+    else
+        permute_by<false>(s, d, strip, read, written, places, repeat, ahead);
+}
+
 #endif
 
 }  // namespace
@@ -105,7 +207,9 @@ extern const GatherKernels gather_table;
 const GatherKernels gather_table = {
 #if defined(__AVX512VBMI__)
     gather,
+    permute,
 #else
+    nullptr,
     nullptr,
 #endif
 };

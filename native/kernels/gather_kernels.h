@@ -46,8 +46,30 @@ struct GatherTables {
 using GatherKernel = void (*)(const Byte *source, Byte *target, const GatherTables &tables, bool staged,
                               const Byte *fill, const Repeat &repeat, bool nontemporal, Int ahead);
 
+// How a block of `read` bytes becomes one of `written`. It is read by vectors of 16, 32 or 64 bytes, as many as fit
+// into it, one behind the other, but for the last, which ends with it: by one or two, or by four of 64 where it has
+// more than 128. It is written in the same way, or by the halves of one vector. `of` is where each byte of those lies
+// in the first two vectors, or in the last two where the mask of four has a bit for it.
+struct alignas(64) BlockPlaces {
+    static constexpr Int most = 4;
+    Byte of[most][gather_vector];
+    ByteMask behind[most];
+};
+
+constexpr Int min_block_bytes = 16, max_block_bytes = BlockPlaces::most * gather_vector;
+
+// The bytes of the vectors that such a block is read and written by.
+constexpr Int block_vector(Int read) { return read >= 64 ? 64 : read >= 32 ? 32 : 16; }
+
+// Blocks of `read` bytes become blocks of `written`, which are no more, and at least half a vector: for each
+// repetition, for each of `strip`. With `nontemporal` those are whole cache lines.
+using PermuteKernel = void (*)(const Byte *source, Byte *target, const Repeat &strip, Int read, Int written,
+                               const BlockPlaces &places, const Repeat &repeat, bool nontemporal, Int ahead);
+
+// All are null where bytes of 64 do not change places in one instruction.
 struct GatherKernels {
-    GatherKernel gather;  // null where bytes of 64 do not change places in one instruction
+    GatherKernel gather;
+    PermuteKernel permute;
 };
 
 const GatherKernels &gather_kernels_for(Isa isa);

@@ -6,6 +6,7 @@
 
 #include "general/program.h"
 #include "tests/check.h"
+#include "tiled/permuted_blocks.h"
 #include "tiled/program.h"
 
 namespace relayout::tests {
@@ -122,7 +123,7 @@ std::vector<Dim> in_bytes(std::vector<Dim> dims, Int width) {
 
 // What the passes of copies had.
 struct Seen {
-    bool slabs = false, gathers = false;
+    bool slabs = false, gathers = false, permutes = false;
     bool shifted = false;  // with neighbours that have lines in common
 };
 
@@ -158,6 +159,7 @@ void test_copy(const std::vector<Dim> &elements, bool padded, Seen &seen) {
                     check(nontemporal_stores || !claims, "a schedule counts on stores that are not there");
                     seen.slabs |= pass.inner != nullptr;
                     seen.gathers |= pass.gather != nullptr;
+                    seen.permutes |= pass.block != nullptr;
                     for (const tiled::TileLoop &loop : pass.loops) seen.shifted |= pass.shifted && loop.shared;
                 }
         }
@@ -247,10 +249,55 @@ void test_trials() {
     check(trials.is_settled() && trials.next() == 0, "a way that was left out is tried");
 }
 
+// Small arrays in any order on both sides, with bytes between the blocks of both.
+void test_permuted_blocks() {
+    if (!gather_kernels().permute) return;
+    const Int width = Int(1) << pick(0, 3);
+    std::vector<Loop> loops;
+    Pair bytes{width, width};
+    for (Int left = pick(2, 4); left > 0; --left) {
+        const Int count = pick(2, 8);
+        if (bytes.target * count > max_block_bytes) break;
+        loops.push_back({count, {0, bytes.target}});
+        bytes.target *= count;
+    }
+    std::vector<std::size_t> order(loops.size());
+    std::iota(order.begin(), order.end(), std::size_t(0));
+    std::shuffle(order.begin(), order.end(), random_engine());
+    for (const std::size_t k : order) {
+        loops[k].step.source = bytes.source;
+        bytes.source = bytes.source * loops[k].count + (k == order.back() ? 0 : pick(0, 1) * pick(0, 8));
+    }
+    const std::optional<tiled::PermutedBlock> block = tiled::find_permuted_block(loops, width);
+    if (!block) return;
+    const bool nontemporal = block->bytes.target % cache_line == 0 && pick(0, 1);
+    const Int unit = nontemporal ? cache_line : 1;
+    const Repeat strip{pick(1, 5), block->bytes.source + pick(0, 30), block->bytes.target + unit * pick(0, 2)};
+    const Repeat repeat{pick(1, 3), strip.count * strip.source + pick(0, 9),
+                        strip.count * strip.target + unit * pick(0, 2)};
+    const auto end = [&](Int last, Int step, Int again) {
+        return (repeat.count - 1) * again + (strip.count - 1) * step + last;
+    };
+    const GuardedBytes source(end(block->bytes.source, strip.source, repeat.source));
+    const GuardedBytes target(end(block->bytes.target, strip.target, repeat.target), nontemporal);
+    Bytes expected = target.copy();
+    std::vector<Loop> inside{{repeat.count, {repeat.source, repeat.target}},
+                             {strip.count, {strip.source, strip.target}}};
+    for (const std::size_t k : block->loops) inside.push_back(loops[k]);
+    for (const Pair &at : all_offsets({0, 0}, {{Box{{0, 0}, inside}}}, true))
+        std::memcpy(expected.data() + at.target, source.data() + at.source, std::size_t(width));
+    gather_kernels().permute(source.data(), target.data(), strip, block->bytes.source, block->bytes.target,
+                             block->places, repeat, nontemporal, pick(0, 1) * 4096);
+    kernels().store_fence();
+    check(target == expected, "blocks of " + std::to_string(block->bytes.source) + " bytes that become " +
+                                  std::to_string(block->bytes.target) + ", of elements of " + std::to_string(width));
+}
+
 }  // namespace
 
 void test_tiled() {
     test_trials();
+    for (int round = 0; round < 300; ++round) test_permuted_blocks();
     Seen seen;
     for (int round = 0; round < 150; ++round) {
         test_copy(RandomNest(round % 2).dims, round % 2, seen);
@@ -259,6 +306,7 @@ void test_tiled() {
     }
     check(seen.slabs || !kernels().nontemporal_stores, "no copy has slabs");
     check(seen.gathers || !gather_kernels().gather, "no copy has gathers");
+    check(seen.permutes || !gather_kernels().permute, "no copy has permuted blocks");
     check(seen.shifted || !kernels().shifted_transpose[3], "no copy has shifted columns");
 }
 

@@ -31,7 +31,7 @@ struct TileLoop {
     }
 };
 
-enum class KernelKind { runs, padded_runs, transpose, interleave, deinterleave, scatter, gather, fill };
+enum class KernelKind { runs, padded_runs, transpose, interleave, deinterleave, scatter, gather, permute, fill };
 
 // One call of a kernel. Offsets are relative to the tile; rows and columns are places in the tables of the pass.
 // What is written goes either into the target or into a staging buffer, where it lies otherwise.
@@ -43,7 +43,7 @@ struct KernelCall {
     Repeat strip, staged_strip;
     Repeat repeat, staged_repeat;
     Int count, length, height;
-    Int valid;  // bytes of a run that are read; ways of a deinterleave that are used
+    Int valid;  // bytes of a run, or of a block, that are read; ways of a deinterleave that are used
     std::size_t rows, columns, staged_columns;
     // How far apart the columns of a transpose lie, if equally far; else 0. The same of its rows. Where columns share
     // sets of the first-level cache, they are written `down`, one after the other. Where already those of a block do,
@@ -83,8 +83,9 @@ struct Pass {
     std::vector<KernelCall> calls;
     std::vector<Segment> segments;
     std::vector<Int> tables;
-    std::shared_ptr<const Gather> gather;  // where calls gather
-    double speed = unknown_speed;          // about so many bytes in a nanosecond, where that is little
+    std::shared_ptr<const Gather> gather;      // where calls gather
+    std::shared_ptr<const BlockPlaces> block;  // where they permute
+    double speed = unknown_speed;              // about so many bytes in a nanosecond, where that is little
     Int tiles = 1;
     Int tile_bytes = 0;                 // of the target
     Int staged_bytes = 0;               // of the staging buffer; 0 if the tile cannot be staged

@@ -1,6 +1,7 @@
 #include "tiled/schedule.h"
 
 #include "tiled/gather.h"
+#include "tiled/permuted_blocks.h"
 #include "tiled/tile_calls.h"
 #include "tiled/transposes.h"
 
@@ -21,8 +22,10 @@ struct ByteRun {
     Int source, target, length;
 };
 
-// Runs that fill `segment` bytes of the target, but for padding between them: strips of each.
-Pass schedule_runs(TileBuilder b, std::vector<ByteRun> runs, Int segment, bool aligned) {
+// Runs that fill `segment` bytes of the target, but for padding between them: strips of each. A single one may be a
+// block.
+Pass schedule_runs(TileBuilder b, std::vector<ByteRun> runs, Int segment, bool aligned,
+                   const PermutedBlock *block = nullptr) {
     Pass &pass = b.pass;
     if (runs.size() == 1 && segment > max_staged_run) {
         const Int tile = std::min(b.how.run_bytes, segment);
@@ -65,9 +68,12 @@ Pass schedule_runs(TileBuilder b, std::vector<ByteRun> runs, Int segment, bool a
     const std::vector<Int> s = offsets(chain, source_side), t = offsets(chain, target_side);
     for (std::size_t k = 0; k < s.size(); ++k)
         for (const ByteRun &run : runs) {
-            KernelCall call = make_call(masked ? KernelKind::padded_runs : KernelKind::runs, 1);
+            KernelCall call = make_call(block    ? KernelKind::permute
+                                        : masked ? KernelKind::padded_runs
+                                                 : KernelKind::runs,
+                                        1);
             call.length = masked ? single : run.length;
-            call.valid = run.length;
+            call.valid = block ? block->bytes.source : run.length;
             call.source = s[k] + run.source;
             call.target = call.staged = t[k] + run.target;
             call.strip = as_repeat(strip);
@@ -77,6 +83,16 @@ Pass schedule_runs(TileBuilder b, std::vector<ByteRun> runs, Int segment, bool a
         }
     b.widen(segment, staged ? staged_tile_bytes : b.how.tile_bytes);
     return b.finish(pass.staged_bytes);
+}
+
+// Blocks whose bytes are permuted.
+Pass schedule_block(TileBuilder b, const PermutedBlock &block, bool aligned) {
+    std::vector<Loop> around;
+    for (std::size_t k = 0; k < b.loops.size(); ++k)
+        if (std::find(block.loops.begin(), block.loops.end(), k) == block.loops.end()) around.push_back(b.loops[k]);
+    b.loops = std::move(around);
+    b.pass.block = std::make_shared<const BlockPlaces>(block.places);
+    return schedule_runs(std::move(b), {{0, 0, block.bytes.target}}, block.bytes.target, aligned, &block);
 }
 
 // The loops of a part that fills a contiguous range, the fastest of the target first.
@@ -250,6 +266,11 @@ Pass schedule(const Box &box, int width, bool aligned, bool nontemporal, const V
         b.loops.erase(b.loops.begin() + Int(k));
         break;
     }
+    if (how.gathers != Use::never)
+        if (const std::optional<PermutedBlock> block = find_permuted_block(b.loops, unit)) {
+            Pass pass = schedule_block(b, *block, aligned);
+            return aligned && !pass.whole_lines ? schedule_block(b, *block, false) : pass;
+        }
     std::optional<Pass> pass;
     if (is_width(unit) && nontemporal) pass = schedule_shifted(b, unit, aligned);
     // In the cache columns of 16-byte elements read each line once, where runs read it for each of its elements.

@@ -261,6 +261,8 @@ private:
                 const Int unit = call.length % 64 == 0 ? 64 : call.length == 32 ? 32 : 16;
                 return (call.target | call.length | call.strip.target | call.repeat.target) % unit == 0;
             }
+            case KernelKind::permute:
+                return (call.target | call.length | call.strip.target | call.repeat.target) % cache_line == 0;
             case KernelKind::gather:
                 for (const GatherVector &vector : pass.gather->vectors)
                     if (vector.stored != ~ByteMask(0) || (call.target + vector.target) % cache_line) return false;

@@ -288,6 +288,9 @@ private:
                 return k.deinterleave[call.width](s, t, columns, int(height), int(call.valid), call.count, repeat,
                                                   nontemporal, ahead);
             case KernelKind::gather: return gather(*pass.gather, s, t, repeat);
+            case KernelKind::permute:
+                return gather_kernels().permute(s, t, strip, call.valid, call.length, *pass.block, repeat, nontemporal,
+                                                ahead);
             case KernelKind::scatter: return k.scatter[call.width](s, t, strip, repeat);
             case KernelKind::fill:
                 if (call.length <= cache_line) return k.runs(fill, t, strip, call.length, repeat, false, 0);

@@ -140,6 +140,7 @@ def _work(step: dict[str, Any], written: int, converts: bool) -> KernelShare:
         "interleave": (f"weaves {streams} streams of {each} into one", 1.0),
         "deinterleave": (f"parts one stream of {each} into {streams}", 1.0),
         "gather": ("bytes picked by tables", 0.5),
+        "permute": (f"bytes permuted in blocks of {run}", 1.0),
         "scatter": (f"single elements of {each}", 0.1),
         "fill": (f"padding in runs of {run}", 1.0),
     }.get(kernel, (kernel, 0.5))

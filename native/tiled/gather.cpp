@@ -12,10 +12,21 @@ struct Candidate {
     TileShape shape;
     std::vector<Segment> segments;
     Int bytes;
+    double fresh;  // the part of them that is in no tile before
     GatherOfTile made;
 
-    double speed() const { return double(bytes) / made.cost; }
+    double speed() const { return fresh * double(bytes) / made.cost; }
 };
+
+// What part of all tiles is left without what neighbours have in common, since the last one ends with its loop.
+double fresh_part(const std::vector<Loop> &loops, const TileShape &shape) {
+    double part = 1;
+    for (std::size_t k = 0; k < loops.size(); ++k) {
+        const Int steps = shape.steps[k], tiles = (loops[k].count + steps - 1) / steps;
+        part *= double(loops[k].count) / double(tiles * steps);
+    }
+    return part;
+}
 
 // Whether all tiles of a shape are a multiple of a cache line apart in the source.
 bool is_even(const TileBuilder &b, const TileShape &shape) {
@@ -67,7 +78,7 @@ std::optional<Candidate> find_best(const TileBuilder &b, const std::vector<Box> 
         const bool crowded = made.gather->rows.empty() && is_crowded(lines.data(), Int(lines.size()));
         made.cost += cost_of_calls(b, shape) + read_cost * double(little);
         if (crowded) made.cost += read_cost * double(made.gather->sources.size());
-        Candidate candidate{shape, tile.segments, Int(tile.source.size()), std::move(made)};
+        Candidate candidate{shape, tile.segments, Int(tile.source.size()), fresh_part(b.loops, shape), std::move(made)};
         if (!best || candidate.speed() > best->speed()) best.emplace(std::move(candidate));
     }
     return best;

@@ -4,6 +4,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "common/caches.h"
 #include "general/program.h"
 #include "tests/check.h"
 #include "tiled/permuted_blocks.h"
@@ -69,6 +70,11 @@ struct RandomNest {
         }
     }
 };
+
+// A transpose of rows a power of 2 apart, more than the ways of a cache.
+std::vector<Dim> crowded_rows(Int rows, Int columns) {
+    return {{Box{{0, 0}, {{rows, {columns, 1}}}}}, {Box{{0, 0}, {{columns, {1, rows}}}}}};
+}
 
 // A dense array as blocks, in any order of what is inside them, of which the last ones of each dimension are padded.
 std::vector<Dim> random_blocks() {
@@ -303,6 +309,12 @@ void test_tiled() {
         test_copy(RandomNest(round % 2).dims, round % 2, seen);
         test_copy(random_blocks(), true, seen);
         test_converted_copy();
+    }
+    test_copy(crowded_rows(pick(72, 90), 16384), false, seen);
+    if (kernels().nontemporal_stores) {
+        const tiled::TiledProgram program(1, {0, 0}, crowded_rows(75, second_level_cache()), nullptr, {}, {0, true, 0});
+        check(!program.passes(false)[0].rows.empty(),
+              "rows that share sets of the second-level cache are not collected");
     }
     check(seen.slabs || !kernels().nontemporal_stores, "no copy has slabs");
     check(seen.gathers || !gather_kernels().gather, "no copy has gathers");

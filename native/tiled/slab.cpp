@@ -5,6 +5,7 @@
 
 #include "tiled/schedule.h"
 #include "tiled/tile_builder.h"
+#include "tiled/tile_calls.h"
 #include "tiled/tile_shape.h"
 
 namespace relayout::tiled {
@@ -41,6 +42,23 @@ std::vector<Int> lines_of(const std::vector<Loop> &loops, const std::vector<Box>
         for (Int at = last - (length - 1) / cache_line * cache_line; at <= last; at += cache_line) lines.push_back(at);
     }
     return lines;
+}
+
+// Whether the lines at such offsets do not stay in the second-level cache together.
+bool are_crowded(const std::vector<Int> &lines) {
+    constexpr Int ways = 8;
+    const Int sets = std::max<Int>(second_level_cache() / (ways * cache_line), 1);
+    std::vector<Int> used(std::size_t(sets), 0);
+    return std::any_of(lines.begin(), lines.end(),
+                       [&](Int line) { return ++used[std::size_t(line / cache_line % sets)] > ways; });
+}
+
+// The steps of a shape.
+std::vector<Loop> loops_of(const std::vector<Loop> &loops, const TileShape &shape) {
+    std::vector<Loop> taken;
+    for (std::size_t k = 0; k < loops.size(); ++k)
+        if (shape.steps[k] > 1) taken.push_back({shape.steps[k], loops[k].step});
+    return taken;
 }
 
 // How far apart the rows of a transpose are.
@@ -80,6 +98,25 @@ bool is_slow(const Pass &direct, Int row, bool grouped) {
     return row >= long_row && apart >= far_rows && beside >= 16 && (call.width == 0 || segments > 1);
 }
 
+// Lets rows of so many bytes lie side by side: the loops over them, in the order of the source, step from one to the
+// next.
+void collect_rows(Pass &pass, Box &inner, Int bytes) {
+    pass.row_bytes = bytes;
+    pass.row_pitch = (bytes + cache_line - 1) / cache_line * cache_line + cache_line;
+    std::vector<Loop *> over;
+    for (Loop &loop : inner.loops)
+        if (loop.step.source >= bytes) over.push_back(&loop);
+    std::sort(over.begin(), over.end(), [](const Loop *a, const Loop *b) { return a->step.source < b->step.source; });
+    std::vector<Loop> rows;
+    Int pitch = pass.row_pitch;
+    for (Loop *loop : over) {
+        rows.push_back(*loop);
+        loop->step.source = pitch;
+        pitch *= loop->count;
+    }
+    pass.rows = offsets(rows, source_side);
+}
+
 }  // namespace
 
 std::optional<Pass> schedule_slabs(const Box &box, int width, const Pass &direct, const Variation &how) {
@@ -92,22 +129,29 @@ std::optional<Pass> schedule_slabs(const Box &box, const std::vector<Box> &parts
     TileBuilder b(box, how);
     for (const Loop &loop : b.loops)
         if (loop.step.source < 0 || loop.step.target < 0) return std::nullopt;
-    TileShape shape(b.loops, {width, segment});
     const Int limit = slab_limit();
     const KernelCall &call = direct.calls[0];
     const bool turned = call.kind == KernelKind::transpose;
-    shape.lengthen(source_side, turned ? cache_line : how.row_bytes, limit);
+    const Int wanted =
+        row_distance(direct) >= paged_rows ? std::min(slab_segment, max_paged_rows << call.width) : slab_segment;
+    const auto lengthened = [&](Int row_bytes) {
+        TileShape shape(b.loops, {width, segment});
+        shape.lengthen(source_side, row_bytes, limit);
+        shape.lengthen(target_side, wanted, limit);
+        for (const int side : {source_side, target_side})
+            if (shape.bytes() < min_slab_bytes && !(turned && side == source_side))
+                shape.lengthen(side, min_slab_bytes / (shape.bytes() / shape.contiguous(side)), min_slab_bytes);
+        return shape;
+    };
+    const TileShape narrow = lengthened(turned ? cache_line : how.row_bytes);
+    const bool collected = parts.size() == 1 && are_crowded(lines_of(loops_of(b.loops, narrow), parts, width));
+    Int row_bytes = collected_slab_row;
+    while (row_bytes > cache_line && lengthened(row_bytes).contiguous(target_side) < min_slab_segment) row_bytes /= 2;
+    TileShape shape = collected ? lengthened(row_bytes) : narrow;
     const int row = b.find(source_side, Int(1) << call.width);
-    if (how.slabs == Use::by_rule &&
+    if (how.slabs == Use::by_rule && !collected &&
         !is_slow(direct, row < 0 ? 0 : b.loops[std::size_t(row)].count << call.width, parts.size() > 1))
         return std::nullopt;
-    shape.lengthen(
-        target_side,
-        row_distance(direct) >= paged_rows ? std::min(slab_segment, max_paged_rows << call.width) : slab_segment,
-        limit);
-    for (const int side : {source_side, target_side})
-        if (shape.bytes() < min_slab_bytes && !(turned && side == source_side))
-            shape.lengthen(side, min_slab_bytes / (shape.bytes() / shape.contiguous(side)), min_slab_bytes);
     Int length = 0;
     const std::vector<std::size_t> together = shape.chain(target_side, length);
     if (!together.empty()) {
@@ -144,7 +188,12 @@ std::optional<Pass> schedule_slabs(const Box &box, const std::vector<Box> &parts
         staged *= steps;
     }
     if (staged > max_slab_bytes) return std::nullopt;
-    pass.lines = lines_of(inner.loops, parts, width);
+    if (collected) {
+        collect_rows(pass, inner, shape.contiguous(source_side));
+        if (Int(pass.rows.size()) * pass.row_pitch > max_slab_bytes) return std::nullopt;
+    } else {
+        pass.lines = lines_of(inner.loops, parts, width);
+    }
     std::optional<Pass> tiles;
     if (parts.size() == 1)
         tiles = schedule(inner, width, true, false, how);

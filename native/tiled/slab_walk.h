@@ -28,9 +28,9 @@ public:
                 if (starts && !is_at_line(first)) __builtin_prefetch(first, 1, 2);
                 if (ends && !is_at_line(end)) __builtin_prefetch(end, 1, 2);
             }
-            stage(source + here.source);
             const Byte *const later = source + next.source;
             const bool more = i + distance < pass.tiles;
+            stage(pass.rows.empty() ? source + here.source : collect(source + here.source, later));
             const Int lines = more ? Int(pass.lines.size()) : 0;
             if (more) next.advance();
             Int line = 0, written = 0;
@@ -59,13 +59,29 @@ private:
 
     static bool is_at_line(const Byte *p) { return reinterpret_cast<std::uintptr_t>(p) % cache_line == 0; }
 
-    static Byte *buffer() {
+    // One of the two memories that a thread keeps: a slab, or the rows that are collected for it.
+    static Byte *buffer(int which = 0) {
         struct Free {
             void operator()(Byte *p) const { std::free(p); }
         };
-        static thread_local std::unique_ptr<Byte, Free> kept;
-        if (!kept) kept.reset(static_cast<Byte *>(std::aligned_alloc(cache_line, max_slab_bytes)));
-        return kept.get();
+        static thread_local std::unique_ptr<Byte, Free> kept[2];
+        if (!kept[which]) kept[which].reset(static_cast<Byte *>(std::aligned_alloc(cache_line, max_slab_bytes)));
+        return kept[which].get();
+    }
+
+    // Copies the rows of a slab side by side, and fetches the first ones of the next.
+    const Byte *collect(const Byte *from, const Byte *next) const {
+        Byte *const collected = buffer(1);
+        const Int count = Int(pass.rows.size());
+        for (Int r = 0; r < count; ++r) {
+            const Int coming = r + fetched_rows;
+            const Byte *const row =
+                coming < count ? from + pass.rows[std::size_t(coming)] : next + pass.rows[std::size_t(coming % count)];
+            for (Int at = 0; at < pass.row_bytes; at += cache_line) __builtin_prefetch(row + at, 0, 2);
+            k.runs(from + pass.rows[std::size_t(r)], collected + r * pass.row_pitch, {1, 0, 0}, pass.row_bytes,
+                   {1, 0, 0}, false, 0);
+        }
+        return collected;
     }
 
     // Puts a slab together.

@@ -150,6 +150,10 @@ constexpr std::size_t many_calls = 16;
 // goes.
 inline Int slab_limit() { return std::min(slab_bytes, second_level_cache() / 8); }
 
+// Rows that share sets of the second-level cache would not stay there until their turn comes. They are collected side
+// by side first, so many bytes of each, while the next few are fetched.
+constexpr Int collected_slab_row = 512, fetched_rows = 6;
+
 // How far ahead the slabs to come are prefetched, at least, and in what pieces, between those of the stores.
 constexpr Int slab_prefetch = 32 << 10, piece_bytes = 1024;
 

@@ -8,8 +8,6 @@
 namespace relayout::tiled {
 namespace {
 
-constexpr Int page = 4096;  // steps so long share sets of the first-level cache
-
 // Whether the lines at the steps of a loop in the source do not stay in the first-level cache together, though they are
 // few, or would not with those of others.
 bool are_crowded(const Loop &loop) {

@@ -11,8 +11,6 @@
 namespace relayout::tiled {
 namespace {
 
-constexpr Int page = 4096;
-
 // Offsets that are about a cache line apart wherever a slab reads, which has all combinations of the loops with one of
 // the parts.
 std::vector<Int> lines_of(const std::vector<Loop> &loops, const std::vector<Box> &parts, Int width) {

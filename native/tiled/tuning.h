@@ -161,9 +161,13 @@ constexpr Int slab_prefetch = 32 << 10, piece_bytes = 1024;
 // calls may take the place of one.
 constexpr Int strided_column = 16, strided_row = 16, max_column_calls = 16;
 
+// Steps so long share sets of the first-level cache.
+constexpr Int page = 4096;
+
 // Rows that share sets of the first-level cache are collected side by side, so many bytes of each and in all: of rows
 // 16 KiB apart single lines come at 28 GB/s, and 256 bytes at 65. Where columns share sets as well, higher blocks are
-// better: of 2048 x 2048 bytes, 64 rows of 256 have 11 GB/s, 128 rows of 128 have 15.
+// better, as where rows share more than one: of 2048 x 2048 bytes, 64 rows of 256 have 11 GB/s, 128 rows of 128
+// have 15.
 constexpr Int collected_row = 256, narrow_collected_row = 128, collected_bytes = 16 << 10;
 
 // Limits of what is compiled, and of the stack.

@@ -228,7 +228,8 @@ private:
                            bool spread, Repeat repeat) const {
         alignas(64) Byte collected[collected_bytes], turned[collected_bytes];
         const int log = call.width;
-        const Int width = std::min(call.count, (call.down && log < 3 ? narrow_collected_row : collected_row) >> log);
+        const bool narrow = (call.down && log < 3) || call.row_step % page;
+        const Int width = std::min(call.count, (narrow ? narrow_collected_row : collected_row) >> log);
         const Int pitch = ((width << log) + cache_line - 1) / cache_line * cache_line, most = collected_bytes / pitch;
         const Int least = strided_column >> log, first = 0;
         const Repeat once{1, 0, 0};

@@ -243,7 +243,9 @@ private:
         // Of 16 bytes a block has one column.
         call.down = call.width == 4 || wide;
         call.row_step = equal_step(rows, call.height);
-        call.collected = call.row_step && (wide ? is_crowded(rows, std::min(call.height, cache_line))
+        // Of wide elements a block has so few rows that only those in one set are in each other's way.
+        const bool both = wide && (call.width < 2 || call.row_step % page == 0);
+        call.collected = call.row_step && (both ? is_crowded(rows, std::min(call.height, cache_line))
                                                 : are_rows_crowded(rows, call.height, call.width));
         call.spread = are_columns_crowded(columns, call.count, call.width);
         if (call.down && !call.collected && is_crowded(rows, call.height)) return;

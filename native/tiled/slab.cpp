@@ -144,7 +144,8 @@ std::optional<Pass> schedule_slabs(const Box &box, const std::vector<Box> &parts
     const TileShape narrow = lengthened(turned ? cache_line : how.row_bytes);
     const bool collected = parts.size() == 1 && are_crowded(lines_of(loops_of(b.loops, narrow), parts, width));
     Int row_bytes = collected_slab_row;
-    while (row_bytes > cache_line && lengthened(row_bytes).contiguous(target_side) < min_slab_segment) row_bytes /= 2;
+    while (collected && row_bytes > cache_line && lengthened(row_bytes).contiguous(target_side) < min_slab_segment)
+        row_bytes /= 2;
     TileShape shape = collected ? lengthened(row_bytes) : narrow;
     const int row = b.find(source_side, Int(1) << call.width);
     if (how.slabs == Use::by_rule && !collected &&

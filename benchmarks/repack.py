@@ -65,8 +65,8 @@ WIDTHS = (39, 19, 6, 7, 6, 9, 7, 11, 6, 7)
 def timed(calls: dict[str, Call], seconds: float, threads: int) -> dict[str, list[float]]:
     """The seconds of one call in every repetition.
 
-    Short ones are called :data:`WARM_CALLS` times before the clock starts: the call before may have moved the memory out
-    of the cache, as nontemporal stores do, and it comes back in two or three calls.
+    Short ones are called :data:`WARM_CALLS` times before the clock starts: the call before may have moved the memory
+    out of the cache, as nontemporal stores do, and it comes back in two or three calls.
     """
     once = {name: seconds_of(call, 1) for name, call in calls.items()}
     warm = [name for name in calls if once[name] < WARM_SECONDS]

@@ -310,7 +310,7 @@ void test_tiled() {
         test_copy(random_blocks(), true, seen);
         test_converted_copy();
     }
-    test_copy(crowded_rows(pick(72, 90), 16384), false, seen);
+    test_copy(crowded_rows(pick(72, 90), 8192), false, seen);
     if (kernels().nontemporal_stores) {
         const tiled::TiledProgram program(1, {0, 0}, crowded_rows(75, second_level_cache()), nullptr, {}, {0, true, 0});
         check(!program.passes(false)[0].rows.empty(),

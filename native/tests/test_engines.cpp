@@ -311,6 +311,12 @@ void test_tiled() {
         test_converted_copy();
     }
     test_copy(crowded_rows(pick(72, 90), 8192), false, seen);
+    // A window over them reads bytes of the source several times.
+    std::vector<Dim> windows = crowded_rows(80, 600);
+    windows[0][0].loops[0].step.source = 16384;
+    for (Dim &dim : windows) dim[0].loops[0].step.target *= 7;
+    windows.push_back({Box{{0, 0}, {{7, {1, 1}}}}});
+    test_copy(windows, false, seen);
     if (kernels().nontemporal_stores) {
         const tiled::TiledProgram program(1, {0, 0}, crowded_rows(75, second_level_cache()), nullptr, {}, {0, true, 0});
         check(!program.passes(false)[0].rows.empty(),

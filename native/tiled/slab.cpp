@@ -97,8 +97,12 @@ bool is_slow(const Pass &direct, Int row, bool grouped) {
 }
 
 // Lets rows of so many bytes lie side by side: the loops over them, in the order of the source, step from one to the
-// next.
-void collect_rows(Pass &pass, Box &inner, Int bytes) {
+// next. False where loops inside a row reach beyond it, as windows do, or where there is no room for all rows.
+bool collect_rows(Pass &pass, Box &inner, Int width, Int bytes) {
+    Int reach = width;
+    for (const Loop &loop : inner.loops)
+        if (loop.step.source < bytes) reach += (loop.count - 1) * loop.step.source;
+    if (reach > bytes) return false;
     pass.row_bytes = bytes;
     pass.row_pitch = (bytes + cache_line - 1) / cache_line * cache_line + cache_line;
     std::vector<Loop *> over;
@@ -113,6 +117,7 @@ void collect_rows(Pass &pass, Box &inner, Int bytes) {
         pitch *= loop->count;
     }
     pass.rows = offsets(rows, source_side);
+    return pitch <= max_slab_bytes;
 }
 
 }  // namespace
@@ -188,8 +193,7 @@ std::optional<Pass> schedule_slabs(const Box &box, const std::vector<Box> &parts
     }
     if (staged > max_slab_bytes) return std::nullopt;
     if (collected) {
-        collect_rows(pass, inner, shape.contiguous(source_side));
-        if (Int(pass.rows.size()) * pass.row_pitch > max_slab_bytes) return std::nullopt;
+        if (!collect_rows(pass, inner, width, shape.contiguous(source_side))) return std::nullopt;
     } else {
         pass.lines = lines_of(inner.loops, parts, width);
     }

@@ -1,6 +1,6 @@
 #include "kernels/gather_kernels.h"
 
-#include "kernels/vectors.h"
+#include "kernels/runs.h"
 
 // Compiled once for every instruction set.
 namespace relayout {
@@ -114,27 +114,6 @@ inline void store_halves(Vec64 x, Byte *low, Byte *high) {
     Vec32{_mm512_extracti64x4_epi64(x.v, 1)}.store(high);
 }
 
-// Each block from its address and to its address.
-template <typename Move>
-inline void each_block(const Byte *s, Byte *d, const Repeat &strip, const Repeat &repeat, Int ahead, Move move_block) {
-    const Int times = repeat.count, count = strip.count, ss = strip.source, ds = strip.target;
-    for (Int r = 0; r < times; ++r) {
-        const Byte *from = s + r * repeat.source;
-        Byte *to = d + r * repeat.target;
-        for (Int i = 0; i < count; ++i, from += ss, to += ds) {
-            if (ahead) prefetch(from + ahead);
-            move_block(from, to);
-        }
-    }
-}
-
-template <bool nontemporal, typename V> inline void store_vector(V x, Byte *to) {
-    if constexpr (nontemporal)
-        x.store_nontemporal(to);
-    else
-        x.store(to);
-}
-
 // Blocks that one or two vectors hold.
 template <typename V, bool nontemporal>
 void permute_pairs(const Byte *s, Byte *d, const Repeat &strip, Int read, Int written, const BlockPlaces &places,
@@ -142,16 +121,16 @@ void permute_pairs(const Byte *s, Byte *d, const Repeat &strip, Int read, Int wr
     const V first = V::load(places.of[0]), second = V::load(places.of[1]);
     const Int last = read - V::bytes, end = written - V::bytes;
     const auto each = [&](auto store) {
-        each_block(s, d, strip, repeat, ahead,
-                   [=](const Byte *from, Byte *to) { store(V::load(from), V::load(from + last), to); });
+        each_run(s, d, strip, repeat, ahead,
+                 [=](const Byte *from, Byte *to) { store(V::load(from), V::load(from + last), to); });
     };
     if (end > 0)
         each([=](V a, V b, Byte *to) {
-            store_vector<nontemporal>(permuted(a, first, b), to);
-            store_vector<nontemporal>(permuted(a, second, b), to + end);
+            store_as<V, nontemporal>(permuted(a, first, b), to);
+            store_as<V, nontemporal>(permuted(a, second, b), to + end);
         });
     else if (end == 0)
-        each([=](V a, V b, Byte *to) { store_vector<nontemporal>(permuted(a, first, b), to); });
+        each([=](V a, V b, Byte *to) { store_as<V, nontemporal>(permuted(a, first, b), to); });
     else
         each([=](V a, V b, Byte *to) { store_halves(permuted(a, first, b), to, to + end + V::bytes / 2); });
 }
@@ -167,14 +146,14 @@ void permute_fours(const Byte *s, Byte *d, const Repeat &strip, Int read, Int wr
         of[k] = Vec64::load(places.of[k]);
         behind[k] = places.behind[k];
     }
-    each_block(s, d, strip, repeat, ahead, [&](const Byte *from, Byte *to) {
+    each_run(s, d, strip, repeat, ahead, [&](const Byte *from, Byte *to) {
         const Vec64 a = Vec64::load(from), b = Vec64::load(from + 64);
         const Vec64 c = Vec64::load(from + third), e = Vec64::load(from + last);
 #pragma GCC unroll 4
         for (int k = 0; k < count; ++k) {
             const Vec64 x = permuted(a, of[k], b), y = permuted(c, of[k], e);
-            store_vector<nontemporal>(Vec64{_mm512_mask_mov_epi8(x.v, behind[k], y.v)},
-                                      to + (k + 1 < count ? Int(k) * 64 : end));
+            store_as<Vec64, nontemporal>(Vec64{_mm512_mask_mov_epi8(x.v, behind[k], y.v)},
+                                         to + (k + 1 < count ? Int(k) * 64 : end));
         }
     });
 }

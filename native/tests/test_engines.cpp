@@ -318,7 +318,7 @@ void test_tiled() {
     windows.push_back({Box{{0, 0}, {{7, {1, 1}}}}});
     test_copy(windows, false, seen);
     if (kernels().nontemporal_stores) {
-        const tiled::TiledProgram program(1, {0, 0}, crowded_rows(75, second_level_cache()), nullptr, {}, {0, true, 0});
+        const tiled::TiledProgram program(1, {0, 0}, crowded_rows(75, second_level_cache().bytes), nullptr, {}, {0, true, 0});
         check(!program.passes(false)[0].rows.empty(),
               "rows that share sets of the second-level cache are not collected");
     }

@@ -44,11 +44,7 @@ std::vector<Int> lines_of(const std::vector<Loop> &loops, const std::vector<Box>
 
 // Whether the lines at such offsets do not stay in the second-level cache together.
 bool are_crowded(const std::vector<Int> &lines) {
-    constexpr Int ways = 8;
-    const Int sets = std::max<Int>(second_level_cache() / (ways * cache_line), 1);
-    std::vector<Int> used(std::size_t(sets), 0);
-    return std::any_of(lines.begin(), lines.end(),
-                       [&](Int line) { return ++used[std::size_t(line / cache_line % sets)] > ways; });
+    return is_crowded(second_level_cache(), lines.data(), Int(lines.size()));
 }
 
 // The steps of a shape.

@@ -57,13 +57,7 @@ inline Int product(Int bytes, const std::vector<Loop> &loops) {
 }
 
 // Whether the lines at so many offsets do not stay in the first-level cache together.
-inline bool is_crowded(const Int *offsets, Int count) {
-    constexpr int sets = 64, ways = 8;
-    int used[sets] = {};
-    for (Int k = 0; k < count; ++k)
-        if (++used[std::size_t(offsets[k] / cache_line) % sets] > ways) return true;
-    return false;
-}
+inline bool is_crowded(const Int *offsets, Int count) { return is_crowded(first_level_cache(), offsets, count); }
 
 // The same of the rows, and of the columns, that a block has, of elements whose bytes have this logarithm.
 inline bool are_rows_crowded(const Int *rows, Int height, int width) {

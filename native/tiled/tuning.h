@@ -148,7 +148,7 @@ constexpr std::size_t many_calls = 16;
 
 // What a slab may take of the second-level cache, beside the lines that it is made of: an eighth, as far as staging
 // goes.
-inline Int slab_limit() { return std::min(slab_bytes, second_level_cache() / 8); }
+inline Int slab_limit() { return std::min(slab_bytes, second_level_cache().bytes / 8); }
 
 // Rows that share sets of the second-level cache would not stay there until their turn comes. They are collected side
 // by side first, so many bytes of each, while the next few are fetched.

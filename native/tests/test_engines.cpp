@@ -299,9 +299,27 @@ void test_permuted_blocks() {
                                   std::to_string(block->bytes.target) + ", of elements of " + std::to_string(width));
 }
 
+// So many lines of one set stay together as it has ways, and of others any number.
+void test_crowded() {
+    for (const Cache cache : {Cache{32 << 10, 8}, Cache{48 << 10, 12}, Cache{1 << 20, 16}}) {
+        std::vector<Int> offsets;
+        for (Int k = 0; k < cache.ways; ++k) {
+            offsets.push_back(k * cache.sets() * cache_line);
+            offsets.push_back(offsets.back() + cache_line);
+        }
+        const std::string what = "lines in a cache of " + std::to_string(cache.ways) + " ways";
+        check(!is_crowded(cache, offsets.data(), Int(offsets.size())), what + " that stay together");
+        offsets.push_back(cache.ways * cache.sets() * cache_line);
+        check(is_crowded(cache, offsets.data(), Int(offsets.size())), what + " that do not");
+    }
+    for (const Cache &cache : {first_level_cache(), second_level_cache()})
+        check(cache.sets() > 0 && cache.sets() * cache.ways * cache_line == cache.bytes, "the sets of a cache");
+}
+
 }  // namespace
 
 void test_tiled() {
+    test_crowded();
     test_trials();
     for (int round = 0; round < 300; ++round) test_permuted_blocks();
     Seen seen;
@@ -318,7 +336,8 @@ void test_tiled() {
     windows.push_back({Box{{0, 0}, {{7, {1, 1}}}}});
     test_copy(windows, false, seen);
     if (kernels().nontemporal_stores) {
-        const tiled::TiledProgram program(1, {0, 0}, crowded_rows(75, second_level_cache().bytes), nullptr, {}, {0, true, 0});
+        const tiled::TiledProgram program(1, {0, 0}, crowded_rows(75, second_level_cache().bytes), nullptr, {},
+                                          {0, true, 0});
         check(!program.passes(false)[0].rows.empty(),
               "rows that share sets of the second-level cache are not collected");
     }

@@ -71,7 +71,8 @@ constexpr Int chunk_bytes = Int(1) << 18;
 // So many of them where passes have slabs, which are prefetched one after the other.
 constexpr Int slab_chunks = 4;
 
-// Of more runs than the first-level cache has ways, each so many bytes that lie together are read before the next.
+// Of more runs than a first-level cache has ways at least, each so many bytes that lie together are read before the
+// next.
 constexpr std::size_t few_runs = 8;
 constexpr Int along_bytes = 512;
 

@@ -8,7 +8,7 @@
 namespace relayout {
 namespace {
 
-// The first CPU's cache of a level that holds data, or none of no bytes.
+// The first CPU's cache of a level that holds data; of 0 bytes where the system tells of none.
 Cache told_by_system(int level) {
     for (int index = 0; index < 8; ++index) {
         const std::string folder = "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) + "/";

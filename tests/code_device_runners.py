@@ -81,12 +81,16 @@ def has_device() -> bool:
 def opencl_is_missing() -> str:
     if find_spec("pyopencl") is None:
         return "pyopencl is not installed"
-    import pyopencl
+    import pyopencl as cl
 
     try:
-        pyopencl.get_platforms()
-    except pyopencl.LogicError:
+        device = cl.get_platforms()[0].get_devices()[0]
+    except cl.LogicError:
         return "no OpenCL platform is installed: pip install pocl-binary-distribution"
+    try:
+        cl.Program(cl.Context([device]), "__kernel void nothing(void) {}").build()
+    except cl.RuntimeError:
+        return f"{device.platform.name} compiles not even an empty kernel for this processor, {device.name}"
     return ""
 
 

@@ -22,6 +22,14 @@ template <int W, typename V, int E> [[gnu::always_inline]] inline void shuffle(V
     for (int i = 0; i < E; ++i) x[i] = y[i];
 }
 
+// All of them.
+template <int W, typename V> [[gnu::always_inline]] inline void shuffle_all(V (&x)[16 / W]) {
+    if constexpr (W < 16) shuffle<W>(x);
+    if constexpr (W < 8) shuffle<W>(x);
+    if constexpr (W < 4) shuffle<W>(x);
+    if constexpr (W < 2) shuffle<W>(x);
+}
+
 // V::bytes / W rows by 16 / W columns: every lane of a vector takes 16 / W of the rows.
 template <int W, typename V, bool nontemporal>
 inline void block(const Byte *const *rows, Int at, Byte *target, const Int *columns) {
@@ -29,10 +37,7 @@ inline void block(const Byte *const *rows, Int at, Byte *target, const Int *colu
     V x[E];
 #pragma GCC unroll 16
     for (int r = 0; r < E; ++r) x[r] = V::load_lanes(rows + r, E, at);
-    if constexpr (E > 1) shuffle<W>(x);
-    if constexpr (E > 2) shuffle<W>(x);
-    if constexpr (E > 4) shuffle<W>(x);
-    if constexpr (E > 8) shuffle<W>(x);
+    shuffle_all<W>(x);
 #pragma GCC unroll 16
     for (int c = 0; c < E; ++c) store_as<V, nontemporal>(x[c], target + columns[c]);
 }
@@ -93,10 +98,7 @@ inline void square(const Byte *const *rows, Int at, Byte *target, const Int *col
     }
 #pragma GCC unroll 4
     for (int l = 0; l < L; ++l) {
-        if constexpr (E > 1) shuffle<W>(x[l]);
-        if constexpr (E > 2) shuffle<W>(x[l]);
-        if constexpr (E > 4) shuffle<W>(x[l]);
-        if constexpr (E > 8) shuffle<W>(x[l]);
+        shuffle_all<W>(x[l]);
 #pragma GCC unroll 16
         for (int c = 0; c < E; ++c) store_as<V, nontemporal>(x[l][c], target + columns[l * E + c]);
     }

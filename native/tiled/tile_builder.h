@@ -234,13 +234,14 @@ private:
         if (call.height << call.width < strided_column || call.count << call.width < strided_row) return;
         const Int *const rows = pass.tables.data() + call.rows, *const columns = pass.tables.data() + call.columns;
         const bool wide = is_crowded(columns, call.count);
-        // Of 16 bytes a block has one column.
-        call.down = call.width == 4 || wide;
+        call.down = wide;
         call.row_step = equal_step(rows, call.height);
         // Of wide elements a block has so few rows that only those in one set are in each other's way.
         const bool both = wide && (call.width < 2 || call.row_step % page == 0);
         call.collected = call.row_step && (both ? is_crowded(rows, std::min(call.height, cache_line))
                                                 : are_rows_crowded(rows, call.height, call.width));
+        // Blocks of 16 bytes have four rows, and take a line of each before the next.
+        if (call.width == 4 && !wide) call.collected = false;
         call.spread = are_columns_crowded(columns, call.count, call.width);
         if (call.down && !call.collected && is_crowded(rows, call.height)) return;
         // Addresses of wide elements are looked up faster a line at a time.

@@ -51,6 +51,8 @@ Pass schedule_columns(TileBuilder b, const std::vector<Loop> &rows, Int high, In
     const std::vector<Int> row_offsets = offsets(rows, source_side);
     if (!nontemporal && are_rows_crowded(row_offsets.data(), Int(row_offsets.size()), log2_of(width)))
         wanted = std::max(wanted, collected_row);
+    if (!nontemporal && width == vector_bytes && is_crowded(row_offsets.data(), Int(row_offsets.size())))
+        wanted = std::max(wanted, crowded_row);
     std::vector<Loop> across = take_columns(b, high, width, wanted);
     const std::vector<Int> places = offsets(across, target_side);
     const Int block = std::min(Int(row_offsets.size()), cache_line / width);
@@ -92,7 +94,7 @@ std::optional<Pass> schedule_transpose(TileBuilder b, Int width, bool aligned, b
     const Loop along = b.loops[std::size_t(first)];
     // Columns get what a vector needs; rows what they want of the rest; a tile that is short in one direction is longer
     // in the other.
-    const std::vector<Loop> spared = b.path(source_side, width, vector_bytes, {along});
+    const std::vector<Loop> spared = b.path(source_side, width, std::max(vector_bytes, 2 * width), {along});
     const Int narrow = product(width, spared);
     const Int width_room =
         std::min(wide_enough(width, aligned), product(width, b.path(source_side, width, tall_unaligned, {along})));

@@ -19,119 +19,123 @@ template <typename T> inline T *hidden(T *p) {
     return p;
 }
 
-// V::bytes / W rows by 16 / W columns: each lane of a vector has 16 / W of the rows, which lie `row_step` apart, or at
-// the offsets that are `listed`.
-template <int W, typename V, bool listed> struct StridedBlock {
-    static constexpr Int height = V::bytes / W, width = 16 / W;
+// The columns of a block: two of 16 bytes where a vector has more than one.
+template <int W, typename V> constexpr Int block_width = W == 16 && V::bytes > 16 ? 2 : 16 / W;
 
-    [[gnu::always_inline]] static void turn(const Byte *source, const Int *rows, Int row_step, Byte *target,
-                                            Int column_step) {
-        constexpr int E = 16 / W, lanes = V::bytes / 16;
-        V x[E];
-        const Byte *from[lanes];
-        for (int k = 0; k < lanes; ++k) from[k] = source + k * E * row_step;
-#pragma GCC unroll 16
-        for (int r = 0; r < E; ++r) {
-            for (int k = 0; k < lanes && listed; ++k) from[k] = source + rows[r + k * E];
-            x[r] = V::load_lanes(from, 1, 0);
-            for (int k = 0; k < lanes && !listed; ++k) from[k] = hidden(from[k] + row_step);
-        }
-        shuffle_all<W>(x);
-#pragma GCC unroll 16
-        for (int c = 0; c < E; ++c) {
-            x[c].store(target);
-            target = hidden(target + column_step);
-        }
-    }
-};
-
-// Elements of 16 bytes: two of each row, where a vector has two.
-template <bool listed> struct StridedBlock<16, Vec32, listed> {
-    static constexpr Int height = 2, width = 2;
-
-    [[gnu::always_inline]] static void turn(const Byte *source, const Int *rows, Int row_step, Byte *target,
-                                            Int column_step) {
-        const auto row = [=](Int r) { return source + (listed ? rows[r] : r * row_step); };
-        Vec32 x[2] = {Vec32::load(row(0)), Vec32::load(row(1))};
+// As many rows of 16 bytes as a vector has by two columns: a load takes both.
+template <typename V, bool listed>
+[[gnu::always_inline]] inline void pair_block(const Byte *source, const Int *rows, Int row_step, Byte *target,
+                                              Int column_step) {
+    const auto row = [=](Int r) { return Vec32::load(source + (listed ? rows[r] : r * row_step)); };
+    if constexpr (V::bytes == 32) {
+        Vec32 x[2] = {row(0), row(1)};
         Vec32::swap_lanes(x);
         x[0].store(target);
         x[1].store(target + column_step);
+    } else {
+        const V x = V::join(row(0), row(1)), y = V::join(row(2), row(3));
+        V::even_lanes(x, y).store(target);
+        V::odd_lanes(x, y).store(target + column_step);
     }
-};
-
-#if defined(__AVX512BW__)
-
-template <bool listed> struct StridedBlock<16, Vec64, listed> {
-    static constexpr Int height = 4, width = 2;
-
-    [[gnu::always_inline]] static void turn(const Byte *source, const Int *rows, Int row_step, Byte *target,
-                                            Int column_step) {
-        const auto row = [=](Int r) { return Vec32::load(source + (listed ? rows[r] : r * row_step)); };
-        const Vec64 x = Vec64::join(row(0), row(1)), y = Vec64::join(row(2), row(3));
-        Vec64::even_lanes(x, y).store(target);
-        Vec64::odd_lanes(x, y).store(target + column_step);
-    }
-};
-
-#endif
-
-// Whole blocks. Not inlined: its loops need the registers for themselves.
-template <int W, typename Block>
-[[gnu::noinline]] void strided_blocks(const Byte *source, const Int *rows, Int row_step, Int height, Byte *target,
-                                      Int column_step, Int width, bool down) {
-    const auto turn = [=](Int i, Int j) {
-        Block::turn(source + i * row_step + j * W, rows + i, row_step, target + i * W + j * column_step, column_step);
-    };
-    if (down)
-        for (Int j = 0; j < width; j += Block::width)
-            for (Int i = 0; i < height; i += Block::height) turn(i, j);
-    else
-        for (Int i = 0; i < height; i += Block::height)
-            for (Int j = 0; j < width; j += Block::width) turn(i, j);
 }
 
-// All rows in whole blocks, and so many columns from one on; the last of both may be written twice.
-template <int W, typename Block>
-void strided_band(const Byte *source, const Int *rows, Int row_step, Int height, Byte *target, Int column_step,
-                  Int width, bool down) {
-    const auto blocks = [=](Int column, Int columns) {
-        strided_blocks<W, Block>(source + column * W, rows, row_step, height, target + column * column_step,
-                                 column_step, columns, down);
-    };
-    const Int whole = width / Block::width * Block::width;
-    blocks(0, whole);
-    if (whole < width) blocks(width - Block::width, Block::width);
+// V::bytes / W rows by 16 / W columns: each lane of a vector has 16 / W of the rows, which lie `row_step` apart, or at
+// the offsets that are `listed`.
+template <int W, typename V, bool listed>
+[[gnu::always_inline]] inline void strided_block(const Byte *source, const Int *rows, Int row_step, Byte *target,
+                                                 Int column_step) {
+    constexpr int E = 16 / W;
+    const Byte *low = source, *high = source + E * row_step;
+    V x[E];
+#pragma GCC unroll 16
+    for (int r = 0; r < E; ++r) {
+        if constexpr (listed) {
+            low = source + rows[r];
+            high = source + rows[r + (V::bytes == 32 ? E : 0)];
+        }
+        if constexpr (V::bytes == 32)
+            x[r] = Vec32::join(Vec16::load(low), Vec16::load(high));
+        else
+            x[r] = Vec16::load(low);
+        if constexpr (!listed) {
+            low = hidden(low + row_step);
+            high = hidden(high + row_step);
+        }
+    }
+    shuffle_all<W>(x);
+#pragma GCC unroll 16
+    for (int c = 0; c < E; ++c) {
+        x[c].store(target);
+        target = hidden(target + column_step);
+    }
+}
+
+template <int W, typename V, bool listed>
+[[gnu::always_inline]] inline void any_block(const Byte *source, const Int *rows, Int row_step, Byte *target,
+                                             Int column_step) {
+    if constexpr (block_width<W, V> > 16 / W)
+        pair_block<V, listed>(source, rows, row_step, target, column_step);
+    else
+        strided_block<W, V, listed>(source, rows, row_step, target, column_step);
+}
+
+// Whole blocks. Not inlined: its loops need the registers for themselves.
+template <int W, typename V, bool listed>
+[[gnu::noinline]] void strided_blocks(const Byte *source, const Int *rows, Int row_step, Int height, Byte *target,
+                                      Int column_step, Int width, bool down) {
+    constexpr Int E = block_width<W, V>, R = V::bytes / W;
+    if (down)
+        for (Int j = 0; j < width; j += E)
+            for (Int i = 0; i < height; i += R)
+                any_block<W, V, listed>(source + i * row_step + j * W, rows + i, row_step,
+                                        target + i * W + j * column_step, column_step);
+    else
+        for (Int i = 0; i < height; i += R)
+            for (Int j = 0; j < width; j += E)
+                any_block<W, V, listed>(source + i * row_step + j * W, rows + i, row_step,
+                                        target + i * W + j * column_step, column_step);
 }
 
 template <int W, bool listed>
 void strided_columns(const Byte *source, const Int *rows, Int row_step, Int height, Byte *target, Int column_step,
                      Int width, const Repeat &repeat, bool down) {
-    using Low = StridedBlock<W, Vec16, listed>;
-    using High = StridedBlock<W, StridedVec, listed>;
+    constexpr Int E = 16 / W, R = StridedVec::bytes / W;
+    const Int whole_height = height / R * R, rest = height - whole_height;
     for (Int k = 0; k < repeat.count; ++k, source += repeat.source, target += repeat.target) {
-        const auto band = [&](auto block, Int row, Int count) {
-            strided_band<W, decltype(block)>(source + row * row_step, rows + row, row_step, count, target + row * W,
-                                             column_step, width, down);
-        };
-        Int done = 0;
-        const auto take_whole = [&](auto block) {
-            const Int count = width < block.width ? 0 : (height - done) / block.height * block.height;
-            if (count) band(block, done, count);
-            done += count;
+        // So many rows from one on, all columns; the last ones may be written twice.
+        const auto bands = [&](auto vector, Int row, Int count) {
+            constexpr Int C = block_width<W, decltype(vector)>;
+            const Int whole_width = width / C * C;
+            const auto blocks = [&](Int column, Int columns) {
+                strided_blocks<W, decltype(vector), listed>(source + row * row_step + column * W, rows + row, row_step,
+                                                            count, target + row * W + column * column_step, column_step,
+                                                            columns, down);
+            };
+            blocks(0, whole_width);
+            if (whole_width < width) blocks(width - C, C);
         };
         if constexpr (W == 16) {
-            take_whole(StridedBlock<W, WidestVec, listed>{});
-            take_whole(StridedBlock<W, Vec32, listed>{});
-            take_whole(Low{});
+            Int done = 0;
+            const auto take_whole = [&](auto vector) {
+                const Int n = vector.bytes / W, count = (height - done) / n * n;
+                if (!count || width < block_width<W, decltype(vector)>) return;
+                bands(vector, done, count);
+                done += count;
+            };
+            take_whole(WidestVec{});
+            take_whole(Vec32{});
+            take_whole(Vec16{});
             continue;
         }
-        take_whole(High{});
-        const Int rest = height - done;
-        if (rest > Low::height && done) {
-            band(High{}, height - High::height, High::height);
-        } else if (rest) {
-            take_whole(Low{});
-            if (done < height) band(Low{}, height - Low::height, Low::height);
+        if (whole_height) bands(StridedVec{}, 0, whole_height);
+        if (!rest) continue;
+        if (rest <= E) {
+            bands(Vec16{}, height - E, E);
+        } else if (whole_height) {
+            bands(StridedVec{}, height - R, R);
+        } else {
+            bands(Vec16{}, 0, E);
+            bands(Vec16{}, height - E, E);
         }
     }
 }

@@ -240,8 +240,8 @@ private:
         const bool both = wide && (call.width < 2 || call.row_step % page == 0);
         call.collected = call.row_step && (both ? is_crowded(rows, std::min(call.height, cache_line))
                                                 : are_rows_crowded(rows, call.height, call.width));
-        // Blocks of 16 bytes have four rows, and take a line of each before the next.
-        if (call.width == 4 && !wide) call.collected = false;
+        // The few rows of a block of wider elements stay there until their next elements have their turn.
+        if (call.width > 0 && !wide) call.collected = false;
         call.spread = are_columns_crowded(columns, call.count, call.width);
         if (call.down && !call.collected && is_crowded(rows, call.height)) return;
         // Addresses of wide elements are looked up faster a line at a time.

@@ -26,6 +26,19 @@ std::vector<Loop> take_columns(TileBuilder &b, Int high, Int width, Int least) {
     return b.chain(source_side, wide, std::max(least, b.how.tile_bytes / high * width), cache_line);
 }
 
+// As many bytes of each row as there can be of columns that stay in the cache together.
+std::vector<Loop> take_long_rows(TileBuilder &b, Int high, Int width, Int least) {
+    for (Int row = long_row_bytes; row > least; row /= 2) {
+        TileBuilder longer = b;
+        std::vector<Loop> across = take_columns(longer, high, width, row);
+        const std::vector<Int> places = offsets(across, target_side);
+        if (is_crowded(places.data(), Int(places.size()))) continue;
+        b = std::move(longer);
+        return across;
+    }
+    return take_columns(b, high, width, least);
+}
+
 // Every element of `ways` in the source goes to a column of its own, as far as there are columns.
 Pass schedule_deinterleave(TileBuilder b, Int ways, Int high, Int width, Int wanted) {
     KernelCall call = make_call(KernelKind::deinterleave, width);
@@ -51,9 +64,9 @@ Pass schedule_columns(TileBuilder b, const std::vector<Loop> &rows, Int high, In
     const std::vector<Int> row_offsets = offsets(rows, source_side);
     if (!nontemporal && are_rows_crowded(row_offsets.data(), Int(row_offsets.size()), log2_of(width)))
         wanted = std::max(wanted, collected_row);
-    if (!nontemporal && width == vector_bytes && is_crowded(row_offsets.data(), Int(row_offsets.size())))
-        wanted = std::max(wanted, crowded_row);
-    std::vector<Loop> across = take_columns(b, high, width, wanted);
+    const bool long_rows = b.how.long_rows || is_crowded(row_offsets.data(), Int(row_offsets.size()));
+    std::vector<Loop> across = !nontemporal && width > 1 && long_rows ? take_long_rows(b, high, width, wanted)
+                                                                      : take_columns(b, high, width, wanted);
     const std::vector<Int> places = offsets(across, target_side);
     const Int block = std::min(Int(row_offsets.size()), cache_line / width);
     call.height = high / width;

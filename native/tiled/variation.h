@@ -16,6 +16,7 @@ struct Variation {
     // In the cache:
     bool turns_wide = true;  // elements of 16 bytes become columns
     Int column_bytes = 0;    // columns of transposes have so many at least, where there are
+    bool long_rows = false;  // transposes take so many bytes of each row as of those that share sets
     bool weaves = true;      // a few rows of a vector and more are interleaved, not turned into columns
 };
 
@@ -43,10 +44,11 @@ constexpr Variation cached_variations[] = {
     but([](Variation &v) { v.tile_bytes = large_tile_bytes; }),
     but([](Variation &v) { v.gathers = Use::never; }),
     but([](Variation &v) { v.turns_wide = false; }),
+    but([](Variation &v) { v.long_rows = true; }),
     but([](Variation &v) { v.weaves = false; }),
     but([](Variation &v) { v.column_bytes = long_column; }),
 };
 
-constexpr int max_variations = 6;
+constexpr int max_variations = 7;
 
 }  // namespace relayout::tiled

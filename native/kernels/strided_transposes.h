@@ -1,7 +1,7 @@
 #pragma once
 
-// Kernels that turn rows into columns that lie equally far apart: blocks of 32 bytes by 16, or 16, stay in registers,
-// and addresses are added up, those of rows too where they lie so. Part of kernels.cpp.
+// Kernels that turn rows into columns that lie equally far apart: blocks of 64 bytes by 32, of 32 by 16, or of 16, stay
+// in registers, and addresses are added up, those of rows too where they lie so. Part of kernels.cpp.
 
 #include <type_traits>
 
@@ -19,24 +19,58 @@ template <typename T> inline T *hidden(T *p) {
     return p;
 }
 
-// The columns of a block: two of 16 bytes where a vector has more than one.
-template <int W, typename V> constexpr Int block_width = W == 16 && V::bytes > 16 ? 2 : 16 / W;
+// The columns of a block: a vector of 64 bytes has 32 of a row, and one of 32 two elements of 16.
+template <int W, typename V>
+constexpr Int block_width = V::bytes == 64 || (V::bytes == 32 && W == 16) ? 32 / W : 16 / W;
 
-// As many rows of 16 bytes as a vector has by two columns: a load takes both.
-template <typename V, bool listed>
+#if defined(__AVX512BW__)
+
+// 64 / W rows by 32 / W columns: a load takes 32 bytes of a row, and a store writes 64 of a column.
+template <int W, bool listed>
+[[gnu::always_inline]] inline void wide_block(const Byte *source, const Int *rows, Int row_step, Byte *target,
+                                              Int column_step) {
+    constexpr int E = 16 / W;
+    Vec64 x[E], y[E];
+    const Byte *a = source, *b = a + E * row_step, *c = b + E * row_step, *d = c + E * row_step;
+#pragma GCC unroll 16
+    for (int r = 0; r < E; ++r) {
+        if constexpr (listed) {
+            a = source + rows[r];
+            b = source + rows[r + E];
+            c = source + rows[r + 2 * E];
+            d = source + rows[r + 3 * E];
+        }
+        x[r] = Vec64::join(Vec32::load(a), Vec32::load(b));
+        y[r] = Vec64::join(Vec32::load(c), Vec32::load(d));
+        if constexpr (!listed) {
+            a = hidden(a + row_step);
+            b = hidden(b + row_step);
+            c = hidden(c + row_step);
+            d = hidden(d + row_step);
+        }
+    }
+    shuffle_all<W>(x);
+    shuffle_all<W>(y);
+    Byte *further = target + E * column_step;
+#pragma GCC unroll 16
+    for (int k = 0; k < E; ++k) {
+        Vec64::even_lanes(x[k], y[k]).store(target);
+        Vec64::odd_lanes(x[k], y[k]).store(further);
+        target = hidden(target + column_step);
+        further = hidden(further + column_step);
+    }
+}
+
+#endif
+
+// Two rows of 16 bytes by two columns.
+template <bool listed>
 [[gnu::always_inline]] inline void pair_block(const Byte *source, const Int *rows, Int row_step, Byte *target,
                                               Int column_step) {
-    const auto row = [=](Int r) { return Vec32::load(source + (listed ? rows[r] : r * row_step)); };
-    if constexpr (V::bytes == 32) {
-        Vec32 x[2] = {row(0), row(1)};
-        Vec32::swap_lanes(x);
-        x[0].store(target);
-        x[1].store(target + column_step);
-    } else {
-        const V x = V::join(row(0), row(1)), y = V::join(row(2), row(3));
-        V::even_lanes(x, y).store(target);
-        V::odd_lanes(x, y).store(target + column_step);
-    }
+    Vec32 x[2] = {Vec32::load(source + (listed ? rows[0] : 0)), Vec32::load(source + (listed ? rows[1] : row_step))};
+    Vec32::swap_lanes(x);
+    x[0].store(target);
+    x[1].store(target + column_step);
 }
 
 // V::bytes / W rows by 16 / W columns: each lane of a vector has 16 / W of the rows, which lie `row_step` apart, or at
@@ -73,8 +107,13 @@ template <int W, typename V, bool listed>
 template <int W, typename V, bool listed>
 [[gnu::always_inline]] inline void any_block(const Byte *source, const Int *rows, Int row_step, Byte *target,
                                              Int column_step) {
-    if constexpr (block_width<W, V> > 16 / W)
-        pair_block<V, listed>(source, rows, row_step, target, column_step);
+#if defined(__AVX512BW__)
+    if constexpr (V::bytes == 64)
+        wide_block<W, listed>(source, rows, row_step, target, column_step);
+    else
+#endif
+        if constexpr (W == 16 && V::bytes == 32)
+        pair_block<listed>(source, rows, row_step, target, column_step);
     else
         strided_block<W, V, listed>(source, rows, row_step, target, column_step);
 }
@@ -100,7 +139,6 @@ template <int W, bool listed>
 void strided_columns(const Byte *source, const Int *rows, Int row_step, Int height, Byte *target, Int column_step,
                      Int width, const Repeat &repeat, bool down) {
     constexpr Int E = 16 / W, R = StridedVec::bytes / W;
-    const Int whole_height = height / R * R, rest = height - whole_height;
     for (Int k = 0; k < repeat.count; ++k, source += repeat.source, target += repeat.target) {
         // So many rows from one on, all columns; the last ones may be written twice.
         const auto bands = [&](auto vector, Int row, Int count) {
@@ -114,24 +152,25 @@ void strided_columns(const Byte *source, const Int *rows, Int row_step, Int heig
             blocks(0, whole_width);
             if (whole_width < width) blocks(width - C, C);
         };
-        if constexpr (W == 16) {
-            Int done = 0;
-            const auto take_whole = [&](auto vector) {
-                const Int n = vector.bytes / W, count = (height - done) / n * n;
-                if (!count || width < block_width<W, decltype(vector)>) return;
-                bands(vector, done, count);
-                done += count;
-            };
-            take_whole(WidestVec{});
-            take_whole(Vec32{});
-            take_whole(Vec16{});
+        Int done = 0;
+        const auto take_whole = [&](auto vector) {
+            const Int n = vector.bytes / W, count = (height - done) / n * n;
+            if (!count || width < block_width<W, decltype(vector)>) return;
+            bands(vector, done, count);
+            done += count;
+        };
+        take_whole(WidestVec{});
+        if (done && height - done > R) {
+            bands(WidestVec{}, height - WidestVec::bytes / W, WidestVec::bytes / W);
             continue;
         }
-        if (whole_height) bands(StridedVec{}, 0, whole_height);
+        take_whole(StridedVec{});
+        if constexpr (W == 16) take_whole(Vec16{});
+        const Int rest = height - done;
         if (!rest) continue;
         if (rest <= E) {
             bands(Vec16{}, height - E, E);
-        } else if (whole_height) {
+        } else if (height >= R) {
             bands(StridedVec{}, height - R, R);
         } else {
             bands(Vec16{}, 0, E);

@@ -207,9 +207,7 @@ struct Vec64 {
     static Vec64 load(const Byte *p) { return {_mm512_loadu_si512(p)}; }
     void store(Byte *p) const { _mm512_storeu_si512(p, v); }
     void store_nontemporal(Byte *p) const { _mm512_stream_si512(reinterpret_cast<__m512i *>(p), v); }
-    static Vec64 join(Vec32 low, Vec32 high) {
-        return {_mm512_inserti64x4(_mm512_castsi256_si512(low.v), high.v, 1)};
-    }
+    static Vec64 join(Vec32 low, Vec32 high) { return {_mm512_inserti64x4(_mm512_castsi256_si512(low.v), high.v, 1)}; }
     // Lanes 0 and 2, or 1 and 3, of a and then of b.
     static Vec64 even_lanes(Vec64 a, Vec64 b) { return {_mm512_shuffle_i64x2(a.v, b.v, 0x88)}; }
     static Vec64 odd_lanes(Vec64 a, Vec64 b) { return {_mm512_shuffle_i64x2(a.v, b.v, 0xDD)}; }

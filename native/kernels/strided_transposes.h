@@ -25,40 +25,81 @@ constexpr Int block_width = V::bytes == 64 || (V::bytes == 32 && W == 16) ? 32 /
 
 #if defined(__AVX512BW__)
 
-// 64 / W rows by 32 / W columns: a load takes 32 bytes of a row, and a store writes 64 of a column.
-template <int W, bool listed>
+// 64 / W rows by 32 / W columns: a load takes 32 bytes of a row, and a store writes 64 of a column. Columns that are
+// shorter, of `height` rows, are written in two parts of `part` bytes, which overlap, and of a block that is `narrow`
+// only so many columns; 32 bytes are read of each row all the same.
+template <int W, bool listed, int part = 64, bool narrow = false>
 [[gnu::always_inline]] inline void wide_block(const Byte *source, const Int *rows, Int row_step, Byte *target,
-                                              Int column_step) {
-    constexpr int E = 16 / W;
+                                              Int column_step, Int height = 64 / W, Int columns = 32 / W) {
+    constexpr int E = 16 / W, parts = part == 16 ? 2 : 4;
+    const Int second = height - part / W,
+              starts[4] = {0, part == 16 ? second : E, part == 64 ? 2 * E : second, (part == 64 ? 2 * E : second) + E};
     Vec64 x[E], y[E];
-    const Byte *a = source, *b = a + E * row_step, *c = b + E * row_step, *d = c + E * row_step;
+    const Byte *from[4];
+    for (int k = 0; k < parts; ++k) from[k] = source + starts[k] * row_step;
 #pragma GCC unroll 16
     for (int r = 0; r < E; ++r) {
-        if constexpr (listed) {
-            a = source + rows[r];
-            b = source + rows[r + E];
-            c = source + rows[r + 2 * E];
-            d = source + rows[r + 3 * E];
-        }
-        x[r] = Vec64::join(Vec32::load(a), Vec32::load(b));
-        y[r] = Vec64::join(Vec32::load(c), Vec32::load(d));
-        if constexpr (!listed) {
-            a = hidden(a + row_step);
-            b = hidden(b + row_step);
-            c = hidden(c + row_step);
-            d = hidden(d + row_step);
-        }
+        for (int k = 0; k < parts && listed; ++k) from[k] = source + rows[r + starts[k]];
+        x[r] = Vec64::join(Vec32::load(from[0]), Vec32::load(from[1]));
+        if constexpr (parts == 4) y[r] = Vec64::join(Vec32::load(from[2]), Vec32::load(from[3]));
+        for (int k = 0; k < parts && !listed; ++k) from[k] = hidden(from[k] + row_step);
     }
     shuffle_all<W>(x);
-    shuffle_all<W>(y);
+    if constexpr (parts == 4) shuffle_all<W>(y);
     Byte *further = target + E * column_step;
+    const Int shift = second * W;
 #pragma GCC unroll 16
     for (int k = 0; k < E; ++k) {
-        Vec64::even_lanes(x[k], y[k]).store(target);
-        Vec64::odd_lanes(x[k], y[k]).store(further);
+        const bool wanted = !narrow || k + E < columns;
+        if constexpr (part == 64) {
+            Vec64::even_lanes(x[k], y[k]).store(target);
+            if (wanted) Vec64::odd_lanes(x[k], y[k]).store(further);
+        } else if constexpr (part == 32) {
+            const Vec64 a = Vec64::even_lanes(x[k], y[k]), b = Vec64::odd_lanes(x[k], y[k]);
+            a.low().store(target);
+            a.high().store(target + shift);
+            b.low().store(further);
+            b.high().store(further + shift);
+        } else {
+            x[k].template lane<0>().store(target);
+            x[k].template lane<1>().store(further);
+            x[k].template lane<2>().store(target + shift);
+            x[k].template lane<3>().store(further + shift);
+        }
         target = hidden(target + column_step);
         further = hidden(further + column_step);
     }
+}
+
+// Columns of one block, shorter than 64 bytes, in two parts.
+template <int W, bool listed, int part>
+[[gnu::noinline]] void short_wide_columns(const Byte *source, const Int *rows, Int row_step, Int height, Byte *target,
+                                          Int column_step, Int width) {
+    constexpr Int C = 32 / W;
+    for (Int j = 0; j < width; j += C) {
+        const Int first = least(j, width - C);
+        wide_block<W, listed, part>(source + first * W, rows, row_step, target + first * column_step, column_step,
+                                    height);
+    }
+}
+
+// Rows that are shorter than 32 bytes, in whole blocks, as long as other rows end behind what is read; how many rows.
+template <int W, bool listed>
+[[gnu::noinline]] Int narrow_wide_columns(const Byte *source, const Int *rows, Int row_step, Int height, Byte *target,
+                                          Int column_step, Int width) {
+    constexpr Int R = 64 / W;
+    const auto last_of = [=](Int row, Int count) {
+        if (!listed) return (row + count - 1) * row_step;
+        Int last = rows[row];
+        for (Int i = row + 1; i < row + count; ++i) last = rows[i] > last ? rows[i] : last;
+        return last;
+    };
+    const Int most = last_of(0, height) + width * W - 32;
+    Int i = 0;
+    for (; i + R <= height && last_of(i, R) <= most; i += R)
+        wide_block<W, listed, 64, true>(source + i * row_step, rows + i, row_step, target + i * W, column_step, R,
+                                        width);
+    return i;
 }
 
 #endif
@@ -153,6 +194,16 @@ void strided_columns(const Byte *source, const Int *rows, Int row_step, Int heig
             if (whole_width < width) blocks(width - C, C);
         };
         Int done = 0;
+#if defined(__AVX512BW__)
+        if (W < 16 && width * W >= 32 && height < 2 * R && height != R && height != E) {
+            (height > R ? short_wide_columns<W, listed, 32> : short_wide_columns<W, listed, 16>)(source, rows, row_step,
+                                                                                                 height, target,
+                                                                                                 column_step, width);
+            continue;
+        }
+        if (W < 16 && width > E && width * W < 32 && row_step >= 0)
+            done = narrow_wide_columns<W, listed>(source, rows, row_step, height, target, column_step, width);
+#endif
         const auto take_whole = [&](auto vector) {
             const Int n = vector.bytes / W, count = (height - done) / n * n;
             if (!count || width < block_width<W, decltype(vector)>) return;
@@ -160,7 +211,7 @@ void strided_columns(const Byte *source, const Int *rows, Int row_step, Int heig
             done += count;
         };
         take_whole(WidestVec{});
-        if (done && height - done > R) {
+        if (done && height - done > R && width >= block_width<W, WidestVec>) {
             bands(WidestVec{}, height - WidestVec::bytes / W, WidestVec::bytes / W);
             continue;
         }

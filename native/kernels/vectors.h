@@ -208,6 +208,9 @@ struct Vec64 {
     void store(Byte *p) const { _mm512_storeu_si512(p, v); }
     void store_nontemporal(Byte *p) const { _mm512_stream_si512(reinterpret_cast<__m512i *>(p), v); }
     static Vec64 join(Vec32 low, Vec32 high) { return {_mm512_inserti64x4(_mm512_castsi256_si512(low.v), high.v, 1)}; }
+    Vec32 low() const { return {_mm512_castsi512_si256(v)}; }
+    Vec32 high() const { return {_mm512_extracti64x4_epi64(v, 1)}; }
+    template <int k> Vec16 lane() const { return {_mm512_extracti32x4_epi32(v, k)}; }
     // Lanes 0 and 2, or 1 and 3, of a and then of b.
     static Vec64 even_lanes(Vec64 a, Vec64 b) { return {_mm512_shuffle_i64x2(a.v, b.v, 0x88)}; }
     static Vec64 odd_lanes(Vec64 a, Vec64 b) { return {_mm512_shuffle_i64x2(a.v, b.v, 0xDD)}; }

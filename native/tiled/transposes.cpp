@@ -105,9 +105,11 @@ std::optional<Pass> schedule_transpose(TileBuilder b, Int width, bool aligned, b
     if (first < 0 || second < 0 || first == second) return std::nullopt;
     const Loop across = b.loops[std::size_t(second)];
     const Loop along = b.loops[std::size_t(first)];
-    // Columns get what a vector needs; rows what they want of the rest; a tile that is short in one direction is longer
-    // in the other.
-    const std::vector<Loop> spared = b.path(source_side, width, std::max(vector_bytes, 2 * width), {along});
+    // Columns get what a vector needs, or a line in the cache where rows have enough; rows what they want of the rest; a
+    // tile that is short in one direction is longer in the other.
+    const bool long_enough = !nontemporal && along.count * width >= tall_aligned;
+    const Int least_row = std::max(long_enough ? cache_line : vector_bytes, 2 * width);
+    const std::vector<Loop> spared = b.path(source_side, width, least_row, {along});
     const Int narrow = product(width, spared);
     const Int width_room =
         std::min(wide_enough(width, aligned), product(width, b.path(source_side, width, tall_unaligned, {along})));

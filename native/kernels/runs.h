@@ -100,8 +100,8 @@ template <typename Word> struct Scalar {
     void store(Byte *p) const { std::memcpy(p, &v, sizeof(Word)); }
 };
 
-// Short runs that lie side by side in the target: each is written as a whole word, and what is too much of it is
-// written over by the next; the last is copied as it is. Runs lie far enough apart that words are inside the source.
+// Runs that lie side by side in the target: each is written as a whole word, and what is too much of it is written over
+// by the next; the last is copied as it is. Where one ends the next has begun, so that words are inside the source.
 template <typename T>
 void joined_runs(const Byte *s, Byte *d, const Repeat &strip, Int length, const Repeat &repeat, Int ahead) {
     const Int times = repeat.count, count = strip.count, ss = strip.source;
@@ -144,13 +144,19 @@ constexpr Int long_copy = 32 << 10, fetched_run = 4096;
     if (!nontemporal && length == 64) return equal_runs<Vec64, false>(s, d, strip, repeat, ahead);
     if (!nontemporal && length > 64 && length <= 128)
         return double_runs<Vec64>(s, d, strip, length - 64, repeat, ahead);
+    if (strip.target == length && strip.source > 0) {
+        const Int readable = strip.source + length;
+        if (length == 3 && readable >= 4) return joined_runs<Scalar<std::uint32_t>>(s, d, strip, length, repeat, ahead);
+        if (length > 4 && length < 8 && readable >= 8)
+            return joined_runs<Scalar<std::uint64_t>>(s, d, strip, length, repeat, ahead);
+        if (length > 8 && length < 16 && readable >= 16) return joined_runs<Vec16>(s, d, strip, length, repeat, ahead);
+        if (!nontemporal && length > 16 && length < 32 && readable >= 32)
+            return joined_runs<Vec32>(s, d, strip, length, repeat, ahead);
+        if (!nontemporal && length > 32 && length < 64 && readable >= 64)
+            return joined_runs<Vec64>(s, d, strip, length, repeat, ahead);
+    }
     if (!nontemporal && length > 32 && length < 64) return double_runs<Vec32>(s, d, strip, length - 32, repeat, ahead);
     if (!nontemporal && length > 16 && length < 32) return double_runs<Vec16>(s, d, strip, length - 16, repeat, ahead);
-    if (length > 2 && length < 16 && strip.target == length && strip.source >= 16) {
-        if (length < 4) return joined_runs<Scalar<std::uint32_t>>(s, d, strip, length, repeat, ahead);
-        if (length > 4 && length < 8) return joined_runs<Scalar<std::uint64_t>>(s, d, strip, length, repeat, ahead);
-        if (length > 8) return joined_runs<Vec16>(s, d, strip, length, repeat, ahead);
-    }
     if (length >= 8 && length < 16) return double_runs<Scalar<std::uint64_t>>(s, d, strip, length - 8, repeat, ahead);
     if (length >= 4 && length < 8) return double_runs<Scalar<std::uint32_t>>(s, d, strip, length - 4, repeat, ahead);
     if (length >= 2 && length < 4) return double_runs<Scalar<std::uint16_t>>(s, d, strip, length - 2, repeat, ahead);

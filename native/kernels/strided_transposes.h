@@ -71,6 +71,31 @@ template <int W, bool listed, int part = 64, bool narrow = false>
     }
 }
 
+// The last columns, of which there are few: blocks of 64 bytes by 16.
+template <int W, bool listed>
+[[gnu::noinline]] void slim_columns(const Byte *source, const Int *rows, Int row_step, Int height, Byte *target,
+                                    Int column_step) {
+    constexpr int E = 16 / W;
+    for (Int i = 0; i < height; i += 4 * E) {
+        const Byte *from[4];
+        for (int k = 0; k < 4; ++k) from[k] = source + (i + k * E) * row_step;
+        Vec64 x[E];
+#pragma GCC unroll 16
+        for (int r = 0; r < E; ++r) {
+            for (int k = 0; k < 4 && listed; ++k) from[k] = source + rows[i + r + k * E];
+            x[r] = Vec64::load_lanes(from, 1, 0);
+            for (int k = 0; k < 4 && !listed; ++k) from[k] = hidden(from[k] + row_step);
+        }
+        shuffle_all<W>(x);
+        Byte *to = target + i * W;
+#pragma GCC unroll 16
+        for (int c = 0; c < E; ++c) {
+            x[c].store(to);
+            to = hidden(to + column_step);
+        }
+    }
+}
+
 // Columns of one block, shorter than 64 bytes, in two parts.
 template <int W, bool listed, int part>
 [[gnu::noinline]] void short_wide_columns(const Byte *source, const Int *rows, Int row_step, Int height, Byte *target,
@@ -191,7 +216,13 @@ void strided_columns(const Byte *source, const Int *rows, Int row_step, Int heig
                                                             columns, down);
             };
             blocks(0, whole_width);
-            if (whole_width < width) blocks(width - C, C);
+            if (whole_width == width) return;
+#if defined(__AVX512BW__)
+            if (C > E && W < 16 && width - whole_width <= E)
+                return slim_columns<W, listed>(source + row * row_step + (width - E) * W, rows + row, row_step, count,
+                                               target + row * W + (width - E) * column_step, column_step);
+#endif
+            blocks(width - C, C);
         };
         Int done = 0;
 #if defined(__AVX512BW__)

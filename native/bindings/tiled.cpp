@@ -141,8 +141,8 @@ int TiledProgramObject::copy(const Byte *a, Int a_size, Byte *b, Int b_size, int
 }
 
 nb::list TiledProgramObject::passes(bool aligned) const {
-    static const char *names[] = {"runs",    "padded runs", "transpose", "interleave", "deinterleave",
-                                  "scatter", "gather",      "permute",   "fill"};
+    static const char *names[] = {"runs",         "padded runs", "transpose", "widened transpose", "interleave",
+                                  "deinterleave", "scatter",     "gather",    "permute",           "fill"};
     nb::list all;
     for (const Pass &pass : program_.passes(aligned, program_.kept_variation(aligned))) {
         const KernelCall &call = (pass.inner ? *pass.inner : pass).calls[0];

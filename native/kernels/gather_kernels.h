@@ -66,10 +66,16 @@ constexpr Int block_vector(Int read) { return read >= 64 ? 64 : read >= 32 ? 32 
 using PermuteKernel = void (*)(const Byte *source, Byte *target, const Repeat &strip, Int read, Int written,
                                const BlockPlaces &places, const Repeat &repeat, bool nontemporal, Int ahead);
 
+// Element j of row i, at source + rows[i] + j * element, goes to target + columns[j] + i * element: transposes of
+// elements of 3 and 5 to 7 bytes, which are turned as if they had 4 or 8.
+using WidenedTransposeKernel = void (*)(const Byte *source, const Int *rows, Int height, Byte *target,
+                                        const Int *columns, Int width, int element, const Repeat &repeat, Int ahead);
+
 // All are null where bytes of 64 do not change places in one instruction.
 struct GatherKernels {
     GatherKernel gather;
     PermuteKernel permute;
+    WidenedTransposeKernel widened_transpose;
 };
 
 const GatherKernels &gather_kernels_for(Isa isa);

@@ -129,7 +129,7 @@ std::vector<Dim> in_bytes(std::vector<Dim> dims, Int width) {
 
 // What the passes of copies had.
 struct Seen {
-    bool slabs = false, gathers = false, permutes = false;
+    bool slabs = false, gathers = false, permutes = false, widens = false;
     bool shifted = false;  // with neighbours that have lines in common
 };
 
@@ -166,6 +166,7 @@ void test_copy(const std::vector<Dim> &elements, bool padded, Seen &seen) {
                     seen.slabs |= pass.inner != nullptr;
                     seen.gathers |= pass.gather != nullptr;
                     seen.permutes |= pass.block != nullptr;
+                    seen.widens |= !pass.calls.empty() && pass.calls[0].kind == tiled::KernelKind::widened_transpose;
                     for (const tiled::TileLoop &loop : pass.loops) seen.shifted |= pass.shifted && loop.shared;
                 }
         }
@@ -343,6 +344,7 @@ void test_tiled() {
     }
     check(seen.slabs || !kernels().nontemporal_stores, "no copy has slabs");
     check(seen.gathers || !gather_kernels().gather, "no copy has gathers");
+    check(seen.widens || !gather_kernels().widened_transpose, "no copy turns elements as wider ones");
     check(seen.permutes || !gather_kernels().permute, "no copy has permuted blocks");
     check(seen.shifted || !kernels().shifted_transpose[3], "no copy has shifted columns");
 }

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "common/isa.h"
+#include "kernels/gather_kernels.h"
 #include "kernels/kernels.h"
 #include "tests/check.h"
 
@@ -136,6 +137,35 @@ void test_strided_transpose(Isa isa, const Kernels &k) {
         });
 }
 
+// Elements of 3 and 5 to 7 bytes.
+void test_widened_transpose(Isa isa) {
+    const auto turn = gather_kernels_for(isa).widened_transpose;
+    if (!turn) return;
+    const Int size = one_of({3, 5, 6, 7}), height = pick(1, 60), width = pick(1, 60);
+    const Int row = width * size + pick(0, 20), column = height * size + pick(0, 1) * pick(1, 9);
+    const Repeat repeat{pick(1, 2), height * row, width * column};
+    std::vector<Int> rows(static_cast<std::size_t>(height)), columns(static_cast<std::size_t>(width));
+    for (Int i = 0; i < height; ++i) rows[std::size_t(i)] = i * row;
+    for (Int j = 0; j < width; ++j) columns[std::size_t(j)] = j * column;
+    std::shuffle(rows.begin(), rows.end(), random_engine());
+    std::shuffle(columns.begin(), columns.end(), random_engine());
+    const GuardedBytes source((repeat.count * height - 1) * row + width * size);
+    const GuardedBytes target((repeat.count * width - 1) * column + height * size, false);
+    compare(
+        describe(isa, "widened transpose", {size, height, width}), target,
+        [&](Byte *t) {
+            turn(source.data(), rows.data(), height, t, columns.data(), width, int(size), repeat, pick(0, 1) * 4096);
+        },
+        [&](Byte *t) {
+            for (Int r = 0; r < repeat.count; ++r)
+                for (Int i = 0; i < height; ++i)
+                    for (Int j = 0; j < width; ++j)
+                        for (Int b = 0; b < size; ++b)
+                            t[r * repeat.target + columns[std::size_t(j)] + i * size + b] =
+                                source.data()[r * repeat.source + rows[std::size_t(i)] + j * size + b];
+        });
+}
+
 // Both directions; `used` of the ways are there when elements are parted.
 void test_interleave(Isa isa, const Kernels &k) {
     const int log = int(pick(0, 3)), ways = int(pick(2, log == 0 && k.parts_wide[0] ? 15 : 8)),
@@ -238,6 +268,7 @@ void test_kernels() {
             test_transpose(isa, k, false);
             test_transpose(isa, k, true);
             test_strided_transpose(isa, k);
+            test_widened_transpose(isa);
             test_interleave(isa, k);
             test_scatter(isa, k);
             test_flat(isa, k);

@@ -31,7 +31,18 @@ struct TileLoop {
     }
 };
 
-enum class KernelKind { runs, padded_runs, transpose, interleave, deinterleave, scatter, gather, permute, fill };
+enum class KernelKind {
+    runs,
+    padded_runs,
+    transpose,
+    widened_transpose,
+    interleave,
+    deinterleave,
+    scatter,
+    gather,
+    permute,
+    fill
+};
 
 // One call of a kernel. Offsets are relative to the tile; rows and columns are places in the tables of the pass.
 // What is written goes either into the target or into a staging buffer, where it lies otherwise.

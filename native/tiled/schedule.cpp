@@ -274,6 +274,7 @@ Pass schedule(const Box &box, int width, bool aligned, bool nontemporal, const V
     // In the cache columns of 16-byte elements read each line once, where runs read it for each of its elements.
     if (!pass && unit == vector_bytes && !nontemporal && how.turns_wide)
         pass = schedule_transpose(b, unit, aligned, nontemporal);
+    if (!pass && how.turns_wide) pass = schedule_widened(b, unit);
     if (!pass && (unit >= vector_bytes || !is_width(unit)))
         pass = schedule_runs(b, {{0, 0, unit}}, unit, aligned);
     else if (!pass)

@@ -105,8 +105,8 @@ std::optional<Pass> schedule_transpose(TileBuilder b, Int width, bool aligned, b
     if (first < 0 || second < 0 || first == second) return std::nullopt;
     const Loop across = b.loops[std::size_t(second)];
     const Loop along = b.loops[std::size_t(first)];
-    // Columns get what a vector needs, or a line in the cache where rows have enough; rows what they want of the rest; a
-    // tile that is short in one direction is longer in the other.
+    // Columns get what a vector needs, or a line in the cache where rows have enough; rows what they want of the rest;
+    // a tile that is short in one direction is longer in the other.
     const bool long_enough = !nontemporal && along.count * width >= tall_aligned;
     const Int least_row = std::max(long_enough ? cache_line : vector_bytes, 2 * width);
     const std::vector<Loop> spared = b.path(source_side, width, least_row, {along});
@@ -135,6 +135,28 @@ std::optional<Pass> schedule_transpose(TileBuilder b, Int width, bool aligned, b
         return schedule_interleave(std::move(b), rows, high, width);
     if (few) return schedule_deinterleave(std::move(b), ways, high, width, wide_enough(width, aligned));
     return schedule_columns(std::move(b), rows, high, width, wide_enough(width, aligned), nontemporal);
+}
+
+std::optional<Pass> schedule_widened(TileBuilder b, Int element) {
+    if (!gather_kernels().widened_transpose || element > 8 || is_width(element)) return std::nullopt;
+    const int first = b.find(target_side, element), second = b.find(source_side, element);
+    if (first < 0 || second < 0 || first == second) return std::nullopt;
+    const Loop along = b.loops[std::size_t(first)], across = b.loops[std::size_t(second)];
+    if (std::min(along.count, across.count) * element < vector_bytes) return std::nullopt;
+    Int high = element, wide = element;
+    const std::vector<Loop> rows = b.chain(target_side, high, widened_column, cache_line, {across});
+    const Int wanted = std::max(cache_line, b.how.tile_bytes / high * element);
+    const std::vector<Int> places = offsets(b.chain(source_side, wide, wanted, cache_line), target_side);
+    const std::vector<Int> row_offsets = offsets(rows, source_side);
+    KernelCall call = make_call(KernelKind::widened_transpose, 1);
+    call.length = element;
+    call.height = Int(row_offsets.size());
+    call.count = Int(places.size());
+    call.rows = append(b.pass.tables, row_offsets);
+    add_columns(b.pass, call, places, high);
+    b.pass.calls.push_back(call);
+    b.widen(high * call.count);
+    return b.finish(b.pass.staged_bytes);
 }
 
 std::optional<Pass> schedule_shifted(TileBuilder b, Int width, bool aligned) {

@@ -175,6 +175,9 @@ constexpr Int collected_row = 256, narrow_collected_row = 128, collected_bytes =
 // Where rows are crowded, each gives so many bytes (512 x 682 of 8 bytes, 0.57 -> 0.84).
 constexpr Int long_row_bytes = 1024;
 
+// Bytes of a column where elements have 3 or 5 to 7 bytes, and are turned as wider ones.
+constexpr Int widened_column = 256;
+
 // Limits of what is compiled, and of the stack.
 constexpr Int max_combinations = 1 << 12;  // of boxes: more take longer to compile than to copy otherwise
 constexpr std::size_t max_loops = 64;

@@ -14,7 +14,7 @@ struct Variation {
     Int row_bytes = slab_row;  // of the source, in a slab
     Int run_bytes = run_tile;  // of a run that is longer, in a tile
     // In the cache:
-    bool turns_wide = true;  // elements of 16 bytes become columns
+    bool turns_wide = true;  // elements of 16 bytes, and of 3 and 5 to 7, become columns
     Int column_bytes = 0;    // columns of transposes have so many at least, where there are
     bool long_rows = false;  // transposes take so many bytes of each row as of those that share sets
     bool weaves = true;      // a few rows of a vector and more are interleaved, not turned into columns

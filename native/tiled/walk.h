@@ -280,6 +280,9 @@ private:
                 }
                 return k.transpose[call.width](s, rows, height, t, columns, call.count, repeat, nontemporal,
                                                call.scattered, ahead);
+            case KernelKind::widened_transpose:
+                return gather_kernels().widened_transpose(s, rows, height, t, columns, call.count, int(call.length),
+                                                          repeat, ahead);
             case KernelKind::interleave:
                 return k.interleave[call.width](s, t, rows, int(height), call.count, repeat, nontemporal, ahead);
             case KernelKind::deinterleave:

@@ -137,6 +137,7 @@ def _work(step: dict[str, Any], written: int, converts: bool) -> KernelShare:
         "runs": (f"runs of {run}", 1.0 if step["length"] >= 32 else 0.5),
         "padded runs": (f"runs padded to {run}", 0.8),
         "transpose": (f"transposes {streams} x {step['count']} of {each}", {1: 0.6, 2: 0.8}.get(step["width"], 1.0)),
+        "widened transpose": (f"transposes {streams} x {step['count']} of {run}", 0.6),
         "interleave": (f"weaves {streams} streams of {each} into one", 1.0),
         "deinterleave": (f"parts one stream of {each} into {streams}", 1.0),
         "gather": ("bytes picked by tables", 0.5),

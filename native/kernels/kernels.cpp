@@ -43,6 +43,7 @@ const Kernels kernel_table = {
     padded_runs_or_none,
     {transpose<1>, transpose<2>, transpose<4>, transpose<8>, transpose<16>},
     {strided_transpose<1>, strided_transpose<2>, strided_transpose<4>, strided_transpose<8>, strided_transpose<16>},
+    WidestVec::bytes == 64,
 #if defined(__AVX512BW__)
     {nullptr, nullptr, shifted_transpose<4>, shifted_transpose<8>, shifted_transpose<16>},
 #else

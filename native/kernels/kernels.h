@@ -27,7 +27,8 @@ using TransposeKernel = void (*)(const Byte *source, const Int *rows, Int height
                                  Int width, const Repeat &repeat, bool nontemporal, bool scattered, Int ahead);
 
 // The same for columns of at least 16 bytes that lie equally far apart, and rows of at least 16, which `row_step` is
-// for if they do too, else 0: row by row, or `down` the columns.
+// for if they do too, else 0: row by row, or `down` the columns. Rows may be shorter where columns have 64 bytes and
+// the kernels turn narrow ones.
 using StridedTransposeKernel = void (*)(const Byte *source, const Int *rows, Int row_step, Int height, Byte *target,
                                         Int column_step, Int width, const Repeat &repeat, bool down);
 
@@ -63,6 +64,7 @@ struct Kernels {
     PaddedRunsKernel padded_runs;  // null where loads have no mask
     TransposeKernel transpose[5];
     StridedTransposeKernel strided_transpose[5];
+    bool turns_narrow;                            // rows of less than 16 bytes too, of elements of less than 8
     ShiftedTransposeKernel shifted_transpose[5];  // null where it does not pay
     InterleaveKernel interleave[4];
     DeinterleaveKernel deinterleave[4];

@@ -71,28 +71,66 @@ template <int W, bool listed, int part = 64, bool narrow = false>
     }
 }
 
-// The last columns, of which there are few: blocks of 64 bytes by 16.
+// Whether a block has fewer columns than its vectors, and how its rows are read: as if they were longer, where others
+// end behind them, or by loads with masks, which take longer where data come from far.
+enum class Narrow { no, within, masked };
+
+// 64 / W rows by 16 / W columns, or by so many.
+template <int W, bool listed, Narrow narrow>
+[[gnu::always_inline]] inline void slim_block(const Byte *source, const Int *rows, Int row_step, Byte *target,
+                                              Int column_step, Int columns) {
+    constexpr int E = 16 / W;
+    const std::uint64_t mask = (std::uint64_t(1) << columns * W) - 1;
+    const auto load = [mask](const Byte *p) {
+        return narrow == Narrow::masked ? masked(p, mask, Vec16{}) : Vec16::load(p);
+    };
+    const Byte *from[4];
+    for (int k = 0; k < 4; ++k) from[k] = source + k * E * row_step;
+    Vec64 x[E];
+#pragma GCC unroll 16
+    for (int r = 0; r < E; ++r) {
+        for (int k = 0; k < 4 && listed; ++k) from[k] = source + rows[r + k * E];
+        x[r] = Vec64::join(Vec32::join(load(from[0]), load(from[1])), Vec32::join(load(from[2]), load(from[3])));
+        for (int k = 0; k < 4 && !listed; ++k) from[k] = hidden(from[k] + row_step);
+    }
+    shuffle_all<W>(x);
+#pragma GCC unroll 16
+    for (int c = 0; c < E; ++c) {
+        if (narrow == Narrow::no || c < columns) x[c].store(target);
+        target = hidden(target + column_step);
+    }
+}
+
+// The last columns, of which there are few.
 template <int W, bool listed>
 [[gnu::noinline]] void slim_columns(const Byte *source, const Int *rows, Int row_step, Int height, Byte *target,
                                     Int column_step) {
-    constexpr int E = 16 / W;
-    for (Int i = 0; i < height; i += 4 * E) {
-        const Byte *from[4];
-        for (int k = 0; k < 4; ++k) from[k] = source + (i + k * E) * row_step;
-        Vec64 x[E];
-#pragma GCC unroll 16
-        for (int r = 0; r < E; ++r) {
-            for (int k = 0; k < 4 && listed; ++k) from[k] = source + rows[i + r + k * E];
-            x[r] = Vec64::load_lanes(from, 1, 0);
-            for (int k = 0; k < 4 && !listed; ++k) from[k] = hidden(from[k] + row_step);
-        }
-        shuffle_all<W>(x);
-        Byte *to = target + i * W;
-#pragma GCC unroll 16
-        for (int c = 0; c < E; ++c) {
-            x[c].store(to);
-            to = hidden(to + column_step);
-        }
+    for (Int i = 0; i < height; i += 64 / W)
+        slim_block<W, listed, Narrow::no>(source + i * row_step, rows + i, row_step, target + i * W, column_step,
+                                          16 / W);
+}
+
+// Where the last of so many rows begins, from one on.
+template <bool listed> Int last_of(const Int *rows, Int row_step, Int row, Int count) {
+    if (!listed) return row_step < 0 ? row * row_step : (row + count - 1) * row_step;
+    Int last = rows[row];
+    for (Int i = row + 1; i < row + count; ++i) last = rows[i] > last ? rows[i] : last;
+    return last;
+}
+
+// Rows that are shorter than 16 bytes, 64 / W of them at least. The last ones may be turned twice.
+template <int W, bool listed>
+[[gnu::noinline]] void narrow_slim_columns(const Byte *source, const Int *rows, Int row_step, Int height, Byte *target,
+                                           Int column_step, Int width) {
+    constexpr Int R = 64 / W;
+    const Int most = last_of<listed>(rows, row_step, 0, height) + width * W - 16;
+    for (Int i = 0; i < height; i += R) {
+        const Int first = least(i, height - R);
+        const Byte *const from = source + first * row_step;
+        if (last_of<listed>(rows, row_step, first, R) <= most)
+            slim_block<W, listed, Narrow::within>(from, rows + first, row_step, target + first * W, column_step, width);
+        else
+            slim_block<W, listed, Narrow::masked>(from, rows + first, row_step, target + first * W, column_step, width);
     }
 }
 
@@ -113,15 +151,9 @@ template <int W, bool listed>
 [[gnu::noinline]] Int narrow_wide_columns(const Byte *source, const Int *rows, Int row_step, Int height, Byte *target,
                                           Int column_step, Int width) {
     constexpr Int R = 64 / W;
-    const auto last_of = [=](Int row, Int count) {
-        if (!listed) return (row + count - 1) * row_step;
-        Int last = rows[row];
-        for (Int i = row + 1; i < row + count; ++i) last = rows[i] > last ? rows[i] : last;
-        return last;
-    };
-    const Int most = last_of(0, height) + width * W - 32;
+    const Int most = last_of<listed>(rows, row_step, 0, height) + width * W - 32;
     Int i = 0;
-    for (; i + R <= height && last_of(i, R) <= most; i += R)
+    for (; i + R <= height && last_of<listed>(rows, row_step, i, R) <= most; i += R)
         wide_block<W, listed, 64, true>(source + i * row_step, rows + i, row_step, target + i * W, column_step, R,
                                         width);
     return i;
@@ -230,6 +262,10 @@ void strided_columns(const Byte *source, const Int *rows, Int row_step, Int heig
             (height > R ? short_wide_columns<W, listed, 32> : short_wide_columns<W, listed, 16>)(source, rows, row_step,
                                                                                                  height, target,
                                                                                                  column_step, width);
+            continue;
+        }
+        if (W < 16 && width < E) {
+            narrow_slim_columns<W, listed>(source, rows, row_step, height, target, column_step, width);
             continue;
         }
         if (W < 16 && width > E && width * W < 32 && row_step >= 0)

@@ -67,6 +67,12 @@ inline bool are_columns_crowded(const Int *columns, Int count, int width) {
     return is_crowded(columns, std::min(count, Int(16) >> width));
 }
 
+// Whether rows of less than a vector become columns by kernels that are meant for it.
+inline bool turns_narrow(const KernelCall &call) {
+    return kernels().turns_narrow && call.width < 3 && call.count << call.width >= narrow_row &&
+           call.height << call.width >= cache_line;
+}
+
 // How far apart so many offsets lie, if always as far; else 0.
 inline Int equal_step(const Int *offsets, Int count) {
     if (count == 1) return cache_line;
@@ -231,10 +237,13 @@ struct TileBuilder {
 
 private:
     void find_steps(KernelCall &call) const {
-        if (call.height << call.width < strided_column || call.count << call.width < strided_row) return;
+        if (call.height << call.width < strided_column) return;
+        const Int row_bytes = call.count << call.width;
+        const bool narrow = row_bytes < strided_row;
+        if (narrow && !turns_narrow(call)) return;
         const Int *const rows = pass.tables.data() + call.rows, *const columns = pass.tables.data() + call.columns;
         const bool wide = is_crowded(columns, call.count);
-        call.down = wide;
+        call.down = wide && !narrow;
         call.row_step = equal_step(rows, call.height);
         // Of wide elements a block has so few rows that only those in one set are in each other's way.
         const bool both = wide && (call.width < 2 || call.row_step % page == 0);
@@ -243,6 +252,7 @@ private:
         // The few rows of a block of wider elements stay there until their next elements have their turn.
         if (call.width > 0 && !wide) call.collected = false;
         call.spread = are_columns_crowded(columns, call.count, call.width);
+        if (narrow) call.collected = call.spread = false;
         if (call.down && !call.collected && is_crowded(rows, call.height)) return;
         // Addresses of wide elements are looked up faster a line at a time.
         if (!call.row_step && call.width > 3) return;

@@ -120,8 +120,8 @@ constexpr double unknown_speed = 1e9;
 // by vectors, to columns of less than a line and others, of streams whose rows are shorter than a vector, shorter than
 // a line, and such of whole vectors; and what a run of up to a vector takes, and a call, in nanoseconds. They must win
 // by so much.
-constexpr double element_speed = 2, short_column_speed = 3, narrow_speed = 7, short_row_speed = 4, row_speed = 12,
-                 vector_row_speed = 16, run_cost = 0.7, call_cost = 6, gather_margin = 1.15;
+constexpr double element_speed = 2, narrow_row_speed = 2, short_column_speed = 3, narrow_speed = 7, short_row_speed = 4,
+                 row_speed = 12, vector_row_speed = 16, run_cost = 0.7, call_cost = 6, gather_margin = 1.15;
 
 // Single elements that go side by side to the target: so many bytes, before others of the lines that they come from.
 constexpr Int scattered_column = 256;
@@ -160,7 +160,7 @@ constexpr Int slab_prefetch = 32 << 10, piece_bytes = 1024;
 
 // The least bytes of a column, and of a row, for kernels of columns that lie equally far apart, and how many such
 // calls may take the place of one.
-constexpr Int strided_column = 16, strided_row = 16, max_column_calls = 16;
+constexpr Int strided_column = 16, strided_row = 16, narrow_row = 5, max_column_calls = 16;
 
 // Steps so long share sets of the first-level cache.
 constexpr Int page = 4096;

@@ -28,10 +28,7 @@ inline void load_columns(Vec64 (&x)[4][16 / W], const Byte *const *rows, Int at,
         for (int l = 0; l < 4; ++l) x[l][r] = y[l];
     }
 #pragma GCC unroll 4
-    for (int l = 0; l < 4; ++l) {
-        if constexpr (E > 1) shuffle<W>(x[l]);
-        if constexpr (E > 2) shuffle<W>(x[l]);
-    }
+    for (int l = 0; l < 4; ++l) shuffle_all<W>(x[l]);
 }
 
 // So many columns at a time.

@@ -50,10 +50,9 @@ template <int W, bool listed, int part = 64, bool narrow = false>
     const Int shift = second * W;
 #pragma GCC unroll 16
     for (int k = 0; k < E; ++k) {
-        const bool wanted = !narrow || k + E < columns;
         if constexpr (part == 64) {
             Vec64::even_lanes(x[k], y[k]).store(target);
-            if (wanted) Vec64::odd_lanes(x[k], y[k]).store(further);
+            if (!narrow || k + E < columns) Vec64::odd_lanes(x[k], y[k]).store(further);
         } else if constexpr (part == 32) {
             const Vec64 a = Vec64::even_lanes(x[k], y[k]), b = Vec64::odd_lanes(x[k], y[k]);
             a.low().store(target);
@@ -205,15 +204,12 @@ template <int W, typename V, bool listed>
 template <int W, typename V, bool listed>
 [[gnu::always_inline]] inline void any_block(const Byte *source, const Int *rows, Int row_step, Byte *target,
                                              Int column_step) {
+    constexpr bool paired = W == 16 && V::bytes == 32;
 #if defined(__AVX512BW__)
-    if constexpr (V::bytes == 64)
-        wide_block<W, listed>(source, rows, row_step, target, column_step);
-    else
+    if constexpr (V::bytes == 64) wide_block<W, listed>(source, rows, row_step, target, column_step);
 #endif
-        if constexpr (W == 16 && V::bytes == 32)
-        pair_block<listed>(source, rows, row_step, target, column_step);
-    else
-        strided_block<W, V, listed>(source, rows, row_step, target, column_step);
+    if constexpr (paired) pair_block<listed>(source, rows, row_step, target, column_step);
+    if constexpr (V::bytes < 64 && !paired) strided_block<W, V, listed>(source, rows, row_step, target, column_step);
 }
 
 // Whole blocks. Not inlined: its loops need the registers for themselves.
@@ -235,7 +231,7 @@ template <int W, typename V, bool listed>
 
 template <int W, bool listed>
 void strided_columns(const Byte *source, const Int *rows, Int row_step, Int height, Byte *target, Int column_step,
-                     Int width, const Repeat &repeat, bool down) {
+                     Int width, const Repeat &repeat, bool down, bool wide) {
     constexpr Int E = 16 / W, R = StridedVec::bytes / W;
     for (Int k = 0; k < repeat.count; ++k, source += repeat.source, target += repeat.target) {
         // So many rows from one on, all columns; the last ones may be written twice.
@@ -268,7 +264,7 @@ void strided_columns(const Byte *source, const Int *rows, Int row_step, Int heig
             narrow_slim_columns<W, listed>(source, rows, row_step, height, target, column_step, width);
             continue;
         }
-        if (W < 16 && width > E && width * W < 32 && row_step >= 0)
+        if (W < 16 && width > E && width * W < 32)
             done = narrow_wide_columns<W, listed>(source, rows, row_step, height, target, column_step, width);
 #endif
         const auto take_whole = [&](auto vector) {
@@ -277,7 +273,7 @@ void strided_columns(const Byte *source, const Int *rows, Int row_step, Int heig
             bands(vector, done, count);
             done += count;
         };
-        take_whole(WidestVec{});
+        if (wide || W == 16) take_whole(WidestVec{});
         if (done && height - done > R && width >= block_width<W, WidestVec>) {
             bands(WidestVec{}, height - WidestVec::bytes / W, WidestVec::bytes / W);
             continue;
@@ -299,11 +295,9 @@ void strided_columns(const Byte *source, const Int *rows, Int row_step, Int heig
 
 template <int W>
 void strided_transpose(const Byte *source, const Int *rows, Int row_step, Int height, Byte *target, Int column_step,
-                       Int width, const Repeat &repeat, bool down) {
-    if (row_step)
-        strided_columns<W, false>(source + rows[0], rows, row_step, height, target, column_step, width, repeat, down);
-    else
-        strided_columns<W, true>(source, rows, 0, height, target, column_step, width, repeat, down);
+                       Int width, const Repeat &repeat, bool down, bool wide) {
+    const auto turn = row_step ? strided_columns<W, false> : strided_columns<W, true>;
+    turn(row_step ? source + rows[0] : source, rows, row_step, height, target, column_step, width, repeat, down, wide);
 }
 
 }  // namespace

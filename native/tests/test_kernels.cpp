@@ -118,17 +118,20 @@ void test_strided_transpose(Isa isa, const Kernels &k) {
               width = narrow ? pick(1, 16 / size) : 16 / size + pick(0, 70);
     const Int row = width * size + pick(0, 20), column = (height + pick(0, 1) * pick(1, 3)) * size;
     const Repeat repeat{pick(1, 2), height * row, width * column};
-    const bool listed = pick(0, 1), down = pick(0, 1);
+    const bool listed = pick(0, 1), down = pick(0, 1), wide = pick(0, 1), back = !listed && pick(0, 3) == 0;
     std::vector<Int> rows(static_cast<std::size_t>(height));
-    for (Int i = 0; i < height; ++i) rows[std::size_t(i)] = i * row;
+    for (Int i = 0; i < height; ++i) rows[std::size_t(i)] = (back ? height - 1 - i : i) * row;
     if (listed) std::shuffle(rows.begin(), rows.end(), random_engine());
     const GuardedBytes source((repeat.count * height - 1) * row + width * size);
     const GuardedBytes target(repeat.count * width * column, false);
     compare(
         describe(isa, "strided transpose", {size, height, width, listed, down}), target,
         [&](Byte *t) {
-            k.strided_transpose[log](source.data(), rows.data(), listed ? 0 : row, height, t, column, width, repeat,
-                                     down);
+            k.strided_transpose[log](source.data(), rows.data(),
+                                     listed ? 0
+                                     : back ? -row
+                                            : row,
+                                     height, t, column, width, repeat, down, wide);
         },
         [&](Byte *t) {
             for (Int r = 0; r < repeat.count; ++r)

@@ -244,6 +244,7 @@ private:
         const Int *const rows = pass.tables.data() + call.rows, *const columns = pass.tables.data() + call.columns;
         const bool wide = is_crowded(columns, call.count);
         call.down = wide && !narrow;
+        call.wide = how.wide_blocks;
         call.row_step = equal_step(rows, call.height);
         // Of wide elements a block has so few rows that only those in one set are in each other's way.
         const bool both = wide && (call.width < 2 || call.row_step % page == 0);

@@ -215,7 +215,7 @@ private:
         for (Int r = 0; r < repeat.count; ++r, s += repeat.source, t += repeat.target) {
             if (!ahead && height << given.width >= strided_column)
                 k.strided_transpose[given.width](s, given.rows.data(), given.row_step, height, scratch,
-                                                 height << given.width, count, once, false);
+                                                 height << given.width, count, once, false, true);
             else
                 k.transpose[given.width](s, given.rows.data(), height, scratch, given.columns.data(), count, once,
                                          false, false, ahead);
@@ -244,8 +244,9 @@ private:
                     const auto turn = [&](const Byte *block, const Int *places, Int row_step) {
                         if (!spread)
                             return k.strided_transpose[log](block, places, row_step, high, to, step, width, once,
-                                                            call.down && !staged);
-                        k.strided_transpose[log](block, places, row_step, high, turned, bytes, width, once, false);
+                                                            call.down && !staged, call.wide);
+                        k.strided_transpose[log](block, places, row_step, high, turned, bytes, width, once, false,
+                                                 call.wide);
                         k.runs(turned, to, {width, bytes, step}, bytes, once, false, 0);
                     };
                     if (!call.collected) {
@@ -276,7 +277,7 @@ private:
                     if (call.collected || spread)
                         return transpose_crowded(call, s, rows, height, t + columns[0], step, spread, repeat);
                     return k.strided_transpose[call.width](s, rows, call.row_step, height, t + columns[0], step,
-                                                           call.count, repeat, call.down && !staged);
+                                                           call.count, repeat, call.down && !staged, call.wide);
                 }
                 return k.transpose[call.width](s, rows, height, t, columns, call.count, repeat, nontemporal,
                                                call.scattered, ahead);

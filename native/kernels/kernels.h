@@ -28,8 +28,7 @@ using TransposeKernel = void (*)(const Byte *source, const Int *rows, Int height
 
 // The same for columns of at least 16 bytes that lie equally far apart, and rows of at least 16, which `row_step` is
 // for if they do too, else 0: row by row, or `down` the columns; by blocks of the widest vectors, or of 32 bytes where
-// elements have less than 16. Rows may be shorter where columns have 64 bytes and
-// the kernels turn narrow ones.
+// elements have less than 16. Rows may be shorter where columns have 64 bytes and the kernels turn narrow ones.
 using StridedTransposeKernel = void (*)(const Byte *source, const Int *rows, Int row_step, Int height, Byte *target,
                                         Int column_step, Int width, const Repeat &repeat, bool down, bool wide);
 

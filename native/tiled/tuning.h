@@ -160,7 +160,10 @@ constexpr Int slab_prefetch = 32 << 10, piece_bytes = 1024;
 
 // The least bytes of a column, and of a row, for kernels of columns that lie equally far apart, and how many such
 // calls may take the place of one.
-constexpr Int strided_column = 16, strided_row = 16, narrow_row = 5, max_column_calls = 16;
+constexpr Int strided_column = 16, strided_row = 16, max_column_calls = 16;
+
+// Shorter rows, where kernels turn them: of 4 bytes and less others are as fast.
+constexpr Int narrow_row = 5;
 
 // Steps so long share sets of the first-level cache.
 constexpr Int page = 4096;

@@ -162,7 +162,7 @@ constexpr Int slab_prefetch = 32 << 10, piece_bytes = 1024;
 // calls may take the place of one.
 constexpr Int strided_column = 16, strided_row = 16, max_column_calls = 16;
 
-// Shorter rows, where kernels turn them: of 4 bytes and less others are as fast.
+// Shorter rows, where kernels turn them (many rows of 13 single bytes, 0.17 -> 0.28).
 constexpr Int narrow_row = 5;
 
 // Steps so long share sets of the first-level cache.

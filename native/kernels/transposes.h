@@ -10,6 +10,12 @@ namespace relayout {
 namespace RELAYOUT_ISA_NAMESPACE {
 namespace {
 
+// The same address. Without it compilers keep all multiples of a step, which are more than there are registers.
+template <typename T> inline T *hidden(T *p) {
+    asm("" : "+r"(p));
+    return p;
+}
+
 // One stage of perfect shuffles; log2(E) of them turn E rows of E elements, in each lane, into columns.
 template <int W, typename V, int E> [[gnu::always_inline]] inline void shuffle(V (&x)[E]) {
     V y[E];

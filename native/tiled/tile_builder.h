@@ -238,8 +238,7 @@ struct TileBuilder {
 private:
     void find_steps(KernelCall &call) const {
         if (call.height << call.width < strided_column) return;
-        const Int row_bytes = call.count << call.width;
-        const bool narrow = row_bytes < strided_row;
+        const bool narrow = call.count << call.width < strided_row;
         if (narrow && !turns_narrow(call)) return;
         const Int *const rows = pass.tables.data() + call.rows, *const columns = pass.tables.data() + call.columns;
         const bool wide = is_crowded(columns, call.count);
@@ -248,12 +247,11 @@ private:
         call.row_step = equal_step(rows, call.height);
         // Of wide elements a block has so few rows that only those in one set are in each other's way.
         const bool both = wide && (call.width < 2 || call.row_step % page == 0);
-        call.collected = call.row_step && (both ? is_crowded(rows, std::min(call.height, cache_line))
-                                                : are_rows_crowded(rows, call.height, call.width));
         // The few rows of a block of wider elements stay there until their next elements have their turn.
-        if (call.width > 0 && !wide) call.collected = false;
-        call.spread = are_columns_crowded(columns, call.count, call.width);
-        if (narrow) call.collected = call.spread = false;
+        const bool collects = !narrow && call.row_step && (wide || call.width == 0);
+        call.collected = collects && (both ? is_crowded(rows, std::min(call.height, cache_line))
+                                           : are_rows_crowded(rows, call.height, call.width));
+        call.spread = !narrow && are_columns_crowded(columns, call.count, call.width);
         if (call.down && !call.collected && is_crowded(rows, call.height)) return;
         // Addresses of wide elements are looked up faster a line at a time.
         if (!call.row_step && call.width > 3) return;

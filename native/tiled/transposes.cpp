@@ -138,7 +138,7 @@ std::optional<Pass> schedule_transpose(TileBuilder b, Int width, bool aligned, b
 }
 
 std::optional<Pass> schedule_widened(TileBuilder b, Int element) {
-    if (!gather_kernels().widened_transpose || element > 8 || is_width(element)) return std::nullopt;
+    if (!gather_kernels().widened_transpose || element > 7 || is_width(element)) return std::nullopt;
     const int first = b.find(target_side, element), second = b.find(source_side, element);
     if (first < 0 || second < 0 || first == second) return std::nullopt;
     const Loop along = b.loops[std::size_t(first)], across = b.loops[std::size_t(second)];

@@ -67,6 +67,17 @@ void test_padded_runs(Isa isa, const Kernels &k) {
         });
 }
 
+// What transposes do: element j of row i goes to place i of column j.
+void transpose(const GuardedBytes &source, const std::vector<Int> &rows, Byte *target, const std::vector<Int> &columns,
+               Int size, const Repeat &repeat) {
+    for (Int r = 0; r < repeat.count; ++r)
+        for (std::size_t i = 0; i < rows.size(); ++i)
+            for (std::size_t j = 0; j < columns.size(); ++j)
+                for (Int b = 0; b < size; ++b)
+                    target[r * repeat.target + columns[j] + Int(i) * size + b] =
+                        source.data()[r * repeat.source + rows[i] + Int(j) * size + b];
+}
+
 void test_transpose(Isa isa, const Kernels &k, bool shifted) {
     const int log = int(pick(shifted ? 2 : 0, 4));
     if (shifted && !k.shifted_transpose[log]) return;
@@ -99,14 +110,7 @@ void test_transpose(Isa isa, const Kernels &k, bool shifted) {
                                  scattered, ahead);
             k.store_fence();
         },
-        [&](Byte *t) {
-            for (Int r = 0; r < repeat.count; ++r)
-                for (Int i = 0; i < height; ++i)
-                    for (Int j = 0; j < width; ++j)
-                        for (Int b = 0; b < size; ++b)
-                            t[r * repeat.target + columns[std::size_t(j)] + i * size + b] =
-                                source.data()[r * repeat.source + rows[std::size_t(i)] + j * size + b];
-        });
+        [&](Byte *t) { transpose(source, rows, t, columns, size, repeat); });
 }
 
 // Columns equally far apart, and rows so or listed.
@@ -119,8 +123,9 @@ void test_strided_transpose(Isa isa, const Kernels &k) {
     const Int row = width * size + pick(0, 20), column = (height + pick(0, 1) * pick(1, 3)) * size;
     const Repeat repeat{pick(1, 2), height * row, width * column};
     const bool listed = pick(0, 1), down = pick(0, 1), wide = pick(0, 1), back = !listed && pick(0, 3) == 0;
-    std::vector<Int> rows(static_cast<std::size_t>(height));
+    std::vector<Int> rows(static_cast<std::size_t>(height)), columns(static_cast<std::size_t>(width));
     for (Int i = 0; i < height; ++i) rows[std::size_t(i)] = (back ? height - 1 - i : i) * row;
+    for (Int j = 0; j < width; ++j) columns[std::size_t(j)] = j * column;
     if (listed) std::shuffle(rows.begin(), rows.end(), random_engine());
     const GuardedBytes source((repeat.count * height - 1) * row + width * size);
     const GuardedBytes target(repeat.count * width * column, false);
@@ -133,14 +138,7 @@ void test_strided_transpose(Isa isa, const Kernels &k) {
                                             : row,
                                      height, t, column, width, repeat, down, wide);
         },
-        [&](Byte *t) {
-            for (Int r = 0; r < repeat.count; ++r)
-                for (Int i = 0; i < height; ++i)
-                    for (Int j = 0; j < width; ++j)
-                        for (Int b = 0; b < size; ++b)
-                            t[r * repeat.target + j * column + i * size + b] =
-                                source.data()[r * repeat.source + rows[std::size_t(i)] + j * size + b];
-        });
+        [&](Byte *t) { transpose(source, rows, t, columns, size, repeat); });
 }
 
 // Elements of 3 and 5 to 7 bytes.
@@ -162,14 +160,7 @@ void test_widened_transpose(Isa isa) {
         [&](Byte *t) {
             turn(source.data(), rows.data(), height, t, columns.data(), width, int(size), repeat, pick(0, 1) * 4096);
         },
-        [&](Byte *t) {
-            for (Int r = 0; r < repeat.count; ++r)
-                for (Int i = 0; i < height; ++i)
-                    for (Int j = 0; j < width; ++j)
-                        for (Int b = 0; b < size; ++b)
-                            t[r * repeat.target + columns[std::size_t(j)] + i * size + b] =
-                                source.data()[r * repeat.source + rows[std::size_t(i)] + j * size + b];
-        });
+        [&](Byte *t) { transpose(source, rows, t, columns, size, repeat); });
 }
 
 // Both directions; `used` of the ways are there when elements are parted.

@@ -58,6 +58,7 @@ const Kernels kernel_table = {
     {},
 #endif
     {scatter<1>, scatter<2>, scatter<4>, scatter<8>, scatter<16>},
+    collect,
     copy_nontemporal,
     fill,
     prefetch_for_write,

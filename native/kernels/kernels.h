@@ -51,6 +51,10 @@ using DeinterleaveKernel = void (*)(const Byte *source, Byte *target, const Int 
 using ShiftedDeinterleaveKernel = void (*)(const Byte *source, Byte *target, const Int *rows, int ways, int used,
                                            Int count, const Repeat &repeat, bool starts, bool ends, Int ahead);
 
+// Rows of `bytes` bytes go side by side, `pitch` bytes apart, and as many that are `coming` are prefetched.
+using CollectKernel = void (*)(const Byte *source, const Int *rows, const Byte *later, const Int *coming, Int count,
+                               Byte *target, Int pitch, Int bytes);
+
 // Single elements, for each repetition, for each of `strip`.
 using ScatterKernel = void (*)(const Byte *source, Byte *target, const Repeat &strip, const Repeat &repeat);
 
@@ -71,6 +75,7 @@ struct Kernels {
     bool parts_wide[4];  // rows of a cache line and more are parted as fast as shorter ones
     ShiftedDeinterleaveKernel shifted_deinterleave[4];  // null where it does not pay
     ScatterKernel scatter[5];
+    CollectKernel collect;
     void (*copy_nontemporal)(const Byte *source, Byte *target, Int length);  // to any address
     void (*fill)(Byte *target, Int length, const Byte *pattern);             // of 64 bytes, the first 16 four times
     void (*prefetch_for_write)(Byte *target, Int length);

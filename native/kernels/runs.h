@@ -51,6 +51,14 @@ inline Int to_line(const Byte *p) { return Int(-reinterpret_cast<std::uintptr_t>
     if (k < length) copy(s + k, d + k, length - k);
 }
 
+[[maybe_unused]] void collect(const Byte *source, const Int *rows, const Byte *later, const Int *coming, Int count,
+                              Byte *target, Int pitch, Int bytes) {
+    for (Int r = 0; r < count; ++r) {
+        for (Int at = 0; at < bytes; at += cache_line) prefetch(later + coming[r] + at);
+        copy(source + rows[r], target + r * pitch, bytes);
+    }
+}
+
 template <typename V, bool nontemporal> void store_as(V x, Byte *d) {
     if constexpr (nontemporal)
         x.store_nontemporal(d);

@@ -130,11 +130,11 @@ std::vector<Dim> in_bytes(std::vector<Dim> dims, Int width) {
 // What the passes of copies had.
 struct Seen {
     bool slabs = false, gathers = false, permutes = false, widens = false;
-    bool shifted = false;  // with neighbours that have lines in common
+    bool shifted = false;                     // with neighbours that have lines in common
+    bool carried = false, collected = false;  // slabs that go on, and such of collected rows
 };
 
-void test_copy(const std::vector<Dim> &elements, bool padded, Seen &seen) {
-    const Int width = Int(1) << pick(0, 4);
+void test_copy(const std::vector<Dim> &elements, bool padded, Seen &seen, Int width = Int(1) << pick(0, 4)) {
     const std::vector<Dim> dims = in_bytes(elements, width);
     GuardedBytes pattern(16);
     for (Int b = width; b < 16; ++b) pattern.data()[b] = pattern.data()[b - width];
@@ -153,8 +153,10 @@ void test_copy(const std::vector<Dim> &elements, bool padded, Seen &seen) {
                         expected[std::size_t(at.target + b)] = valid ? source.data()[at.source + b] : pattern.data()[b];
             for (int variation = 0; variation < program.variations(); ++variation) {
                 target.restore(before);
-                tiled::TiledCopy(program, source.data(), target.data(), int(pick(1, 3)), variation)
-                    .run(0, program.chunks());
+                const tiled::TiledCopy copy(program, source.data(), target.data(), int(pick(1, 3)), variation);
+                const Int part = pick(0, program.chunks());
+                copy.run(0, part);
+                copy.run(part, program.chunks());
                 check(target == expected, "a tiled copy to " + std::to_string(program.target_range().high) +
                                               " bytes, of elements of " + std::to_string(width) + ", variation " +
                                               std::to_string(variation));
@@ -164,6 +166,8 @@ void test_copy(const std::vector<Dim> &elements, bool padded, Seen &seen) {
                     const bool claims = program.is_nontemporal(pass) || pass.shifted || pass.inner;
                     check(nontemporal_stores || !claims, "a schedule counts on stores that are not there");
                     seen.slabs |= pass.inner != nullptr;
+                    seen.carried |= pass.carried && pass.rows.empty();
+                    seen.collected |= pass.carried && !pass.rows.empty();
                     seen.gathers |= pass.gather != nullptr;
                     seen.permutes |= pass.block != nullptr;
                     seen.widens |= !pass.calls.empty() && pass.calls[0].kind == tiled::KernelKind::widened_transpose;
@@ -336,6 +340,9 @@ void test_tiled() {
     for (Dim &dim : windows) dim[0].loops[0].step.target *= 7;
     windows.push_back({Box{{0, 0}, {{7, {1, 1}}}}});
     test_copy(windows, false, seen);
+    // Columns that go on from slab to slab; the last one is moved back until it is only a few rows further on.
+    for (int round = 0; round < 4; ++round) test_copy(crowded_rows(pick(1281, 1330), pick(900, 1000)), false, seen, 1);
+    test_copy(crowded_rows(257 * pick(1, 3), 8192), false, seen, 1);
     if (kernels().nontemporal_stores) {
         const tiled::TiledProgram program(1, {0, 0}, crowded_rows(75, second_level_cache().bytes), nullptr, {},
                                           {0, true, 0});
@@ -343,6 +350,7 @@ void test_tiled() {
               "rows that share sets of the second-level cache are not collected");
     }
     check(seen.slabs || !kernels().nontemporal_stores, "no copy has slabs");
+    check((seen.carried && seen.collected) || !kernels().nontemporal_stores, "no slabs go on");
     check(seen.gathers || !gather_kernels().gather, "no copy has gathers");
     check(seen.widens || !gather_kernels().widened_transpose, "no copy turns elements as wider ones");
     check(seen.permutes || !gather_kernels().permute, "no copy has permuted blocks");

@@ -253,6 +253,21 @@ void test_flat(Isa isa, const Kernels &k) {
     k.prefetch_for_write(target.data(), length);
 }
 
+void test_collect(Isa isa, const Kernels &k) {
+    const Int count = pick(1, 20), bytes = pick(1, 300), pitch = bytes + pick(0, 64);
+    std::vector<Int> rows, coming;
+    for (Int r = 0; r < count; ++r) rows.push_back(pick(0, 2000)), coming.push_back(pick(0, 1 << 20));
+    const GuardedBytes source(*std::max_element(rows.begin(), rows.end()) + bytes);
+    const GuardedBytes target((count - 1) * pitch + bytes);
+    compare(
+        describe(isa, "collect", {count, bytes, pitch}), target,
+        [&](Byte *t) { k.collect(source.data(), rows.data(), source.data(), coming.data(), count, t, pitch, bytes); },
+        [&](Byte *t) {
+            for (Int r = 0; r < count; ++r)
+                for (Int b = 0; b < bytes; ++b) t[r * pitch + b] = source.data()[rows[std::size_t(r)] + b];
+        });
+}
+
 }  // namespace
 
 void test_kernels() {
@@ -269,6 +284,7 @@ void test_kernels() {
             test_interleave(isa, k);
             test_scatter(isa, k);
             test_flat(isa, k);
+            test_collect(isa, k);
         }
     }
 }

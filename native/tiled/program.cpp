@@ -216,7 +216,9 @@ std::vector<Pass> TiledProgram::compile(bool aligned, Variation how) const {
     aligned = aligned && !conversion_ && (nontemporal || !large);
     std::vector<Pass> passes;
     const auto needs_slabs = [&](const Pass &pass) {
-        return nontemporal && !conversion_ && !pass.long_runs && !(aligned && pass.whole_lines);
+        if (!nontemporal || conversion_ || pass.long_runs) return false;
+        const bool narrow = pass.calls[0].kind == KernelKind::transpose && pass.calls[0].width < 2;
+        return !(aligned && pass.whole_lines) || (how.slabs == Use::always && narrow);
     };
     const auto add = [&](const Box &box) {
         if (!box.valid) return passes.push_back(schedule_fill(box, width_));

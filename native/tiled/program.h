@@ -107,7 +107,8 @@ struct Pass {
     std::shared_ptr<const Pass> inner;  // how a tile comes into the staging buffer, if tiles are slabs,
     std::vector<Int> lines;             // and where one is read, a cache line apart;
     std::vector<Int> rows;              // or the rows that are collected side by side first,
-    Int row_bytes = 0, row_pitch = 0;   // of so many bytes each, and so far apart then
+    Int row_bytes = 0, row_pitch = 0;   // of so many bytes each, and so far apart then;
+    bool carried = false;               // the last loop is along the segments, which go on from one slab to the next
     bool whole_lines = false;  // every segment is made of whole cache lines, if the target's offset 0 is at one
 };
 

@@ -55,13 +55,6 @@ std::vector<Loop> loops_of(const std::vector<Loop> &loops, const TileShape &shap
     return taken;
 }
 
-// How far apart the rows of a transpose are.
-Int row_distance(const Pass &pass) {
-    const KernelCall &call = pass.calls[0];
-    if (call.kind != KernelKind::transpose || call.height < 2) return 0;
-    return pass.tables[call.rows + 1] - pass.tables[call.rows];
-}
-
 // Whether runs are read in the order of the source, line by line.
 bool reads_in_order(const KernelCall &call) {
     const auto goes_on = [](const Repeat &loop) {
@@ -70,11 +63,9 @@ bool reads_in_order(const KernelCall &call) {
     return call.kind == KernelKind::runs && (goes_on(call.strip) || goes_on(call.repeat));
 }
 
-// Whether slabs are better than the tiles of this pass, whose rows have `row` contiguous bytes. Where memory is read
-// and written in its order, or kernels shift columns into lines, they are not; nor where streams are parted into long
-// segments (longer ones if `grouped` of several parts), where tiles of 4 and 8 bytes read whole lines anyway, where a
-// transpose of narrow elements, or of rows that are short or lie together, takes longer than its stores, or where rows
-// about a page apart leave the cache.
+// Whether slabs are better than the tiles of this pass. Where memory is read and written in its order, or kernels shift
+// columns into lines, they are not; nor where streams are parted into long segments (longer ones if `grouped` of
+// several parts), or where elements of 16 bytes have whole lines of columns, or of rows.
 bool is_slow(const Pass &direct, Int row, bool grouped) {
     const KernelCall &call = direct.calls[0];
     const Int segments = Int(direct.segments.size()), average = direct.tile_bytes / std::max<Int>(segments, 1);
@@ -86,10 +77,9 @@ bool is_slow(const Pass &direct, Int row, bool grouped) {
     if (call.kind == KernelKind::interleave) return call.width > 0 || average < min_slab_segment;
     if (call.kind == KernelKind::scatter) return true;
     if (call.height << call.width < cache_line) return average < short_segment;
-    if (call.width > 1)
-        return segments > 1 && call.count << call.width < cache_line && (row < cache_line || !direct.shifted);
-    const Int apart = row_distance(direct), beside = std::min(apart % page, page - apart % page);
-    return row >= long_row && apart >= far_rows && beside >= 16 && (call.width == 0 || segments > 1);
+    if (call.width < 2) return true;
+    if (direct.shifted) return segments > 1 && call.count << call.width < cache_line && row < cache_line;
+    return call.width < 4 || (segments > 1 && call.count << call.width < cache_line);
 }
 
 // Lets rows of so many bytes lie side by side: the loops over them, in the order of the source, step from one to the
@@ -131,18 +121,16 @@ std::optional<Pass> schedule_slabs(const Box &box, const std::vector<Box> &parts
     const Int limit = slab_limit();
     const KernelCall &call = direct.calls[0];
     const bool turned = call.kind == KernelKind::transpose;
-    const Int wanted =
-        row_distance(direct) >= paged_rows ? std::min(slab_segment, max_paged_rows << call.width) : slab_segment;
     const auto lengthened = [&](Int row_bytes) {
         TileShape shape(b.loops, {width, segment});
         shape.lengthen(source_side, row_bytes, limit);
-        shape.lengthen(target_side, wanted, limit);
+        shape.lengthen(target_side, how.segment_bytes, limit);
         for (const int side : {source_side, target_side})
             if (shape.bytes() < min_slab_bytes && !(turned && side == source_side))
                 shape.lengthen(side, min_slab_bytes / (shape.bytes() / shape.contiguous(side)), min_slab_bytes);
         return shape;
     };
-    const TileShape narrow = lengthened(turned ? cache_line : how.row_bytes);
+    const TileShape narrow = lengthened(how.row_bytes);
     const bool collected = parts.size() == 1 && are_crowded(lines_of(loops_of(b.loops, narrow), parts, width));
     Int row_bytes = collected_slab_row;
     while (collected && row_bytes > cache_line && lengthened(row_bytes).contiguous(target_side) < min_slab_segment)
@@ -154,30 +142,34 @@ std::optional<Pass> schedule_slabs(const Box &box, const std::vector<Box> &parts
         return std::nullopt;
     Int length = 0;
     const std::vector<std::size_t> together = shape.chain(target_side, length);
+    if (length < min_slab_segment) return std::nullopt;
     if (!together.empty()) {
         const std::size_t k = together.back();
         length /= shape.steps[k];
         shape.steps[k] = even_steps(b.loops[k], shape.steps[k], std::max<Int>(cache_line / length, 1));
         length *= shape.steps[k];
     }
-    if (length < min_slab_segment) return std::nullopt;
-    // Segments lie one behind the other in the staging buffer, an odd number of lines apart.
-    Int pitch = (length + cache_line - 1) / cache_line * cache_line;
+    // Segments lie one behind the other in the staging buffer, an odd number of lines apart, and a line before each is
+    // for what is carried from the slab before.
+    Int pitch = (length + cache_line - 1) / cache_line * cache_line + cache_line;
     if (pitch / cache_line % 2 == 0) pitch += cache_line;
     Pass &pass = b.pass;
-    Box inner{{0, 0}, {}};
-    std::vector<Segment> segments{{0, 0, length}};
+    Box inner{{0, cache_line}, {}};
+    std::vector<Segment> segments{{0, cache_line, length}};
+    std::optional<TileLoop> along;
     Int staged = pitch;
     for (std::size_t k = b.loops.size(); k-- > 0;) {
         const Loop &loop = b.loops[k];
         const Int steps = shape.steps[k];
+        const bool inside = std::find(together.begin(), together.end(), k) != together.end();
         if (steps < loop.count) {
-            const Int shared = !together.empty() && k == together.back() ? shared_steps(loop, steps) : 0;
-            const Int pace = steps - shared;
-            pass.loops.push_back({(loop.count - shared + pace - 1) / pace, steps, loop.count, loop.step, shared});
+            const TileLoop around{(loop.count + steps - 1) / steps, steps, loop.count, loop.step};
+            if (inside)
+                along = around;
+            else
+                pass.loops.push_back(around);
         }
         if (steps == 1) continue;
-        const bool inside = std::find(together.begin(), together.end(), k) != together.end();
         inner.loops.push_back({steps, {loop.step.source, inside ? loop.step.target : staged}});
         if (inside) continue;
         const std::size_t size = segments.size();
@@ -193,11 +185,13 @@ std::optional<Pass> schedule_slabs(const Box &box, const std::vector<Box> &parts
     } else {
         pass.lines = lines_of(inner.loops, parts, width);
     }
+    Variation inside = how;
+    if (turned) inside.tile_bytes = shape.bytes();
     std::optional<Pass> tiles;
     if (parts.size() == 1)
-        tiles = schedule(inner, width, true, false, how);
+        tiles = schedule(inner, width, true, false, inside);
     else
-        tiles = schedule_group(inner, parts, segment, width, true, false, how);
+        tiles = schedule_group(inner, parts, segment, width, true, false, inside);
     if (!tiles) return std::nullopt;
     pass.inner = std::make_shared<const Pass>(std::move(*tiles));
     pass.segments = std::move(segments);
@@ -205,6 +199,11 @@ std::optional<Pass> schedule_slabs(const Box &box, const std::vector<Box> &parts
     b.loops.clear();
     Pass made = b.finish(shape.bytes());
     made.whole_lines = made.long_runs = false;
+    made.carried = along.has_value();
+    if (along) {
+        made.loops.push_back(*along);
+        made.tiles *= along->count;
+    }
     return made;
 }
 

@@ -1,9 +1,11 @@
 #pragma once
 
-// One thread's way through the slabs of a pass: each is put together in the second-level cache while the next is
-// prefetched, and goes to memory.
+// One thread's way through the slabs of a pass: each is put together in the second-level cache, and goes to memory
+// while the next is fetched.
 
+#include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 
 #include "tiled/walk.h"
@@ -13,37 +15,31 @@ namespace relayout::tiled {
 class SlabWalk {
 public:
     SlabWalk(const Pass &pass, const Byte *source, Byte *target)
-        : pass(pass), k(kernels()), source(source), target(target), staging(buffer()),
-          tiles(*pass.inner, source, staging, false, false, true, nullptr, nullptr, 1), shared(pass) {}
+        : pass(pass), k(kernels()), source(source), target(target), staging(buffer(0)),
+          tiles(*pass.inner, source, staging, false, false, true, nullptr, nullptr, 1), rows(Int(pass.rows.size())) {}
 
     void run(Int first, Int last) {
-        const Int distance = (slab_prefetch + pass.tile_bytes - 1) / pass.tile_bytes;
-        Cursor here(pass, first), next(pass, std::min(first + distance, pass.tiles - 1));
-        for (Int i = first; i < last; ++i, here.advance()) {
-            const bool starts = shared.starts(here), ends = shared.ends(here);
+        const Int distance = rows ? 2 : (slab_prefetch + pass.tile_bytes - 1) / pass.tile_bytes;
+        const auto within = [&](Int i) { return std::min(i, pass.tiles - 1); };
+        Cursor here(pass, first), soon(pass, within(first + 1)), later(pass, within(first + distance));
+        collected = 0;
+        if (rows) collect(buffer(1), source + here.source, source + soon.source, rows);
+        // So many bytes of the target before each segment are staged as well.
+        Int known = 0;
+        for (Int i = first; i < last; ++i) {
+            const Int step = pass.carried && i + 1 < last ? step_from(here) : 0;
             Byte *const to = target + here.target;
-            // Lines that are not written whole are read first.
-            for (const Segment &s : pass.segments) {
-                const Byte *const first = to + s.target, *const end = first + s.length;
-                if (starts && !is_at_line(first)) __builtin_prefetch(first, 1, 2);
-                if (ends && !is_at_line(end)) __builtin_prefetch(end, 1, 2);
-            }
-            const Byte *const later = source + next.source;
-            const bool more = i + distance < pass.tiles;
-            stage(pass.rows.empty() ? source + here.source : collect(source + here.source, later));
-            const Int lines = more ? Int(pass.lines.size()) : 0;
-            if (more) next.advance();
-            Int line = 0, written = 0;
-            for (const Segment &s : pass.segments)
-                for (Int at = 0, here; at < s.length; at += here) {
-                    const Int behind = Int(reinterpret_cast<std::uintptr_t>(to + s.target + at) % cache_line);
-                    here = std::min(piece_bytes - behind, s.length - at);
-                    written += here;
-                    for (const Int end = lines * written / pass.tile_bytes; line < end; ++line)
-                        __builtin_prefetch(later + pass.lines[std::size_t(line)], 0, 2);
-                    write(staging + s.staged + at, to + s.target + at, here, starts || at > 0,
-                          ends || at + here < s.length);
-                }
+            fetch_shared_lines(to, !known, !step);
+            stage(rows ? buffer(1 + (i - first) % 2) : source + here.source);
+            collected = 0;
+            const Coming coming{
+                source + soon.source, source + later.source, buffer(1 + (i + 1 - first) % 2),
+                rows ? (i + 1 < last ? rows : 0) : (i + distance < pass.tiles ? Int(pass.lines.size()) : 0)};
+            write(to, known, step, coming);
+            known = step ? std::min(known + step, cache_line) : 0;
+            here.advance();
+            if (i + 2 < pass.tiles) soon.advance();
+            if (i + distance + 1 < pass.tiles) later.advance();
         }
         k.store_fence();
     }
@@ -55,33 +51,54 @@ private:
     Byte *target;
     Byte *staging;
     TileWalk tiles;
-    SharedLoop shared;
+    const Int rows;     // that are collected, of each slab
+    Int collected = 0;  // so many of them are
 
-    static bool is_at_line(const Byte *p) { return reinterpret_cast<std::uintptr_t>(p) % cache_line == 0; }
+    // What is done beside the stores of a slab: of the next one, from `next` on, all rows are collected and the first
+    // of those at `later` fetched, or the lines at `later` are.
+    struct Coming {
+        const Byte *next, *later;
+        Byte *side_by_side;
+        Int count;  // of rows, or of lines
+    };
 
-    // One of the two memories that a thread keeps: a slab, or the rows that are collected for it.
-    static Byte *buffer(int which = 0) {
+    static Int behind_line(const Byte *p) { return Int(reinterpret_cast<std::uintptr_t>(p) % cache_line); }
+
+    // How many bytes the segments of the next slab begin behind those of this one, if they go on; else 0.
+    Int step_from(const Cursor &here) const {
+        const TileLoop &along = pass.loops.back();
+        const Int at = here.step_of(pass.loops.size() - 1);
+        return at + 1 < along.count ? (along.at(at + 1) - along.at(at)) * along.step.target : 0;
+    }
+
+    // One of the memories that a thread keeps: a slab, and the rows that are collected for this one and the next.
+    static Byte *buffer(Int which) {
         struct Free {
             void operator()(Byte *p) const { std::free(p); }
         };
-        static thread_local std::unique_ptr<Byte, Free> kept[2];
+        static thread_local std::unique_ptr<Byte, Free> kept[3];
         if (!kept[which]) kept[which].reset(static_cast<Byte *>(std::aligned_alloc(cache_line, max_slab_bytes)));
         return kept[which].get();
     }
 
-    // Copies the rows of a slab side by side, and fetches the first ones of the next.
-    const Byte *collect(const Byte *from, const Byte *next) const {
-        Byte *const collected = buffer(1);
-        const Int count = Int(pass.rows.size());
-        for (Int r = 0; r < count; ++r) {
-            const Int coming = r + fetched_rows;
-            const Byte *const row =
-                coming < count ? from + pass.rows[std::size_t(coming)] : next + pass.rows[std::size_t(coming % count)];
-            for (Int at = 0; at < pass.row_bytes; at += cache_line) __builtin_prefetch(row + at, 0, 2);
-            k.runs(from + pass.rows[std::size_t(r)], collected + r * pass.row_pitch, {1, 0, 0}, pass.row_bytes,
-                   {1, 0, 0}, false, 0);
+    // Lines that are not written whole are read first.
+    void fetch_shared_lines(const Byte *to, bool starts, bool ends) const {
+        for (const Segment &s : pass.segments) {
+            const Byte *const first = to + s.target, *const end = first + s.length;
+            if (starts && behind_line(first)) __builtin_prefetch(first, 1, 2);
+            if (ends && behind_line(end)) __builtin_prefetch(end, 1, 2);
         }
-        return collected;
+    }
+
+    // Copies rows of a slab side by side, up to before `end`, and fetches others.
+    void collect(Byte *side_by_side, const Byte *from, const Byte *later, Int end) {
+        while (collected < end) {
+            const Int ahead = collected + fetched_rows, wrapped = ahead % rows;
+            const Int count = std::min(end - collected, rows - wrapped);
+            k.collect(from, pass.rows.data() + collected, ahead < rows ? from : later, pass.rows.data() + wrapped,
+                      count, side_by_side + collected * pass.row_pitch, pass.row_pitch, pass.row_bytes);
+            collected += count;
+        }
     }
 
     // Puts a slab together.
@@ -90,11 +107,28 @@ private:
         for (Int n = 0; n < pass.inner->tiles; ++n, tile.advance()) tiles.tile(from + tile.source, tile.target, 0);
     }
 
-    // Writes a segment. Where a neighbour has a line at its start or its end as well, only whole lines.
-    void write(const Byte *from, Byte *to, Int length, bool starts, bool ends) const {
-        const Int head = starts ? 0 : Int(-reinterpret_cast<std::uintptr_t>(to) % cache_line);
-        const Int tail = ends ? 0 : Int(reinterpret_cast<std::uintptr_t>(to + length) % cache_line);
-        k.copy_nontemporal(from + head, to + head, length - head - tail);
+    // Writes the segments. Where they go on in the next slab, only whole lines: the rest is carried into it. The line
+    // that a segment begins in is whole as far as the bytes before are known.
+    void write(Byte *to, Int known, Int step, const Coming &coming) {
+        Int line = 0, written = 0;
+        for (const Segment &s : pass.segments) {
+            const Int before = std::min(behind_line(to + s.target), known);
+            const Byte *const from = staging + s.staged - before;
+            Byte *const start = to + s.target - before;
+            Int length = s.length + before;
+            if (step) length -= behind_line(start + length);
+            for (Int at = 0, piece; at < length; at += piece) {
+                piece = std::min(piece_bytes - behind_line(start + at), length - at);
+                written += piece;
+                const Int end = std::min(coming.count * written / pass.tile_bytes, coming.count);
+                if (rows && collected < end) collect(coming.side_by_side, coming.next, coming.later, end);
+                for (; !rows && line < end; ++line)
+                    __builtin_prefetch(coming.later + pass.lines[std::size_t(line)], 0, 2);
+                k.copy_nontemporal(from + at, start + at, piece);
+            }
+            if (step) std::memmove(staging + s.staged - cache_line, staging + s.staged - cache_line + step, cache_line);
+        }
+        if (rows) collect(coming.side_by_side, coming.next, coming.later, coming.count);
     }
 };
 

@@ -34,10 +34,11 @@ inline Int shared_steps(const Loop &loop, Int steps) {
     return line * max_shared <= steps ? line : 0;
 }
 
-// About so many steps, a multiple of `unit`, for tiles that have some in common and would leave little to the last one.
-inline Int even_steps(const Loop &loop, Int steps, Int unit) {
-    const Int shared = shared_steps(loop, steps), pace = steps - shared;
-    if (steps >= loop.count || shared == 0) return steps;
+// About so many steps, a multiple of `unit`, for tiles of which the last one has not much less to do. Neighbours have
+// `shared` steps in common.
+inline Int even_steps(const Loop &loop, Int steps, Int unit, Int shared = 0) {
+    const Int pace = steps - shared;
+    if (steps >= loop.count) return steps;
     const Int tiles = std::max<Int>((loop.count - shared + pace / 2) / pace, 1);
     const Int even = (loop.count - shared + tiles - 1) / tiles + shared;
     return std::min((even + unit - 1) / unit * unit, loop.count);
@@ -122,7 +123,8 @@ struct TileBuilder {
     void share_lines(Loop &taken) {
         TileLoop &loop = pass.loops.back();
         const Loop whole{loop.extent, loop.step};
-        loop.tile = taken.count = even_steps(whole, loop.tile, std::max<Int>(cache_line / loop.step.target, 1));
+        const Int shared = shared_steps(whole, loop.tile), unit = std::max<Int>(cache_line / loop.step.target, 1);
+        if (shared) loop.tile = taken.count = even_steps(whole, loop.tile, unit, shared);
         loop.shared = shared_steps(whole, loop.tile);
         const Int pace = loop.tile - loop.shared;
         loop.count = (loop.extent - loop.shared + pace - 1) / pace;

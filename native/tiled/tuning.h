@@ -130,30 +130,33 @@ constexpr Int scattered_column = 256;
 // to make: less is copied sooner otherwise.
 constexpr Int max_gather_bytes = 8 << 10, min_gather_bytes = 16 << 10;
 
-// Slabs (--random). Of the target they have segments of so many bytes, whose lines are written whole but at the ends. A
-// line more is staged where the next slab has the rest of it, unless that takes more than one step in so many.
-constexpr Int slab_segment = 1024, min_slab_segment = 512, max_shared = 8;
+// Tiles whose columns are shifted have a line more than they need, so that neighbours have no line in parts, unless
+// that takes more than one step in so many.
+constexpr Int max_shared = 8;
 
-// Of the source they have rows of so many bytes, and a line of each where rows become columns: where the processor sees
-// several lines in order it fetches more of them, in vain. Of rows in pages of their own they have few, since the
-// second-level TLB knows 2048 to 3072 pages.
-constexpr Int slab_row = 512, short_slab_row = 128, paged_rows = 1024, max_paged_rows = 512;
+// Slabs (--random). Of the source they have rows of so many bytes, and of the target segments. Memory reads single
+// lines far apart at 19 GB/s on Zen 5, since it fetches their neighbours too, and rows of 128 to 512 bytes at 26 to 33;
+// stores around the cache are as fast in segments of one line as in long ones. The smaller slabs are, the more of them
+// is still in the first-level cache when it is written.
+constexpr Int slab_row = 256, slab_segment = 256, min_slab_segment = 128;
+constexpr Int long_slab_row = 512, long_slab_segment = 1024;
 
-// Small ones are mostly calls; large ones leave the second-level cache.
-constexpr Int min_slab_bytes = 16 << 10, slab_bytes = 128 << 10, max_slab_bytes = 192 << 10;
+// Small ones are mostly calls; large ones leave the second-level cache. With the lines between segments they may take
+// more than twice as much.
+constexpr Int min_slab_bytes = 16 << 10, slab_bytes = 128 << 10, max_slab_bytes = 320 << 10;
 
 // Where tiles are no worse: with segments, in the mean, of such lengths, short ones in transposes of few rows and long
-// ones in tiles of many calls, and with rows that are shorter, or closer together, than so many bytes.
-constexpr Int short_segment = 256, long_segment = 1536, long_row = 256, far_rows = 256;
+// ones in tiles of many calls.
+constexpr Int short_segment = 256, long_segment = 1536;
 constexpr std::size_t many_calls = 16;
 
 // What a slab may take of the second-level cache, beside the lines that it is made of: an eighth, as far as staging
 // goes.
 inline Int slab_limit() { return std::min(slab_bytes, second_level_cache().bytes / 8); }
 
-// Rows that share sets of the second-level cache would not stay there until their turn comes. They are collected side
-// by side first, so many bytes of each, while the next few are fetched.
-constexpr Int collected_slab_row = 512, fetched_rows = 6;
+// Rows that share sets of the second-level cache would not stay there until their turn comes. While a slab is written
+// those of the next are collected side by side, so many bytes of each, and so many that follow them fetched.
+constexpr Int collected_slab_row = 256, fetched_rows = 20;
 
 // How far ahead the slabs to come are prefetched, at least, and in what pieces, between those of the stores.
 constexpr Int slab_prefetch = 32 << 10, piece_bytes = 1024;

@@ -69,7 +69,7 @@ bool reads_in_order(const KernelCall &call) {
 bool is_slow(const Pass &direct, Int row, bool grouped) {
     const KernelCall &call = direct.calls[0];
     const Int segments = Int(direct.segments.size()), average = direct.tile_bytes / std::max<Int>(segments, 1);
-    if (segments == 1 && direct.loops.size() <= 1) return false;
+    if (segments == 1 && direct.loops.size() <= 1 && call.kind == KernelKind::runs) return false;
     if (call.kind == KernelKind::deinterleave) return average < (grouped ? long_segment : min_slab_segment);
     if (average >= page && reads_in_order(call)) return false;
     if (call.kind == KernelKind::runs) return direct.calls.size() <= many_calls || average < long_segment;

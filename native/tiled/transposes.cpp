@@ -162,7 +162,7 @@ std::optional<Pass> schedule_widened(TileBuilder b, Int element) {
 std::optional<Pass> schedule_shifted(TileBuilder b, Int width, bool aligned) {
     const int first = b.find(target_side, width), second = b.find(source_side, width);
     if (first < 0 || second < 0 || first == second) return std::nullopt;
-    const Loop along = b.loops[std::size_t(first)], across = b.loops[std::size_t(second)];
+    const Loop along = b.loops[std::size_t(first)];
     const std::vector<Loop> spared = b.path(source_side, width, cache_line, {along});
     const Int row = product(width, spared), ways = along.step.source / width;
     // Rows of a few elements, one behind the other, are parted.
@@ -179,7 +179,7 @@ std::optional<Pass> schedule_shifted(TileBuilder b, Int width, bool aligned) {
         rows = b.chain(target_side, high, shifted_rows * width, cache_line, spared);
     if (b.cut) b.share_lines(rows.back());
     high = product(width, rows);
-    if (high < (across.step.target == high ? joined_column : long_run)) return std::nullopt;
+    if (high < shifted_column) return std::nullopt;
     Pass pass = few ? schedule_deinterleave(std::move(b), ways, high, width, along.step.source)
                     : schedule_columns(std::move(b), rows, high, width, shifted_row, true);
     // Elements may be joined to wider ones, which columns need not start at a multiple of.

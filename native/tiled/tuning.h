@@ -58,8 +58,8 @@ constexpr Int tall_bytes = 512, tall_unaligned = 1024, long_column = 4096, strip
 // Tiles whose columns are shifted into lines: so many rows, so many bytes of each. With 1024 bytes transposes of 8
 // bytes have 38 GB/s, with a single line 26; and where rows lie a power of two apart, so that a cache holds one line of
 // few of them, 33 and 8.
-// Columns that lie side by side are at least so long: shorter ones are mostly ends.
-constexpr Int shifted_rows = 512, shifted_row = 1024, joined_column = 384, parted_column = 2048;
+// Columns are at least so long: shorter ones are mostly ends.
+constexpr Int shifted_rows = 512, shifted_row = 1024, shifted_column = 1024, parted_column = 2048;
 
 // From here on a run, or the interleaved elements of a call, are written by non-temporal stores though their ends share
 // lines: fewer whole lines would not make up for those (large rows of odd sizes).
@@ -139,7 +139,6 @@ constexpr Int max_shared = 8;
 // stores around the cache are as fast in segments of one line as in long ones. The smaller slabs are, the more of them
 // is still in the first-level cache when it is written.
 constexpr Int slab_row = 256, slab_segment = 256, min_slab_segment = 128;
-constexpr Int long_slab_row = 512, long_slab_segment = 1024;
 
 // Small ones are mostly calls; large ones leave the second-level cache. With the lines between segments they may take
 // more than twice as much.

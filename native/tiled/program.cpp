@@ -319,9 +319,10 @@ bool TiledProgram::run(const std::vector<Pass> &passes, const Byte *source, Byte
     const Int chunks = this->chunks();
     const bool slabs =
         std::any_of(passes.begin(), passes.end(), [](const Pass &pass) { return pass.inner != nullptr; });
+    const bool carry = std::any_of(passes.begin(), passes.end(), [](const Pass &pass) { return pass.apart > 0; });
     std::atomic<bool> complete{true};
     const auto work = [&](Int first_chunk, Int last_chunk) {
-        const Int by = !slabs ? 1 : passes.size() == 1 ? last_chunk - first_chunk : slab_chunks;
+        const Int by = !slabs ? 1 : passes.size() == 1 || carry ? last_chunk - first_chunk : slab_chunks;
         for (Int i = begin + first_chunk; i < begin + last_chunk; i += by)
             for (const Pass &pass : passes) {
                 const Int first = Int(Int128(pass.tiles) * i / chunks);

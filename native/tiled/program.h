@@ -108,7 +108,8 @@ struct Pass {
     std::vector<Int> lines;             // and where one is read, a cache line apart;
     std::vector<Int> rows;              // or the rows that are collected side by side first,
     Int row_bytes = 0, row_pitch = 0;   // of so many bytes each, and so far apart then;
-    bool carried = false;               // the last loop is along the segments, which go on from one slab to the next
+    Int apart = 0;                      // segments go on in the slab so many further on, if any,
+    TileLoop along{};                   // by this loop
     bool whole_lines = false;  // every segment is made of whole cache lines, if the target's offset 0 is at one
 };
 

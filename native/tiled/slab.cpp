@@ -106,6 +106,20 @@ bool collect_rows(Pass &pass, Box &inner, Int width, Int bytes) {
     return pitch <= max_slab_bytes;
 }
 
+// Lets segments go on along a loop. Slabs stay in the order of the source as long as there is room for what is carried
+// past the others; else those along the loop follow each other.
+void carry(Pass &pass, const TileLoop &along) {
+    const auto is_along = [&](const TileLoop &loop) { return loop.step == along.step && loop.tile == along.tile; };
+    const auto loop = std::find_if(pass.loops.begin(), pass.loops.end(), is_along);
+    pass.apart = 1;
+    for (auto inner = loop + 1; inner != pass.loops.end(); ++inner) pass.apart *= inner->count;
+    if (pass.apart * Int(pass.segments.size()) * cache_line > max_carried_bytes) {
+        std::rotate(loop, loop + 1, pass.loops.end());
+        pass.apart = 1;
+    }
+    pass.along = along;
+}
+
 }  // namespace
 
 std::optional<Pass> schedule_slabs(const Box &box, int width, const Pass &direct, const Variation &how) {
@@ -163,11 +177,8 @@ std::optional<Pass> schedule_slabs(const Box &box, const std::vector<Box> &parts
         const Int steps = shape.steps[k];
         const bool inside = std::find(together.begin(), together.end(), k) != together.end();
         if (steps < loop.count) {
-            const TileLoop around{(loop.count + steps - 1) / steps, steps, loop.count, loop.step};
-            if (inside)
-                along = around;
-            else
-                pass.loops.push_back(around);
+            pass.loops.push_back({(loop.count + steps - 1) / steps, steps, loop.count, loop.step});
+            if (inside) along = pass.loops.back();
         }
         if (steps == 1) continue;
         inner.loops.push_back({steps, {loop.step.source, inside ? loop.step.target : staged}});
@@ -199,11 +210,7 @@ std::optional<Pass> schedule_slabs(const Box &box, const std::vector<Box> &parts
     b.loops.clear();
     Pass made = b.finish(shape.bytes());
     made.whole_lines = made.long_runs = false;
-    made.carried = along.has_value();
-    if (along) {
-        made.loops.push_back(*along);
-        made.tiles *= along->count;
-    }
+    if (along) carry(made, *along);
     return made;
 }
 

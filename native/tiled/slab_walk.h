@@ -24,10 +24,8 @@ public:
         Cursor here(pass, first), soon(pass, within(first + 1)), later(pass, within(first + distance));
         collected = 0;
         if (rows) collect(buffer(1), source + here.source, source + soon.source, rows);
-        // So many bytes of the target before each segment are staged as well.
-        Int known = 0;
         for (Int i = first; i < last; ++i) {
-            const Int step = pass.carried && i + 1 < last ? step_from(here) : 0;
+            const Int known = known_at(i, first), step = i + pass.apart < last ? step_from(i) : 0;
             Byte *const to = target + here.target;
             fetch_shared_lines(to, !known, !step);
             stage(rows ? buffer(1 + (i - first) % 2) : source + here.source);
@@ -35,8 +33,7 @@ public:
             const Coming coming{
                 source + soon.source, source + later.source, buffer(1 + (i + 1 - first) % 2),
                 rows ? (i + 1 < last ? rows : 0) : (i + distance < pass.tiles ? Int(pass.lines.size()) : 0)};
-            write(to, known, step, coming);
-            known = step ? std::min(known + step, cache_line) : 0;
+            write(to, pass.apart ? carried(i % pass.apart) : nullptr, known, step, coming);
             here.advance();
             if (i + 2 < pass.tiles) soon.advance();
             if (i + distance + 1 < pass.tiles) later.advance();
@@ -64,20 +61,32 @@ private:
 
     static Int behind_line(const Byte *p) { return Int(reinterpret_cast<std::uintptr_t>(p) % cache_line); }
 
-    // How many bytes the segments of the next slab begin behind those of this one, if they go on; else 0.
-    Int step_from(const Cursor &here) const {
-        const TileLoop &along = pass.loops.back();
-        const Int at = here.step_of(pass.loops.size() - 1);
-        return at + 1 < along.count ? (along.at(at + 1) - along.at(at)) * along.step.target : 0;
+    // How many bytes of the target before its segments were staged, with this slab or one that it goes on from.
+    Int known_at(Int i, Int first) const {
+        if (!pass.apart) return 0;
+        const Int at = i / pass.apart % pass.along.count, start = at - std::min((i - first) / pass.apart, at);
+        return std::min((pass.along.at(at) - pass.along.at(start)) * pass.along.step.target, cache_line);
     }
 
-    // One of the memories that a thread keeps: a slab, and the rows that are collected for this one and the next.
+    // How many bytes the segments of the slab that goes on begin behind those of this one, if one does; else 0.
+    Int step_from(Int i) const {
+        if (!pass.apart) return 0;
+        const Int at = i / pass.apart % pass.along.count;
+        return at + 1 < pass.along.count ? (pass.along.at(at + 1) - pass.along.at(at)) * pass.along.step.target : 0;
+    }
+
+    // What is carried past other slabs: a line for each segment.
+    Byte *carried(Int slot) const { return buffer(3) + slot * Int(pass.segments.size()) * cache_line; }
+
+    // One of the memories that a thread keeps: a slab, the rows that are collected for this one and the next, and what
+    // is carried.
     static Byte *buffer(Int which) {
         struct Free {
             void operator()(Byte *p) const { std::free(p); }
         };
-        static thread_local std::unique_ptr<Byte, Free> kept[3];
-        if (!kept[which]) kept[which].reset(static_cast<Byte *>(std::aligned_alloc(cache_line, max_slab_bytes)));
+        static thread_local std::unique_ptr<Byte, Free> kept[4];
+        const Int bytes = which < 3 ? max_slab_bytes : max_carried_bytes;
+        if (!kept[which]) kept[which].reset(static_cast<Byte *>(std::aligned_alloc(cache_line, std::size_t(bytes))));
         return kept[which].get();
     }
 
@@ -109,9 +118,11 @@ private:
 
     // Writes the segments. Where they go on in the next slab, only whole lines: the rest is carried into it. The line
     // that a segment begins in is whole as far as the bytes before are known.
-    void write(Byte *to, Int known, Int step, const Coming &coming) {
+    void write(Byte *to, Byte *carried, Int known, Int step, const Coming &coming) {
         Int line = 0, written = 0;
         for (const Segment &s : pass.segments) {
+            Byte *const line_before = staging + s.staged - cache_line;
+            if (known) std::memcpy(line_before, carried, cache_line);
             const Int before = std::min(behind_line(to + s.target), known);
             const Byte *const from = staging + s.staged - before;
             Byte *const start = to + s.target - before;
@@ -126,7 +137,8 @@ private:
                     __builtin_prefetch(coming.later + pass.lines[std::size_t(line)], 0, 2);
                 k.copy_nontemporal(from + at, start + at, piece);
             }
-            if (step) std::memmove(staging + s.staged - cache_line, staging + s.staged - cache_line + step, cache_line);
+            if (step) std::memcpy(carried, line_before + step, cache_line);
+            if (carried) carried += cache_line;
         }
         if (rows) collect(coming.side_by_side, coming.next, coming.later, coming.count);
     }

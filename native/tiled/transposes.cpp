@@ -179,7 +179,7 @@ std::optional<Pass> schedule_shifted(TileBuilder b, Int width, bool aligned) {
         rows = b.chain(target_side, high, shifted_rows * width, cache_line, spared);
     if (b.cut) b.share_lines(rows.back());
     high = product(width, rows);
-    if (high < shifted_column) return std::nullopt;
+    if (high < (width < vector_bytes ? shifted_column : wide_shifted_column)) return std::nullopt;
     Pass pass = few ? schedule_deinterleave(std::move(b), ways, high, width, along.step.source)
                     : schedule_columns(std::move(b), rows, high, width, shifted_row, true);
     // Elements may be joined to wider ones, which columns need not start at a multiple of.

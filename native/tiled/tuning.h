@@ -58,8 +58,9 @@ constexpr Int tall_bytes = 512, tall_unaligned = 1024, long_column = 4096, strip
 // Tiles whose columns are shifted into lines: so many rows, so many bytes of each. With 1024 bytes transposes of 8
 // bytes have 38 GB/s, with a single line 26; and where rows lie a power of two apart, so that a cache holds one line of
 // few of them, 33 and 8.
-// Columns are at least so long: shorter ones are mostly ends.
-constexpr Int shifted_rows = 512, shifted_row = 1024, shifted_column = 1024, parted_column = 2048;
+// Columns are at least so long, of elements of 16 bytes too: shorter ones are mostly ends.
+constexpr Int shifted_rows = 512, shifted_row = 1024, shifted_column = 1024, wide_shifted_column = 384,
+              parted_column = 2048;
 
 // From here on a run, or the interleaved elements of a call, are written by non-temporal stores though their ends share
 // lines: fewer whole lines would not make up for those (large rows of odd sizes).
@@ -143,6 +144,9 @@ constexpr Int slab_row = 256, slab_segment = 256, min_slab_segment = 128;
 // Small ones are mostly calls; large ones leave the second-level cache. With the lines between segments they may take
 // more than twice as much.
 constexpr Int min_slab_bytes = 16 << 10, slab_bytes = 128 << 10, max_slab_bytes = 320 << 10;
+
+// What is carried past other slabs: it leaves the second-level cache, too, but soon comes back in order.
+constexpr Int max_carried_bytes = 512 << 10;
 
 // Where tiles are no worse: with segments, in the mean, of such lengths, short ones in transposes of few rows and long
 // ones in tiles of many calls.

@@ -89,8 +89,8 @@ bool collect_rows(Pass &pass, Box &inner, Int width, Int bytes) {
     for (const Loop &loop : inner.loops)
         if (loop.step.source < bytes) reach += (loop.count - 1) * loop.step.source;
     if (reach > bytes) return false;
-    pass.row_bytes = bytes;
-    pass.row_pitch = (bytes + cache_line - 1) / cache_line * cache_line + cache_line;
+    pass.row_bytes = reach;
+    pass.row_pitch = (reach + cache_line - 1) / cache_line * cache_line + cache_line;
     std::vector<Loop *> over;
     for (Loop &loop : inner.loops)
         if (loop.step.source >= bytes) over.push_back(&loop);
@@ -136,12 +136,13 @@ std::optional<Pass> schedule_slabs(const Box &box, const std::vector<Box> &parts
     const KernelCall &call = direct.calls[0];
     const bool turned = call.kind == KernelKind::transpose;
     const auto lengthened = [&](Int row_bytes) {
-        TileShape shape(b.loops, {width, segment});
+        TileShape shape(b.loops, {width, segment}, true);
         shape.lengthen(source_side, row_bytes, limit);
         shape.lengthen(target_side, how.segment_bytes, limit);
         for (const int side : {source_side, target_side})
             if (shape.bytes() < min_slab_bytes && !(turned && side == source_side))
-                shape.lengthen(side, min_slab_bytes / (shape.bytes() / shape.contiguous(side)), min_slab_bytes);
+                shape.lengthen(side, min_slab_bytes / std::max<Int>(shape.bytes() / shape.contiguous(side), 1),
+                               min_slab_bytes);
         return shape;
     };
     const TileShape narrow = lengthened(how.row_bytes);

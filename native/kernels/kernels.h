@@ -51,7 +51,8 @@ using DeinterleaveKernel = void (*)(const Byte *source, Byte *target, const Int 
 using ShiftedDeinterleaveKernel = void (*)(const Byte *source, Byte *target, const Int *rows, int ways, int used,
                                            Int count, const Repeat &repeat, bool starts, bool ends, Int ahead);
 
-// Rows of `bytes` bytes go side by side, `pitch` bytes apart, and as many that are `coming` are prefetched.
+// Rows of `bytes` bytes go side by side, `pitch` bytes apart, and as many of those that are `coming`, from `later` on,
+// are prefetched.
 using CollectKernel = void (*)(const Byte *source, const Int *rows, const Byte *later, const Int *coming, Int count,
                                Byte *target, Int pitch, Int bytes);
 

@@ -217,6 +217,7 @@ std::vector<Pass> TiledProgram::compile(bool aligned, Variation how) const {
     std::vector<Pass> passes;
     const auto needs_slabs = [&](const Pass &pass) {
         if (!nontemporal || conversion_ || pass.long_runs) return false;
+        // Columns of narrow elements may be slower line by line, even if all lines are whole.
         const bool narrow = pass.calls[0].kind == KernelKind::transpose && pass.calls[0].width < 2;
         return !(aligned && pass.whole_lines) || (how.slabs == Use::always && narrow);
     };
@@ -322,6 +323,7 @@ bool TiledProgram::run(const std::vector<Pass> &passes, const Byte *source, Byte
     const bool carry = std::any_of(passes.begin(), passes.end(), [](const Pass &pass) { return pass.apart > 0; });
     std::atomic<bool> complete{true};
     const auto work = [&](Int first_chunk, Int last_chunk) {
+        // What slabs carry does not get past the end of what is taken at once.
         const Int by = !slabs ? 1 : passes.size() == 1 || carry ? last_chunk - first_chunk : slab_chunks;
         for (Int i = begin + first_chunk; i < begin + last_chunk; i += by)
             for (const Pass &pass : passes) {

@@ -197,13 +197,13 @@ std::optional<Pass> schedule_slabs(const Box &box, const std::vector<Box> &parts
     } else {
         pass.lines = lines_of(inner.loops, parts, width);
     }
-    Variation inside = how;
-    if (turned) inside.tile_bytes = shape.bytes();
+    Variation staging = how;
+    if (turned) staging.tile_bytes = shape.bytes();
     std::optional<Pass> tiles;
     if (parts.size() == 1)
-        tiles = schedule(inner, width, true, false, inside);
+        tiles = schedule(inner, width, true, false, staging);
     else
-        tiles = schedule_group(inner, parts, segment, width, true, false, inside);
+        tiles = schedule_group(inner, parts, segment, width, true, false, staging);
     if (!tiles) return std::nullopt;
     pass.inner = std::make_shared<const Pass>(std::move(*tiles));
     pass.segments = std::move(segments);

@@ -118,6 +118,26 @@ std::vector<Dim> random_blocks() {
     return dims;
 }
 
+// The same copy back, of the data alone: what padding was are gaps of the source.
+std::vector<Dim> backwards(std::vector<Dim> dims) {
+    const auto turn = [](Pair &pair) { std::swap(pair.source, pair.target); };
+    for (Dim &dim : dims) {
+        dim.erase(std::remove_if(dim.begin(), dim.end(), [](const Box &box) { return !box.valid; }), dim.end());
+        for (Box &box : dim) {
+            turn(box.offset);
+            for (Loop &loop : box.loops) turn(loop.step);
+        }
+    }
+    return dims;
+}
+
+// Crowded rows of which only three of four columns are taken.
+std::vector<Dim> crowded_rows_with_gaps(Int rows, Int columns) {
+    return {{Box{{0, 0}, {{rows, {columns, 1}}}}},
+            {Box{{0, 0}, {{columns / 4, {4, 3 * rows}}}}},
+            {Box{{0, 0}, {{3, {1, rows}}}}}};
+}
+
 std::vector<Dim> in_bytes(std::vector<Dim> dims, Int width) {
     for (Dim &dim : dims)
         for (Box &box : dim) {
@@ -331,6 +351,7 @@ void test_tiled() {
     for (int round = 0; round < 150; ++round) {
         test_copy(RandomNest(round % 2).dims, round % 2, seen);
         test_copy(random_blocks(), true, seen);
+        test_copy(backwards(random_blocks()), false, seen);
         test_converted_copy();
     }
     test_copy(crowded_rows(pick(72, 90), 8192), false, seen);
@@ -343,6 +364,8 @@ void test_tiled() {
     // Columns that go on from slab to slab; the last one is moved back until it is only a few rows further on.
     for (int round = 0; round < 4; ++round) test_copy(crowded_rows(pick(1281, 1330), pick(900, 1000)), false, seen, 1);
     test_copy(crowded_rows(257 * pick(1, 3), 8192), false, seen, 1);
+    for (const Int columns : {1000, 8192})
+        test_copy(crowded_rows_with_gaps(pick(300, 700), columns), false, seen, one_of({1, 2}));
     if (kernels().nontemporal_stores) {
         const tiled::TiledProgram program(1, {0, 0}, crowded_rows(75, second_level_cache().bytes), nullptr, {},
                                           {0, true, 0});

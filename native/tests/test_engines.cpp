@@ -186,8 +186,8 @@ void test_copy(const std::vector<Dim> &elements, bool padded, Seen &seen, Int wi
                     const bool claims = program.is_nontemporal(pass) || pass.shifted || pass.inner;
                     check(nontemporal_stores || !claims, "a schedule counts on stores that are not there");
                     seen.slabs |= pass.inner != nullptr;
-                    seen.carried |= pass.apart && pass.rows.empty();
-                    seen.collected |= pass.apart && !pass.rows.empty();
+                    seen.carried |= pass.along && pass.rows.empty();
+                    seen.collected |= pass.along && !pass.rows.empty();
                     seen.gathers |= pass.gather != nullptr;
                     seen.permutes |= pass.block != nullptr;
                     seen.widens |= !pass.calls.empty() && pass.calls[0].kind == tiled::KernelKind::widened_transpose;

@@ -320,7 +320,8 @@ bool TiledProgram::run(const std::vector<Pass> &passes, const Byte *source, Byte
     const Int chunks = this->chunks();
     const bool slabs =
         std::any_of(passes.begin(), passes.end(), [](const Pass &pass) { return pass.inner != nullptr; });
-    const bool carry = std::any_of(passes.begin(), passes.end(), [](const Pass &pass) { return pass.apart > 0; });
+    const bool carry =
+        std::any_of(passes.begin(), passes.end(), [](const Pass &pass) { return pass.along.has_value(); });
     std::atomic<bool> complete{true};
     const auto work = [&](Int first_chunk, Int last_chunk) {
         // What slabs carry does not get past the end of what is taken at once.

@@ -108,8 +108,7 @@ struct Pass {
     std::vector<Int> lines;             // and where one is read, a cache line apart;
     std::vector<Int> rows;              // or the rows that are collected side by side first,
     Int row_bytes = 0, row_pitch = 0;   // of so many bytes each, and so far apart then;
-    Int apart = 0;                      // segments go on in the slab so many further on, if any,
-    TileLoop along{};                   // by this loop
+    std::optional<std::size_t> along;   // the loop that segments go on by, if they do
     bool whole_lines = false;  // every segment is made of whole cache lines, if the target's offset 0 is at one
 };
 

@@ -63,9 +63,10 @@ bool reads_in_order(const KernelCall &call) {
     return call.kind == KernelKind::runs && (goes_on(call.strip) || goes_on(call.repeat));
 }
 
-// Whether slabs are better than the tiles of this pass. Where memory is read and written in its order, or kernels shift
-// columns into lines, they are not; nor where streams are parted into long segments (longer ones if `grouped` of
-// several parts), or where elements of 16 bytes have whole lines of columns, or of rows.
+// Whether slabs are better than the tiles of this pass, whose rows have `row` contiguous bytes. Where memory is read
+// and written in its order, or kernels shift columns into lines, they are not; nor where streams are parted into long
+// segments (longer ones if `grouped` of several parts), or where elements of 16 bytes have whole lines of columns, or
+// of rows.
 bool is_slow(const Pass &direct, Int row, bool grouped) {
     const KernelCall &call = direct.calls[0];
     const Int segments = Int(direct.segments.size()), average = direct.tile_bytes / std::max<Int>(segments, 1);
@@ -106,18 +107,16 @@ bool collect_rows(Pass &pass, Box &inner, Int width, Int bytes) {
     return pitch <= max_slab_bytes;
 }
 
-// Lets segments go on along a loop. Slabs stay in the order of the source as long as there is room for what is carried
-// past the others; else those along the loop follow each other.
-void carry(Pass &pass, const TileLoop &along) {
-    const auto is_along = [&](const TileLoop &loop) { return loop.step == along.step && loop.tile == along.tile; };
-    const auto loop = std::find_if(pass.loops.begin(), pass.loops.end(), is_along);
-    pass.apart = 1;
-    for (auto inner = loop + 1; inner != pass.loops.end(); ++inner) pass.apart *= inner->count;
-    if (pass.apart * Int(pass.segments.size()) * cache_line > max_carried_bytes) {
-        std::rotate(loop, loop + 1, pass.loops.end());
-        pass.apart = 1;
-    }
-    pass.along = along;
+// Lets segments go on by the loop with this step. Slabs stay in the order of the source as long as there is room for
+// what is carried past the others; else those along the loop follow each other.
+void carry(Pass &pass, Pair step) {
+    const auto loop =
+        std::find_if(pass.loops.begin(), pass.loops.end(), [&](const TileLoop &other) { return other.step == step; });
+    Int slabs = 1;
+    for (auto inner = loop + 1; inner != pass.loops.end(); ++inner) slabs *= inner->count;
+    const bool fits = slabs * Int(pass.segments.size()) * cache_line <= max_carried_bytes;
+    if (!fits) std::rotate(loop, loop + 1, pass.loops.end());
+    pass.along = fits ? std::size_t(loop - pass.loops.begin()) : pass.loops.size() - 1;
 }
 
 }  // namespace
@@ -147,7 +146,7 @@ std::optional<Pass> schedule_slabs(const Box &box, const std::vector<Box> &parts
     };
     const TileShape narrow = lengthened(how.row_bytes);
     const bool collected = parts.size() == 1 && are_crowded(lines_of(loops_of(b.loops, narrow), parts, width));
-    Int row_bytes = collected_slab_row;
+    Int row_bytes = slab_row;
     while (collected && row_bytes > cache_line && lengthened(row_bytes).contiguous(target_side) < min_slab_segment)
         row_bytes /= 2;
     TileShape shape = collected ? lengthened(row_bytes) : narrow;
@@ -171,7 +170,7 @@ std::optional<Pass> schedule_slabs(const Box &box, const std::vector<Box> &parts
     Pass &pass = b.pass;
     Box inner{{0, cache_line}, {}};
     std::vector<Segment> segments{{0, cache_line, length}};
-    std::optional<TileLoop> along;
+    std::optional<Pair> along;
     Int staged = pitch;
     for (std::size_t k = b.loops.size(); k-- > 0;) {
         const Loop &loop = b.loops[k];
@@ -179,7 +178,7 @@ std::optional<Pass> schedule_slabs(const Box &box, const std::vector<Box> &parts
         const bool inside = std::find(together.begin(), together.end(), k) != together.end();
         if (steps < loop.count) {
             pass.loops.push_back({(loop.count + steps - 1) / steps, steps, loop.count, loop.step});
-            if (inside) along = pass.loops.back();
+            if (inside) along = loop.step;
         }
         if (steps == 1) continue;
         inner.loops.push_back({steps, {loop.step.source, inside ? loop.step.target : staged}});

@@ -16,7 +16,10 @@ class SlabWalk {
 public:
     SlabWalk(const Pass &pass, const Byte *source, Byte *target)
         : pass(pass), k(kernels()), source(source), target(target), staging(buffer(0)),
-          tiles(*pass.inner, source, staging, false, false, true, nullptr, nullptr, 1), rows(Int(pass.rows.size())) {}
+          tiles(*pass.inner, source, staging, false, false, true, nullptr, nullptr, 1), rows(Int(pass.rows.size())) {
+        for (std::size_t d = pass.along ? *pass.along + 1 : pass.loops.size(); d < pass.loops.size(); ++d)
+            apart *= pass.loops[d].count;
+    }
 
     void run(Int first, Int last) {
         const Int distance = rows ? 2 : (slab_prefetch + pass.tile_bytes - 1) / pass.tile_bytes;
@@ -25,7 +28,8 @@ public:
         collected = 0;
         if (rows) collect(buffer(1), source + here.source, source + soon.source, rows);
         for (Int i = first; i < last; ++i) {
-            const Int known = known_at(i, first), step = i + pass.apart < last ? step_from(i) : 0;
+            const Int known = pass.along ? known_at(here, (i - first) / apart) : 0;
+            const Int step = pass.along && i + apart < last ? step_from(here) : 0;
             Byte *const to = target + here.target;
             fetch_shared_lines(to, !known, !step);
             stage(rows ? buffer(1 + (i - first) % 2) : source + here.source);
@@ -33,7 +37,7 @@ public:
             const Coming coming{
                 source + soon.source, source + later.source, buffer(1 + (i + 1 - first) % 2),
                 rows ? (i + 1 < last ? rows : 0) : (i + distance < pass.tiles ? Int(pass.lines.size()) : 0)};
-            write(to, pass.apart ? carried(i % pass.apart) : nullptr, known, step, coming);
+            write(to, pass.along ? carried(i % apart) : nullptr, known, step, coming);
             here.advance();
             if (i + 2 < pass.tiles) soon.advance();
             if (i + distance + 1 < pass.tiles) later.advance();
@@ -50,6 +54,7 @@ private:
     TileWalk tiles;
     const Int rows;     // that are collected, of each slab
     Int collected = 0;  // so many of them are
+    Int apart = 1;      // a slab goes on in the one so many further on
 
     // What is done beside the stores of a slab: of the next one, from `next` on, all rows are collected and the first
     // of those at `later` fetched, or the lines at `later` are.
@@ -61,18 +66,19 @@ private:
 
     static Int behind_line(const Byte *p) { return Int(reinterpret_cast<std::uintptr_t>(p) % cache_line); }
 
-    // How many bytes of the target before its segments were staged, with this slab or one that it goes on from.
-    Int known_at(Int i, Int first) const {
-        if (!pass.apart) return 0;
-        const Int at = i / pass.apart % pass.along.count, start = at - std::min((i - first) / pass.apart, at);
-        return std::min((pass.along.at(at) - pass.along.at(start)) * pass.along.step.target, cache_line);
+    // How many bytes of the target before its segments were staged with slabs that this one goes on from, of which so
+    // many may be.
+    Int known_at(const Cursor &here, Int before) const {
+        const TileLoop &along = pass.loops[*pass.along];
+        const Int at = here.step_of(*pass.along), start = at - std::min(before, at);
+        return std::min((along.at(at) - along.at(start)) * along.step.target, cache_line);
     }
 
     // How many bytes the segments of the slab that goes on begin behind those of this one, if one does; else 0.
-    Int step_from(Int i) const {
-        if (!pass.apart) return 0;
-        const Int at = i / pass.apart % pass.along.count;
-        return at + 1 < pass.along.count ? (pass.along.at(at + 1) - pass.along.at(at)) * pass.along.step.target : 0;
+    Int step_from(const Cursor &here) const {
+        const TileLoop &along = pass.loops[*pass.along];
+        const Int at = here.step_of(*pass.along);
+        return at + 1 < along.count ? (along.at(at + 1) - along.at(at)) * along.step.target : 0;
     }
 
     // What is carried past other slabs: a line for each segment.

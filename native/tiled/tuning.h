@@ -159,8 +159,8 @@ constexpr std::size_t many_calls = 16;
 inline Int slab_limit() { return std::min(slab_bytes, second_level_cache().bytes / 8); }
 
 // Rows that share sets of the second-level cache would not stay there until their turn comes. While a slab is written
-// those of the next are collected side by side, so many bytes of each, and so many that follow them fetched.
-constexpr Int collected_slab_row = 256, fetched_rows = 20;
+// those of the next are collected side by side, and so many that follow them fetched.
+constexpr Int fetched_rows = 20;
 
 // How far ahead the slabs to come are prefetched, at least, and in what pieces, between those of the stores.
 constexpr Int slab_prefetch = 32 << 10, piece_bytes = 1024;

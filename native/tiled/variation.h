@@ -28,7 +28,7 @@ template <typename Change> constexpr Variation but(Change change) {
     return made;
 }
 
-// Always slabs, of other rows and segments than by rule.
+// Always slabs, of such rows and segments.
 constexpr Variation always_slabs(Int row_bytes, Int segment_bytes) {
     Variation made;
     made.slabs = Use::always;

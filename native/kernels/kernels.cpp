@@ -4,7 +4,7 @@
 #include "kernels/interleaves.h"
 #include "kernels/runs.h"
 #include "kernels/shifted_transposes.h"
-#include "kernels/strided_transposes.h"
+#include "kernels/block_transposes.h"
 #include "kernels/transposes.h"
 
 namespace relayout {
@@ -42,7 +42,7 @@ const Kernels kernel_table = {
     runs,
     padded_runs_or_none,
     {transpose<1>, transpose<2>, transpose<4>, transpose<8>, transpose<16>},
-    {strided_transpose<1>, strided_transpose<2>, strided_transpose<4>, strided_transpose<8>, strided_transpose<16>},
+    {block_transpose<1>, block_transpose<2>, block_transpose<4>, block_transpose<8>, block_transpose<16>},
     WidestVec::bytes == 64,
 #if defined(__AVX512BW__)
     {nullptr, nullptr, shifted_transpose<4>, shifted_transpose<8>, shifted_transpose<16>},

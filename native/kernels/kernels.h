@@ -26,11 +26,13 @@ using PaddedRunsKernel = void (*)(const Byte *source, Byte *target, const Repeat
 using TransposeKernel = void (*)(const Byte *source, const Int *rows, Int height, Byte *target, const Int *columns,
                                  Int width, const Repeat &repeat, bool nontemporal, bool scattered, Int ahead);
 
-// The same for columns of at least 16 bytes that lie equally far apart, and rows of at least 16, which `row_step` is
-// for if they do too, else 0: row by row, or `down` the columns; by blocks of the widest vectors, or of 32 bytes where
-// elements have less than 16. Rows may be shorter where columns have 64 bytes and the kernels turn narrow ones.
-using StridedTransposeKernel = void (*)(const Byte *source, const Int *rows, Int row_step, Int height, Byte *target,
-                                        Int column_step, Int width, const Repeat &repeat, bool down, bool wide);
+// The same for columns and rows of at least 16 bytes, by blocks that stay in registers. `column_step` and `row_step`
+// say how far apart they lie if equally far, where columns then go on from the target; else they are 0. Row by row, or
+// `down` the columns; by blocks of the widest vectors, or of 32 bytes where elements have less than 16. Rows may be
+// shorter where columns have 64 bytes and the kernels turn narrow ones.
+using BlockTransposeKernel = void (*)(const Byte *source, const Int *rows, Int row_step, Int height, Byte *target,
+                                      const Int *columns, Int column_step, Int width, const Repeat &repeat, bool down,
+                                      bool wide);
 
 // Rows become columns by non-temporal stores of whole lines, wherever columns start. The lines at the ends of columns
 // that have others' bytes as well are written by plain stores, unless neither `starts` nor `ends` wants them.
@@ -68,7 +70,7 @@ struct Kernels {
     RunsKernel runs;
     PaddedRunsKernel padded_runs;  // null where loads have no mask
     TransposeKernel transpose[5];
-    StridedTransposeKernel strided_transpose[5];
+    BlockTransposeKernel block_transpose[5];
     bool turns_narrow;                            // rows of less than 16 bytes too, of elements of less than 8
     ShiftedTransposeKernel shifted_transpose[5];  // null where it does not pay
     InterleaveKernel interleave[4];

@@ -16,6 +16,9 @@ template <typename T> inline T *hidden(T *p) {
     return p;
 }
 
+// Of rows and columns, the ones whose places are looked up. Others lie equally far apart.
+enum class Listed { none, rows, both };
+
 // One stage of perfect shuffles; log2(E) of them turn E rows of E elements, in each lane, into columns.
 template <int W, typename V, int E> [[gnu::always_inline]] inline void shuffle(V (&x)[E]) {
     V y[E];

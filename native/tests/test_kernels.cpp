@@ -113,8 +113,8 @@ void test_transpose(Isa isa, const Kernels &k, bool shifted) {
         [&](Byte *t) { transpose(source, rows, t, columns, size, repeat); });
 }
 
-// Columns equally far apart, and rows so or listed.
-void test_strided_transpose(Isa isa, const Kernels &k) {
+// Rows and columns equally far apart, or listed.
+void test_block_transpose(Isa isa, const Kernels &k) {
     const int log = int(pick(0, 4));
     const Int size = Int(1) << log;
     const bool narrow = k.turns_narrow && log < 3 && pick(0, 3) == 0;
@@ -122,21 +122,21 @@ void test_strided_transpose(Isa isa, const Kernels &k) {
               width = narrow ? pick(1, 16 / size) : 16 / size + pick(0, 70);
     const Int row = width * size + pick(0, 20), column = (height + pick(0, 1) * pick(1, 3)) * size;
     const Repeat repeat{pick(1, 2), height * row, width * column};
-    const bool listed = pick(0, 1), down = pick(0, 1), wide = pick(0, 1), back = !listed && pick(0, 3) == 0;
+    const bool rows_listed = pick(0, 1), columns_listed = pick(0, 1), down = pick(0, 1), wide = pick(0, 1),
+               back = !rows_listed && pick(0, 3) == 0;
     std::vector<Int> rows(static_cast<std::size_t>(height)), columns(static_cast<std::size_t>(width));
     for (Int i = 0; i < height; ++i) rows[std::size_t(i)] = (back ? height - 1 - i : i) * row;
     for (Int j = 0; j < width; ++j) columns[std::size_t(j)] = j * column;
-    if (listed) std::shuffle(rows.begin(), rows.end(), random_engine());
+    if (rows_listed) std::shuffle(rows.begin(), rows.end(), random_engine());
+    if (columns_listed) std::shuffle(columns.begin(), columns.end(), random_engine());
     const GuardedBytes source((repeat.count * height - 1) * row + width * size);
     const GuardedBytes target(repeat.count * width * column, false);
+    const Int row_step = rows_listed ? 0 : back ? -row : row;
     compare(
-        describe(isa, "strided transpose", {size, height, width, listed, down}), target,
+        describe(isa, "block transpose", {size, height, width, rows_listed, columns_listed, down}), target,
         [&](Byte *t) {
-            k.strided_transpose[log](source.data(), rows.data(),
-                                     listed ? 0
-                                     : back ? -row
-                                            : row,
-                                     height, t, column, width, repeat, down, wide);
+            k.block_transpose[log](source.data(), rows.data(), row_step, height, t, columns.data(),
+                                   columns_listed ? 0 : column, width, repeat, down, wide);
         },
         [&](Byte *t) { transpose(source, rows, t, columns, size, repeat); });
 }
@@ -279,7 +279,7 @@ void test_kernels() {
             test_padded_runs(isa, k);
             test_transpose(isa, k, false);
             test_transpose(isa, k, true);
-            test_strided_transpose(isa, k);
+            test_block_transpose(isa, k);
             test_widened_transpose(isa);
             test_interleave(isa, k);
             test_scatter(isa, k);

@@ -108,7 +108,8 @@ bool are_alike(const std::vector<Pass> &a, const std::vector<Pass> &b) {
     };
     const auto same_call = [](const KernelCall &x, const KernelCall &y) {
         return x.kind == y.kind && x.width == y.width && x.count == y.count && x.length == y.length &&
-               x.height == y.height && x.strip.count == y.strip.count && x.repeat.count == y.repeat.count;
+               x.height == y.height && x.strip.count == y.strip.count && x.repeat.count == y.repeat.count &&
+               x.in_blocks == y.in_blocks && (!x.in_blocks || x.wide == y.wide);
     };
     const auto same_pass = [&](const Pass &x, const Pass &y) {
         if (!x.inner != !y.inner || (x.inner && !are_alike({*x.inner}, {*y.inner}))) return false;

@@ -61,7 +61,8 @@ struct KernelCall {
     // its rows are collected side by side first, and its columns spread out last.
     Int column_step, staged_column_step, row_step;
     bool down, collected, spread;
-    bool wide;  // a transpose by blocks of the widest vectors
+    bool in_blocks;  // a transpose by blocks that stay in registers,
+    bool wide;       // of the widest vectors
 };
 
 // A contiguous part of the target that a tile fills.

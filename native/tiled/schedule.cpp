@@ -178,7 +178,7 @@ double speed_of(const KernelCall &call) {
         case KernelKind::transpose:
             if (row == vector_bytes && column == vector_bytes) return row_speed;
             if (narrow >= vector_bytes) break;
-            if (turns_narrow(call) && call.column_step) return double(row) * narrow_row_speed;
+            if (turns_narrow(call) && call.in_blocks) return double(row) * narrow_row_speed;
             if (narrow < vector_bytes / 2) return width * element_speed;
             return width * (column < cache_line ? short_column_speed : narrow_speed);
         case KernelKind::interleave:

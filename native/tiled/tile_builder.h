@@ -239,8 +239,8 @@ struct TileBuilder {
 
 private:
     void find_steps(KernelCall &call) const {
-        if (call.height << call.width < strided_column) return;
-        const bool narrow = call.count << call.width < strided_row;
+        if (call.height << call.width < block_column) return;
+        const bool narrow = call.count << call.width < block_row;
         if (narrow && !turns_narrow(call)) return;
         const Int *const rows = pass.tables.data() + call.rows, *const columns = pass.tables.data() + call.columns;
         const bool wide = is_crowded(columns, call.count);
@@ -253,11 +253,13 @@ private:
         const bool collects = !narrow && call.row_step && (wide || call.width == 0);
         call.collected = collects && (both ? is_crowded(rows, std::min(call.height, cache_line))
                                            : are_rows_crowded(rows, call.height, call.width));
-        call.spread = !narrow && are_columns_crowded(columns, call.count, call.width);
         if (call.down && !call.collected && is_crowded(rows, call.height)) return;
+        call.column_step = equal_step(columns, call.count);
         // Addresses of wide elements are looked up faster a line at a time.
         if (!call.row_step && call.width > 3) return;
-        call.column_step = equal_step(columns, call.count);
+        if (!call.column_step && (call.width > 2 || !how.listed_blocks)) return;
+        call.in_blocks = true;
+        call.spread = !narrow && call.column_step && are_columns_crowded(columns, call.count, call.width);
         call.staged_column_step = equal_step(pass.tables.data() + call.staged_columns, call.count);
     }
 

@@ -165,9 +165,9 @@ constexpr Int fetched_rows = 20;
 // How far ahead the slabs to come are prefetched, at least, and in what pieces, between those of the stores.
 constexpr Int slab_prefetch = 32 << 10, piece_bytes = 1024;
 
-// The least bytes of a column, and of a row, for kernels of columns that lie equally far apart, and how many such
-// calls may take the place of one.
-constexpr Int strided_column = 16, strided_row = 16, max_column_calls = 16;
+// The least bytes of a column, and of a row, for kernels of blocks that stay in registers, and how many calls for columns
+// that lie equally far apart may take the place of one.
+constexpr Int block_column = 16, block_row = 16, max_column_calls = 16;
 
 // Shorter rows, where kernels turn them (many rows of 13 single bytes, 0.17 -> 0.28).
 constexpr Int narrow_row = 5;

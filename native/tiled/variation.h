@@ -14,11 +14,12 @@ struct Variation {
     Int row_bytes = slab_row, segment_bytes = slab_segment;  // of the source and of the target, in a slab
     Int run_bytes = run_tile;                                // of a run that is longer, in a tile
     // In the cache:
-    bool turns_wide = true;   // elements of 16 bytes, and of 3 and 5 to 7, become columns
-    Int column_bytes = 0;     // columns of transposes have so many at least, where there are
-    bool long_rows = false;   // transposes take so many bytes of each row as of those that share sets
-    bool wide_blocks = true;  // of transposes are made of the widest vectors
-    bool weaves = true;       // a few rows of a vector and more are interleaved, not turned into columns
+    bool turns_wide = true;     // elements of 16 bytes, and of 3 and 5 to 7, become columns
+    Int column_bytes = 0;       // columns of transposes have so many at least, where there are
+    bool long_rows = false;     // transposes take so many bytes of each row as of those that share sets
+    bool wide_blocks = true;    // of transposes are made of the widest vectors
+    bool listed_blocks = true;  // of transposes stay in registers though columns do not lie equally far apart
+    bool weaves = true;         // a few rows of a vector and more are interleaved, not turned into columns
 };
 
 // The rules but for what is changed.
@@ -62,6 +63,8 @@ constexpr Variation cached_variations[] = {
     but([](Variation &v) { v.wide_blocks = false; }),
     but([](Variation &v) { v.weaves = false; }),
     but([](Variation &v) { v.column_bytes = long_column; }),
+    but([](Variation &v) { v.gathers = Use::always; }),
+    but([](Variation &v) { v.listed_blocks = false; }),
 };
 
 constexpr int max_variations = 10;

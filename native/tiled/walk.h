@@ -213,9 +213,9 @@ private:
         const Repeat once{1, 0, 0};
         const Int height = Int(given.rows.size()), count = Int(given.columns.size());
         for (Int r = 0; r < repeat.count; ++r, s += repeat.source, t += repeat.target) {
-            if (!ahead && height << given.width >= strided_column)
-                k.strided_transpose[given.width](s, given.rows.data(), given.row_step, height, scratch,
-                                                 height << given.width, count, once, false, true);
+            if (!ahead && height << given.width >= block_column)
+                k.block_transpose[given.width](s, given.rows.data(), given.row_step, height, scratch,
+                                               given.columns.data(), height << given.width, count, once, false, true);
             else
                 k.transpose[given.width](s, given.rows.data(), height, scratch, given.columns.data(), count, once,
                                          false, false, ahead);
@@ -223,16 +223,19 @@ private:
         }
     }
 
-    // Turns rows into columns that lie `step` apart, in blocks whose rows, and columns, lie side by side meanwhile.
-    void transpose_crowded(const KernelCall &call, const Byte *s, const Int *rows, Int height, Byte *t, Int step,
-                           bool spread, Repeat repeat) const {
+    // Turns rows into columns, `step` apart if they lie equally far apart, in blocks whose rows, and columns, lie side
+    // by side meanwhile.
+    void transpose_crowded(const KernelCall &call, const Byte *s, const Int *rows, Int height, Byte *t,
+                           const Int *columns, Int step, bool spread, Repeat repeat) const {
         alignas(64) Byte collected[collected_bytes], turned[collected_bytes];
         const int log = call.width;
         const bool narrow = (call.down && log < 3) || call.row_step % page;
         const Int width = std::min(call.count, (narrow ? narrow_collected_row : collected_row) >> log);
         const Int pitch = ((width << log) + cache_line - 1) / cache_line * cache_line, most = collected_bytes / pitch;
-        const Int least = strided_column >> log, first = 0;
+        const Int least = block_column >> log;
         const Repeat once{1, 0, 0};
+        Int side_by_side[collected_bytes / cache_line];
+        for (Int i = 0; i < most; ++i) side_by_side[i] = i * pitch;
         for (; repeat.count > 0; --repeat.count, s += repeat.source, t += repeat.target)
             for (Int j = 0; j < call.count; j += width)
                 for (Int i = 0; i < height; i += most) {
@@ -243,10 +246,10 @@ private:
                     Byte *const to = t + (row << log) + column * step;
                     const auto turn = [&](const Byte *block, const Int *places, Int row_step) {
                         if (!spread)
-                            return k.strided_transpose[log](block, places, row_step, high, to, step, width, once,
-                                                            call.down && !staged, call.wide);
-                        k.strided_transpose[log](block, places, row_step, high, turned, bytes, width, once, false,
-                                                 call.wide);
+                            return k.block_transpose[log](block, places, row_step, high, to, columns + column, step,
+                                                          width, once, call.down && !staged, call.wide);
+                        k.block_transpose[log](block, places, row_step, high, turned, columns + column, bytes, width,
+                                               once, false, call.wide);
                         k.runs(turned, to, {width, bytes, step}, bytes, once, false, 0);
                     };
                     if (!call.collected) {
@@ -254,7 +257,7 @@ private:
                         continue;
                     }
                     k.runs(from + rows[row], collected, {high, call.row_step, pitch}, width << log, once, false, 0);
-                    turn(collected, &first, pitch);
+                    turn(collected, side_by_side, pitch);
                 }
     }
 
@@ -271,13 +274,14 @@ private:
                 if (shifted)
                     return k.shifted_transpose[call.width](s, rows, height, t, columns, call.count, repeat, starts,
                                                            ends, ahead);
-                if (const Int step = staged ? call.staged_column_step : call.column_step;
-                    step && !nontemporal && !ahead && height << call.width >= strided_column) {
+                if (call.in_blocks && !nontemporal && !ahead && height << call.width >= block_column) {
+                    const Int step = staged ? call.staged_column_step : call.column_step;
                     const bool spread = call.spread && !staged;
+                    Byte *const to = step ? t + columns[0] : t;
                     if (call.collected || spread)
-                        return transpose_crowded(call, s, rows, height, t + columns[0], step, spread, repeat);
-                    return k.strided_transpose[call.width](s, rows, call.row_step, height, t + columns[0], step,
-                                                           call.count, repeat, call.down && !staged, call.wide);
+                        return transpose_crowded(call, s, rows, height, to, columns, step, spread, repeat);
+                    return k.block_transpose[call.width](s, rows, call.row_step, height, to, columns, step, call.count,
+                                                         repeat, call.down && !staged, call.wide);
                 }
                 return k.transpose[call.width](s, rows, height, t, columns, call.count, repeat, nontemporal,
                                                call.scattered, ahead);

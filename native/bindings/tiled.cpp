@@ -160,7 +160,7 @@ nb::list TiledProgramObject::passes(bool aligned) const {
         d["nontemporal"] = program_.is_nontemporal(pass);
         d["shifted"] = pass.shifted;
         d["speed"] = (pass.inner ? *pass.inner : pass).speed;
-        d["slabs"] = bool(pass.inner);
+        d["slabs"] = pass.inner && !pass.outer;
         nb::list loops;
         for (const TileLoop &loop : pass.loops)
             loops.append(nb::make_tuple(loop.count, loop.tile, loop.extent, loop.step.source, loop.step.target));

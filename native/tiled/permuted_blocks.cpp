@@ -65,4 +65,24 @@ std::optional<PermutedBlock> find_permuted_block(const std::vector<Loop> &loops,
     return best;
 }
 
+std::optional<BlockShare> find_block_share(const std::vector<Loop> &loops, Int unit) {
+    Pair bytes{unit, unit};
+    for (;;) {
+        const auto next = std::find_if(loops.begin(), loops.end(),
+                                       [&](const Loop &loop) { return loop.step.target == bytes.target; });
+        if (next == loops.end() || next->step.source < 0) return std::nullopt;
+        const Int most = joined_block_bytes / bytes.target;
+        if (bytes.source == bytes.target && next->step.source == bytes.source && bytes.target > unit) {
+            if (most < 2 || next->count * bytes.target <= max_block_bytes) return std::nullopt;
+            Int steps = most;
+            for (Int n = most; n > 1 && 2 * n > most && next->count % steps; --n)
+                if (next->count % n == 0) steps = n;
+            return BlockShare{std::size_t(next - loops.begin()), steps};
+        }
+        bytes.target *= next->count;
+        bytes.source += (next->count - 1) * next->step.source;
+        if (bytes.target > joined_block_bytes) return std::nullopt;
+    }
+}
+
 }  // namespace relayout::tiled

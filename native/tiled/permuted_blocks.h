@@ -16,4 +16,13 @@ struct PermutedBlock {
 // The largest such block of runs of `unit` bytes; none where there is no kernel, or no such block.
 std::optional<PermutedBlock> find_permuted_block(const std::vector<Loop> &loops, Int unit);
 
+// The loop by which small blocks that are dense on both sides lie one behind the other on both, and so many of its
+// steps that make one block that vectors are better used by.
+struct BlockShare {
+    std::size_t loop;
+    Int steps;
+};
+
+std::optional<BlockShare> find_block_share(const std::vector<Loop> &loops, Int unit);
+
 }  // namespace relayout::tiled

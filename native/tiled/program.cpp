@@ -13,6 +13,8 @@
 #include "tiled/slab.h"
 #include "tiled/slab_walk.h"
 #include "tiled/tile_builder.h"
+#include "tiled/two_step_walk.h"
+#include "tiled/two_steps.h"
 #include "tiled/walk.h"
 
 namespace relayout::tiled {
@@ -101,6 +103,12 @@ std::size_t fastest_dim(const std::vector<Dim> &dims, Int width) {
 
 bool is_aligned(const Byte *target) { return reinterpret_cast<std::uintptr_t>(target) % cache_line == 0; }
 
+bool are_alike(const std::vector<Pass> &a, const std::vector<Pass> &b);
+
+bool are_alike_steps(const std::shared_ptr<const Pass> &a, const std::shared_ptr<const Pass> &b) {
+    return !a == !b && (!a || are_alike({*a}, {*b}));
+}
+
 // Whether two schedules copy by the same kernels in the same order.
 bool are_alike(const std::vector<Pass> &a, const std::vector<Pass> &b) {
     const auto same_loop = [](const TileLoop &x, const TileLoop &y) {
@@ -112,7 +120,7 @@ bool are_alike(const std::vector<Pass> &a, const std::vector<Pass> &b) {
                x.in_blocks == y.in_blocks && (!x.in_blocks || x.wide == y.wide);
     };
     const auto same_pass = [&](const Pass &x, const Pass &y) {
-        if (!x.inner != !y.inner || (x.inner && !are_alike({*x.inner}, {*y.inner}))) return false;
+        if (!are_alike_steps(x.inner, y.inner) || !are_alike_steps(x.outer, y.outer)) return false;
         return x.tile_bytes == y.tile_bytes && x.shifted == y.shifted && x.padded == y.padded &&
                std::equal(x.loops.begin(), x.loops.end(), y.loops.begin(), y.loops.end(), same_loop) &&
                std::equal(x.calls.begin(), x.calls.end(), y.calls.begin(), y.calls.end(), same_call);
@@ -224,6 +232,9 @@ std::vector<Pass> TiledProgram::compile(bool aligned, Variation how) const {
     };
     const auto add = [&](const Box &box) {
         if (!box.valid) return passes.push_back(schedule_fill(box, width_));
+        if (how.steps != Steps::one && !large && !conversion_)
+            if (std::optional<Pass> steps = schedule_two_steps(box, width_, how))
+                return passes.push_back(std::move(*steps));
         Pass pass = schedule(box, width_, aligned, nontemporal, how);
         if (needs_slabs(pass))
             if (std::optional<Pass> slabs = schedule_slabs(box, width_, pass, how)) pass = std::move(*slabs);
@@ -320,7 +331,7 @@ bool TiledProgram::run(const std::vector<Pass> &passes, const Byte *source, Byte
     // passes read is still in the cache.
     const Int chunks = this->chunks();
     const bool slabs =
-        std::any_of(passes.begin(), passes.end(), [](const Pass &pass) { return pass.inner != nullptr; });
+        std::any_of(passes.begin(), passes.end(), [](const Pass &pass) { return pass.inner && !pass.outer; });
     const bool carry =
         std::any_of(passes.begin(), passes.end(), [](const Pass &pass) { return pass.along.has_value(); });
     std::atomic<bool> complete{true};
@@ -332,6 +343,10 @@ bool TiledProgram::run(const std::vector<Pass> &passes, const Byte *source, Byte
                 const Int first = Int(Int128(pass.tiles) * i / chunks);
                 const Int last = Int(Int128(pass.tiles) * std::min(i + by, begin + last_chunk) / chunks);
                 if (first >= last) continue;
+                if (pass.outer) {
+                    TwoStepWalk(pass, source, target).run(first, last);
+                    continue;
+                }
                 if (pass.inner) {
                     SlabWalk(pass, source, target).run(first, last);
                     continue;

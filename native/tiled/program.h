@@ -105,7 +105,8 @@ struct Pass {
     bool padded = false;                // the staging buffer holds padding between the elements
     bool shifted = false;               // columns are long enough to be written in whole lines wherever they start
     bool long_runs = false;             // no line is shared but at the ends of long runs
-    std::shared_ptr<const Pass> inner;  // how a tile comes into the staging buffer, if tiles are slabs,
+    std::shared_ptr<const Pass> outer;  // how a tile gets from a scratch memory to the target, if it takes two steps
+    std::shared_ptr<const Pass> inner;  // how it comes there, or into the staging buffer, if tiles are slabs,
     std::vector<Int> lines;             // and where one is read, a cache line apart;
     std::vector<Int> rows;              // or the rows that are collected side by side first,
     Int row_bytes = 0, row_pitch = 0;   // of so many bytes each, and so far apart then;

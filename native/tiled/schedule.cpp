@@ -265,17 +265,20 @@ Pass schedule(const Box &box, int width, bool aligned, bool nontemporal, const V
         b.loops.erase(b.loops.begin() + Int(k));
         break;
     }
-    if (how.gathers != Use::never)
-        if (const std::optional<PermutedBlock> block = find_permuted_block(b.loops, unit)) {
-            Pass pass = schedule_block(b, *block, aligned);
-            return aligned && !pass.whole_lines ? schedule_block(b, *block, false) : pass;
+    if (how.gathers != Use::never) {
+        TileBuilder joined = b;
+        if (const std::optional<BlockShare> share = find_block_share(b.loops, unit))
+            joined.part(share->loop, share->steps);
+        if (const std::optional<PermutedBlock> block = find_permuted_block(joined.loops, unit)) {
+            Pass pass = schedule_block(joined, *block, aligned);
+            return aligned && !pass.whole_lines ? schedule_block(joined, *block, false) : pass;
         }
+    }
     std::optional<Pass> pass;
     if (is_width(unit) && nontemporal) pass = schedule_shifted(b, unit, aligned);
     // In the cache columns of 16-byte elements read each line once, where runs read it for each of its elements.
-    if (!pass && unit == vector_bytes && !nontemporal && how.turns_wide)
-        pass = schedule_transpose(b, unit, aligned, nontemporal);
-    if (!pass && how.turns_wide) pass = schedule_widened(b, unit);
+    if (!pass && unit == vector_bytes && !nontemporal) pass = schedule_transpose(b, unit, aligned, nontemporal);
+    if (!pass) pass = schedule_widened(b, unit);
     if (!pass && (unit >= vector_bytes || !is_width(unit)))
         pass = schedule_runs(b, {{0, 0, unit}}, unit, aligned);
     else if (!pass)

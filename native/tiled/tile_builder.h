@@ -119,6 +119,20 @@ struct TileBuilder {
         return {tile, loop.step};
     }
 
+    // Makes two loops of one: of so many steps, and of as many times that as a tile may have. What is left is in other
+    // tiles.
+    void part(std::size_t index, Int steps) {
+        Loop &loop = loops[index];
+        const Int wanted = std::max<Int>(how.tile_bytes / (steps * std::llabs(loop.step.target)), 1);
+        const Int times = loop.count % steps ? std::min(loop.count / steps, wanted) : loop.count / steps;
+        if (times * steps < loop.count)
+            pass.loops.push_back(
+                {(loop.count + times * steps - 1) / (times * steps), times * steps, loop.count, loop.step});
+        const Pair step = loop.step;
+        loop.count = steps;
+        if (times > 1) loops.push_back({times, steps * step});
+    }
+
     // Lets neighbours along the loop that was cut last have a line of the target in common.
     void share_lines(Loop &taken) {
         TileLoop &loop = pass.loops.back();

@@ -141,10 +141,11 @@ std::optional<Pass> schedule_widened(TileBuilder b, Int element) {
     if (!gather_kernels().widened_transpose || element > 7 || is_width(element)) return std::nullopt;
     const int first = b.find(target_side, element), second = b.find(source_side, element);
     if (first < 0 || second < 0 || first == second) return std::nullopt;
-    const Loop along = b.loops[std::size_t(first)], across = b.loops[std::size_t(second)];
-    if (std::min(along.count, across.count) * element < vector_bytes) return std::nullopt;
+    const Loop along = b.loops[std::size_t(first)];
+    const std::vector<Loop> spared = b.path(source_side, element, vector_bytes, {along});
+    if (std::min(along.count * element, product(element, spared)) < vector_bytes) return std::nullopt;
     Int high = element, wide = element;
-    const std::vector<Loop> rows = b.chain(target_side, high, widened_column, cache_line, {across});
+    const std::vector<Loop> rows = b.chain(target_side, high, widened_column, cache_line, spared);
     const Int wanted = std::max(cache_line, b.how.tile_bytes / high * element);
     const std::vector<Int> places = offsets(b.chain(source_side, wide, wanted, cache_line), target_side);
     const std::vector<Int> row_offsets = offsets(rows, source_side);

@@ -165,8 +165,8 @@ constexpr Int fetched_rows = 20;
 // How far ahead the slabs to come are prefetched, at least, and in what pieces, between those of the stores.
 constexpr Int slab_prefetch = 32 << 10, piece_bytes = 1024;
 
-// The least bytes of a column, and of a row, for kernels of blocks that stay in registers, and how many calls for columns
-// that lie equally far apart may take the place of one.
+// The least bytes of a column, and of a row, for kernels of blocks that stay in registers, and how many calls for
+// columns that lie equally far apart may take the place of one.
 constexpr Int block_column = 16, block_row = 16, max_column_calls = 16;
 
 // Shorter rows, where kernels turn them (many rows of 13 single bytes, 0.17 -> 0.28).
@@ -187,6 +187,14 @@ constexpr Int long_row_bytes = 1024;
 
 // Bytes of a column where elements have 3 or 5 to 7 bytes, and are turned as wider ones.
 constexpr Int widened_column = 256;
+
+// Small blocks that are permuted go together to blocks of up to so many bytes, two vectors.
+constexpr Int joined_block_bytes = 128;
+
+// Two steps by way of a scratch memory, which stays in the first-level cache beside what it is made of. No step is
+// thought to be faster than this.
+constexpr Int scratch_bytes = 16 << 10;
+constexpr double max_step_speed = 40;
 
 // Limits of what is compiled, and of the stack.
 constexpr Int max_combinations = 1 << 12;  // of boxes: more take longer to compile than to copy otherwise

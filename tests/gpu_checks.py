@@ -8,6 +8,7 @@ from __future__ import annotations
 import random
 import sys
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
 from itertools import chain
 from pathlib import Path
@@ -22,6 +23,7 @@ import gpu_cases
 import packed_cases
 import relayout as rl
 from relayout.engine import tuning
+from relayout.engine.gpu.trials import THREAD
 
 CHECKS: dict[str, Callable[[], Any]] = {}
 
@@ -89,6 +91,32 @@ def layouts_that_are_kept() -> int:
 @check
 def random_layouts() -> int:
     return compare(chain(gpu_cases.random_plans(7, 150), gpu_cases.random_plans(8, 150)))
+
+
+@check
+def trials() -> int:
+    """Plans of any size that try kernels: what all of them write."""
+    before, done = tuning.ACTIVE, 0
+    tuning.ACTIVE = before._replace(min_device_trial_bytes=0)
+    try:
+        for number, (name, plan, shift) in enumerate(gpu_cases.random_plans(9, 60)):
+            data = gpu_cases.sample(plan, number)
+            kind = plan.element.element
+            x = memory(len(data) // kind.bytes, kind.bytes, shift[0], data).view(carried(kind))
+            expected = np.full(plan.target.storage_size * kind.bytes, 0xA5, np.uint8)
+            plan(memoryview(data), out=memoryview(expected))
+            out = memory(plan.target.storage_size, kind.bytes, shift[1])
+            for call in range(24):
+                out.fill_(0xA5)
+                plan(x, out=out.view(carried(kind)))
+                assert np.array_equal(out.cpu().numpy(), expected), f"{name}: call {call}"
+                for thread in threading.enumerate():
+                    if thread.name == THREAD:
+                        thread.join()
+                done += 1
+    finally:
+        tuning.ACTIVE = before
+    return done
 
 
 @check

@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import sys
+from collections.abc import Iterator
+from itertools import repeat
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any, ClassVar
@@ -14,7 +16,7 @@ import pytest
 
 from gpu_host import compiled
 from relayout.engine.cache import Cache
-from relayout.engine.gpu import arrays, driver, foreign
+from relayout.engine.gpu import arrays, driver, foreign, trials
 from relayout.engine.gpu import launch as device_run
 from relayout.engine.gpu.device import CUDA
 
@@ -30,6 +32,8 @@ class Library:
         self.current, self.version = CONTEXT, 13000
         self.kept: list[Any] = []
         self.before = 0
+        self.capturing = False
+        self.milliseconds: Iterator[float] = repeat(1.0)
 
     def __getattr__(self, name: str) -> Any:
         if not name.startswith(("cu", "nvrtc")):
@@ -50,6 +54,11 @@ class Library:
         elif name == "cuMemAlloc_v2":
             self.kept.append(np.empty(arguments[1].value + 64, np.uint8))
             first.value = self.kept[-1].ctypes.data + -self.kept[-1].ctypes.data % 64
+        elif name == "cuStreamIsCapturing":
+            first = arguments[1]._obj
+            first.value = self.capturing
+        elif name == "cuEventElapsedTime":
+            first.value = next(self.milliseconds)
         elif name == "cuGetErrorString":
             arguments[1]._obj.value = b"it is broken"
         elif name.endswith("Size"):
@@ -155,7 +164,10 @@ def cuda(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     library = Library()
     library.before = HostFunction.number
     monkeypatch.setattr(driver, "driver", lambda: library)
-    monkeypatch.setattr(foreign, "driver", lambda: library)
+    for module in (foreign, trials):
+        monkeypatch.setattr(module, "driver", lambda: library)
+    monkeypatch.setattr(trials, "Function", HostFunction)
+    monkeypatch.setattr(trials, "compile_cubin", lambda text, architecture: b"")
     monkeypatch.setattr(device_run, "Function", HostFunction)
     monkeypatch.setattr(HostFunction, "folder", tmp_path, raising=False)
     monkeypatch.setattr(HostFunction, "streams", [])
@@ -163,6 +175,8 @@ def cuda(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     monkeypatch.setattr(arrays, "_libraries", {})
     for name in ("_repacks", "_plans"):
         monkeypatch.setattr(device_run, name, Cache(1024))
-    driver.device.cache_clear()
+    for cache in (driver.device, driver.compile_cubin):
+        cache.cache_clear()
     yield library
-    driver.device.cache_clear()
+    for cache in (driver.device, driver.compile_cubin):
+        cache.cache_clear()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from itertools import chain
 from math import gcd
 from pathlib import Path
@@ -20,11 +21,13 @@ from gpu_host import COMPILER, compiled, run
 from relayout.engine import tuning
 from relayout.engine.conversion import conversion
 from relayout.engine.gpu import build, tile_choice
-from relayout.engine.gpu.build import device_text, kernels
+from relayout.engine.gpu.build import device_text, kernels, other_kernels
 from relayout.engine.gpu.convert import conversion_text
+from relayout.engine.gpu.kernel import Kernel
 from relayout.engine.gpu.network import Byte, Network
 from relayout.engine.gpu.tiles import MAX_SHARED_BYTES, PORTABLE_SHARED_BYTES, Tile
 from relayout.engine.gpu.work import Work
+from relayout.engine.plan import Plan
 from relayout.engine.tuning import EngineTuning
 from relayout.native import native
 
@@ -40,7 +43,9 @@ def memory(count: int, size: int, shift: int, data: bytes | None = None) -> Any:
     return part
 
 
-def check_on_host(cases: list[gpu_cases.Case], folder: Path) -> None:
+def check_on_host(
+    cases: list[gpu_cases.Case], folder: Path, kernels: Callable[[Plan, tuple[int, int]], list[Kernel]] = kernels
+) -> None:
     """The kernels of all plans write what the plans write on the host, and touch nothing else."""
     made = []
     for case in cases:
@@ -80,9 +85,32 @@ def test_kernels_that_keep_what_they_read(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(tuning, "ACTIVE", EngineTuning(pinned_source_bytes=1, unpinned_bytes=1 << 10))
     cases = [case for case in gpu_cases.named() if case.name.endswith("uint16")]
     check_on_host([*cases, *gpu_cases.random_plans(5, 40)], tmp_path)
-    texts = "".join([kernel.text for case in cases for kernel in kernels(case.plan, (16, 16))])
+    plans = [case.plan for case in cases]
+    texts = "".join(
+        [kernel.text for make in (kernels, other_kernels) for plan in plans for kernel in make(plan, (16, 16))]
+    )
     for name in ("read16_kept(", "load16_kept(", "load16_and_next_kept(", "let_go(p)", "let_go(source"):
         assert name in texts
+
+
+@needs_compiler
+@pytest.mark.parametrize("values", [EngineTuning(), EngineTuning(pinned_source_bytes=1, unpinned_bytes=1 << 10)])
+def test_tiles_of_other_kinds_write_the_same(
+    values: EngineTuning, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start = values.pinned_source_bytes == 1
+    cases = [*list(gpu_cases.named())[start::13], *gpu_cases.random_plans(21 + start, 20)]
+    monkeypatch.setattr(tuning, "ACTIVE", values)
+    found = [list(other_kernels(case.plan, (16, 16))) for case in cases]
+    assert sum(map(len, found)) > 2 * len(cases)
+    for number in range(max(map(len, found))):
+        some = [k for k, others in enumerate(found) if number < len(others)]
+        mine = {id(cases[k].plan): [*kernels(cases[k].plan, (16, 16))[:-1], found[k][number]] for k in some}
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        check_on_host(
+            [cases[k]._replace(shift=(0, 0)) for k in some], folder, lambda plan, _, mine=mine: mine[id(plan)]
+        )
 
 
 SMALL = EngineTuning(tile_bytes=1 << 10, source_run_bytes=32, target_run_bytes=32, min_inner_tiles=2)

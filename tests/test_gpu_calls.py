@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import sys
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,12 @@ import pytest
 import relayout as rl
 from gpu_fake import OTHER, HostFunction, Immutable, Library, cuda
 from gpu_host import COMPILER
+from relayout.engine import tuning
 from relayout.engine.cache import Cache
 from relayout.engine.gpu import arrays, device, driver, foreign
 from relayout.engine.gpu import launch as device_run
 from relayout.engine.gpu.kernel import Kernel
+from relayout.engine.tuning import EngineTuning
 
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="no C++ compiler: kernels are not run on the host")
 __all__ = ["cuda"]
@@ -453,3 +456,68 @@ def test_an_array_of_a_device_on_a_machine_without_one(monkeypatch: pytest.Monke
     driver.device.cache_clear()
     with pytest.raises(rl.DeviceError, match="no CUDA driver"):
         rl.repack(Immutable(X), PLANES)
+
+
+def trial(monkeypatch: pytest.MonkeyPatch) -> tuple[Any, Any, Any]:
+    """A plan that tries kernels of any size, its source, and the trial itself after two calls."""
+    monkeypatch.setattr(tuning, "ACTIVE", EngineTuning(min_device_trial_bytes=1))
+    x = np.arange(96 * 210, dtype=np.uint16).reshape(96, 210)
+    plan = rl.plan(rl.Layout.row_major(x.shape), rl.Layout(x.shape), "uint16")
+    for _ in range(2):
+        assert np.array_equal(plan(cupy(x)), x.T.ravel())
+    ((_, copy),) = device_run._plans.values()
+    tried = copy.functions[-1]
+    tried._compiler.join()
+    return plan, x, tried
+
+
+def test_the_fastest_kernel_is_kept(cuda: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan, x, tried = trial(monkeypatch)
+    first = tried.best
+    assert cuda.calls.count("cuEventRecord") == 0
+    count = 1 + len(tried._kernels)
+    assert count > 2
+    cuda.milliseconds = chain.from_iterable([[5.0, 9.0, 3.0, *[7.0] * (count - 3)], repeat(4.0)])
+    for _ in range(3 * count):
+        assert not tried.settled
+        assert np.array_equal(plan(cupy(x)), x.T.ravel())
+    functions = list(tried._functions)
+    assert plan(cupy(x)).size == x.size
+    assert tried.settled
+    assert functions[0] is first
+    assert tried.best is functions[2]
+    assert cuda.calls.count("cuEventCreate") == cuda.calls.count("cuEventDestroy_v2") == 6 * count
+    before = len(cuda.calls)
+    assert np.array_equal(plan(cupy(x)), x.T.ravel())
+    assert "cuEventRecord" not in cuda.calls[before:]
+
+
+def test_a_graph_gets_no_events(cuda: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan, x, tried = trial(monkeypatch)
+    cuda.capturing = True
+    made = HostFunction.number
+    for _ in range(40):
+        plan(cupy(x))
+    assert not tried.settled
+    assert HostFunction.number == made, "nothing is loaded while a graph is captured"
+    assert not [name for name in cuda.calls if name.startswith("cuEvent")]
+
+
+def test_events_that_are_yet_to_come_are_not_waited_for(cuda: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan, x, tried = trial(monkeypatch)
+    cuda.codes["cuEventQuery"] = driver.NOT_READY
+    for _ in range(40):
+        assert np.array_equal(plan(cupy(x)), x.T.ravel())
+    assert not tried.settled
+    assert "cuEventElapsedTime" not in cuda.calls
+    cuda.codes.clear()
+    plan(cupy(x))
+    assert tried.settled
+
+
+def test_small_targets_have_one_kernel(cuda: Library) -> None:
+    plan = rl.plan(rl.Layout.row_major(X.shape), PLANES.layout(X.shape), "uint8")
+    for _ in range(3):
+        plan(cupy(X))
+    ((_, copy),) = device_run._plans.values()
+    assert [type(function) for function in copy.functions] == [HostFunction]

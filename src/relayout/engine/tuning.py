@@ -109,6 +109,12 @@ class EngineTuning(NamedTuple):
     few_tiles: int = 8
     """Digits of so many tiles at most are counted first, where runs are not aligned, and neighbours share sectors."""
 
+    min_device_trial_bytes: int = 32 << 20
+    """Targets of fewer bytes stay in the cache, where the launch rules: there only one kernel is compiled."""
+
+    device_trial_rounds: int = 3
+    """How often each kernel is timed before the fastest is kept."""
+
     max_unrolled: int = 16
     """Longer loops of a kernel stay loops; shorter ones are unrolled, and their loads go out together.
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from ...elements.interface import Interface
 from ...errors import NotExpressible
+from ...immutable import NamedTuple
 from ...layout.ranges import effective_swizzle
 from ..conversion import refuses_nan
 from ..nest import make_nest
@@ -17,7 +19,7 @@ from .kernel import Kernel, kernel
 from .kernel_text import KernelInputs
 from .packed import packed_element_kernel, packed_kernel
 from .prelude import DEVICE
-from .tile_choice import tile
+from .tile_choice import other_tiles, tile
 from .tiles import MAX_SHARED_BYTES
 from .work import Work, byte_swizzle, common_axes, merge_axes, widen
 
@@ -101,33 +103,71 @@ def packed_kernels(plan: Plan, aligned: tuple[int, int], whole: tuple[int, int] 
     return [*found, packed_element_kernel(plan.source, plan.target, bits)]
 
 
+class CopyWork(NamedTuple):
+    """What tiles are made for, and what their kernels know of the memories."""
+
+    work: Work
+    memory: KernelInputs
+
+
+def other_kernels(
+    plan: Plan, aligned: tuple[int, int], whole: tuple[int, int] | None = None, shared: int = MAX_SHARED_BYTES
+) -> Iterator[Kernel]:
+    """Kernels that do what the last of :func:`kernels` does, by tiles of other kinds; none where it has no tiles."""
+    if plan.element != plan.dst_element or plan.element.element.bits < 8 or not plan.target.size:
+        return
+    made = kernels(plan, aligned, whole, shared)
+    found = copy_work(plan, aligned, None, plan.fill if len(made) == 1 else None)
+    chosen = None if found is None else tile(found.work, aligned, False, shared)
+    if found is None or chosen is None or kernel(chosen, found.memory) != made[-1]:
+        return
+    seen = [made[-1]]
+    for other in other_tiles(found.work, aligned, False, shared):
+        seen.append(kernel(other, found.memory))
+        if seen[-1] not in seen[:-1]:
+            yield seen[-1]
+
+
 def copy_kernel(
     plan: Plan, aligned: tuple[int, int], convert: str | None, fill: bytes | None, shared: int
 ) -> tuple[Kernel, bool]:
     """The kernel that moves the elements, and whether it writes the padding as well."""
-    source, target = plan.source, plan.target
-    sizes = plan.element.element.bytes, plan.dst_element.element.bytes
-    swizzles = [byte_swizzle(effective_swizzle(x), n) for x, n in zip((source, target), sizes)]
-    low, high = element_range(source)
-    memory = KernelInputs(
-        (low * sizes[0], high * sizes[0]), fill or b"\0", convert, (plan.element.axis, plan.dst_element.axis)
-    )
-    empty = Work(source.offset, target.offset, *sizes, (), swizzles[0], swizzles[1])
-    shuffled = _shuffled_bytes(plan, aligned) if convert is None and fill is None and sizes[0] == 1 else None
+    shuffled = None
+    if convert is None and fill is None and plan.element.element.bytes == 1:
+        shuffled = _shuffled_bytes(plan, aligned)
     if shuffled is not None:
         return shuffled, False
-    found = common_axes(source, target, fill is not None)
-    if found is not None:
-        kept = {axis for axis in memory.channels if axis is not None}
-        work, places = merge_axes(Work(found[0], found[1], *sizes, tuple(found[2]), swizzles[0], swizzles[1]), kept)
-        one, other = [None if axis is None else places[axis] for axis in memory.channels]
-        memory = memory._replace(channels=(one, other))
-        work = work if convert else widen(work, min(aligned))
-        planned = tile(work, aligned, bool(convert), shared)
-        if planned is not None:
-            return kernel(planned, memory), fill is not None
-        memory = memory._replace(channels=(plan.element.axis, plan.dst_element.axis))
+    found = copy_work(plan, aligned, convert, fill)
+    planned = None if found is None else tile(found.work, aligned, bool(convert), shared)
+    if found is not None and planned is not None:
+        return kernel(planned, found.memory), fill is not None
+    source, target = plan.source, plan.target
+    sizes, swizzles, memory = _memory(plan, convert, fill)
+    empty = Work(source.offset, target.offset, *sizes, (), *swizzles)
     return element_kernel(source, target, empty, memory), False
+
+
+def copy_work(plan: Plan, aligned: tuple[int, int], convert: str | None, fill: bytes | None) -> CopyWork | None:
+    """The axes of both layouts, merged and in units as wide as can be; None where they have no common digits."""
+    sizes, swizzles, memory = _memory(plan, convert, fill)
+    found = common_axes(plan.source, plan.target, fill is not None)
+    if found is None:
+        return None
+    kept = {axis for axis in memory.channels if axis is not None}
+    work, places = merge_axes(Work(found[0], found[1], *sizes, tuple(found[2]), *swizzles), kept)
+    one, other = [None if axis is None else places[axis] for axis in memory.channels]
+    return CopyWork(work if convert else widen(work, min(aligned)), memory._replace(channels=(one, other)))
+
+
+def _memory(
+    plan: Plan, convert: str | None, fill: bytes | None
+) -> tuple[tuple[int, int], list[tuple[int, int] | None], KernelInputs]:
+    """The bytes of elements, the swizzles, and what a kernel knows of the memories, of both sides of a plan."""
+    sizes = plan.element.element.bytes, plan.dst_element.element.bytes
+    swizzles = [byte_swizzle(effective_swizzle(x), n) for x, n in zip((plan.source, plan.target), sizes)]
+    low, high = element_range(plan.source)
+    channels = plan.element.axis, plan.dst_element.axis
+    return sizes, swizzles, KernelInputs((low * sizes[0], high * sizes[0]), fill or b"\0", convert, channels)
 
 
 def _shuffled_bytes(plan: Plan, aligned: tuple[int, int]) -> Kernel | None:

@@ -10,7 +10,7 @@ import re
 import sys
 from collections.abc import Callable
 from ctypes import byref, c_char_p, c_int, c_size_t, c_uint, c_void_p
-from functools import cache
+from functools import cache, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,12 @@ from .tiles import MAX_SHARED_BYTES, PORTABLE_SHARED_BYTES
 
 MAJOR, MINOR, MOST_SHARED, FUNCTION_SHARED = 75, 76, 97, 8
 """The attributes of a device that say what it can do, and the one by which a kernel asks for shared memory."""
+
+NOT_READY = 600
+"""The driver's answer for an event that is yet to come."""
+
+COMPILED = 64
+"""So many texts stay compiled for a while: what a thread compiles, another loads."""
 
 VERSIONS = {"13": "130", "12": "120", "11.2": "112"}
 """Of NVRTC, as libraries are named by, and as they are on Windows."""
@@ -174,6 +180,7 @@ def _load_library(binary: bytes) -> c_void_p:
     return function
 
 
+@lru_cache(maxsize=COMPILED)
 def compile_cubin(text: str, architecture: str) -> bytes:
     """The machine code of a kernel."""
     library = nvrtc()

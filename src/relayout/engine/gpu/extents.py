@@ -8,6 +8,9 @@ from .. import tuning
 from .geometry import SOURCE, TARGET, DigitKey, WorkGeometry
 from .shared_memory import Part
 
+MANY_TILES = 8
+"""A rest at the end of so many tiles wastes less than tiles that are larger than wanted, or runs that are shorter."""
+
 
 class Extents(WorkGeometry):
     """The steps of a tile along every digit."""
@@ -60,6 +63,8 @@ class Extents(WorkGeometry):
         if size <= wanted or (size <= 1.5 * wanted and size % unit == 0):
             return -(-size // unit) * unit
         options = range(-(-wanted // unit) * unit, max(2 * wanted, wanted + unit), unit)
+        if self.is_top(key) and size >= MANY_TILES * options.start:
+            return options.start
         even = [n for n in options if size % n == 0]
         if even:
             return even[0]

@@ -11,7 +11,7 @@ from ...elements.dlpack import _CODES, DLTensor
 from ...elements.types import Element
 from ...integers.nested import product
 from .device import CUDA
-from .driver import check, device, driver
+from .driver import NOT_READY, check, device, driver
 
 _NUMBERS = {"bool": 6, "int": 0, "uint": 1, "float": 2, "complex": 5}
 
@@ -24,9 +24,6 @@ class _Managed(ctypes.Structure):
 
 LEGACY = 1
 """The stream that a device has from the start, as DLPack and the driver call it."""
-
-NOT_READY = 600
-"""The driver's answer for an event that is yet to come."""
 
 _callback = ctypes.CFUNCTYPE(None, c_void_p)
 # Prototypes of their own: what is set on the functions of ``pythonapi`` holds for everyone.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from ...dialects.registry import Shapeless
@@ -24,10 +24,11 @@ from ..places import box_range, element_range
 from ..plan import Plan, make_plan
 from ..recipe import Recipe, packed_element, recipe_of
 from .arrays import Array, Foreign, describe, library
-from .build import kernels
+from .build import kernels, other_kernels
 from .driver import Device, Function, device
 from .foreign import hold
 from .kernel import Kernel
+from .trials import TriedFunction
 
 if TYPE_CHECKING:
     from ...format.format import Format
@@ -41,7 +42,7 @@ class CompiledCopy(NamedTuple):
     """A copy that is compiled: what to launch, and where in each memory it begins and ends, in bytes."""
 
     where: Device
-    functions: tuple[Function, ...]
+    functions: tuple[Function | TriedFunction, ...]
     reads: tuple[int, int]
     writes: tuple[int, int]
     starts: tuple[int, int]
@@ -194,10 +195,14 @@ def compile_copy(
                 hint="copy it: new memory is aligned",
             )
     where = device(number)
-    functions = tuple([_function(where, kernel) for kernel in kernels(plan, aligned, whole, where.shared)])
+    made = kernels(plan, aligned, whole, where.shared)
+    functions: list[Function | TriedFunction] = [_function(where, kernel) for kernel in made]
+    if functions and plan.target.storage_size * kinds[1].bits >= 8 * tuning.ACTIVE.min_device_trial_bytes:
+        others = partial(other_kernels, plan, aligned, whole, where.shared)
+        functions[-1] = TriedFunction(where, _function(where, made[-1]), others)
     return CompiledCopy(
         where,
-        functions,
+        tuple(functions),
         in_bytes(reads, kinds[0]),
         in_bytes(writes, kinds[1]),
         starts,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import gcd, prod
 
 from .. import tuning
@@ -26,6 +27,11 @@ def tile(work: Work, aligned: tuple[int, int], converts: bool, shared: int = MAX
     return _TileChooser(work, aligned, converts, shared).choose()
 
 
+def other_tiles(work: Work, aligned: tuple[int, int], converts: bool, shared: int = MAX_SHARED_BYTES) -> Iterator[Tile]:
+    """Tiles of other kinds than the chosen one, for the same work; one of them may be as it is."""
+    return _TileChooser(work, aligned, converts, shared).others()
+
+
 class _TileChooser(GatherMaker):
     """Looks at the tile for vectors that are aligned, and where it has none or few, at those that do without."""
 
@@ -40,42 +46,38 @@ class _TileChooser(GatherMaker):
     def unaligned_tile(self, plain: Tile) -> Tile | None:
         """The tile that is faster than one of aligned vectors; None where there is none.
 
-        By measurements on an H200 of 520 layouts that seeds drew, each with some 20 tiles.
+        By measurements on an H200 of 1350 layouts that seeds drew, each with 7 to 20 tiles.
         """
         vectors = plain.images[TARGET] is None and plain.chunks[TARGET] == VECTOR
         wide = plain.chunks[SOURCE] if plain.images[SOURCE] is None else 0
         crowded = max([image.turns(list(plain.micro), list(plain.lanes)) for image in plain.images if image], default=0)
-        if self.bytes[SOURCE] == 1:
+        unit = self.bytes[SOURCE]
+        if unit == 1:
             return self.tile_of_bytes(plain, vectors, wide, crowded)
-        if self.bytes[SOURCE] == 2:
-            return self.tile_of_halves(plain, vectors, wide)
-        return self.tile_of_words(vectors, wide, crowded)
+        filled = self.is_filled and not self.has_whole_lines
+        if unit < VECTOR and filled and (vectors or unit > 2):
+            return self.staged_tile(LONGEST_RUNS)
+        if unit > WORD:
+            return self.target_tile(LONGEST_RUNS)
+        return self.tile_of_halves(vectors, wide) if unit == 2 else self.tile_of_words(vectors, wide, crowded)
 
     def tile_of_words(self, vectors: bool, wide: int, crowded: float) -> Tile | None:
-        """That of elements of 4 bytes and more."""
-        unit = self.bytes[SOURCE]
-        if vectors and (self.has_whole_lines or (self.is_filled and unit != 2 * WORD)):
-            return None
-        if unit == WORD:
-            if not vectors:
-                return self.target_tile(LONG_RUNS) if wide == VECTOR else self.staged_tile(LONGEST_RUNS, 2)
-            return self.staged_tile(STAGED_RUNS) if crowded >= MAX_TURNS else None
-        if unit == 2 * WORD and vectors:
-            return self.staged_tile(LONG_RUNS if self.is_filled else STAGED_RUNS)
-        return self.target_tile(LONG_RUNS, 0 if unit == VECTOR else tuning.ACTIVE.few_tiles)
+        """That of elements of 4 bytes."""
+        if not vectors:
+            return self.target_tile(LONG_RUNS) if wide == VECTOR else self.staged_tile(LONGEST_RUNS, 2)
+        if self.has_whole_lines:
+            return None if self.is_filled else self.target_tile(LONGEST_RUNS)
+        return self.staged_tile(STAGED_RUNS) if crowded >= MAX_TURNS else None
 
-    def tile_of_halves(self, plain: Tile, vectors: bool, wide: int) -> Tile | None:
+    def tile_of_halves(self, vectors: bool, wide: int) -> Tile | None:
         """That of elements of 2 bytes."""
-        if vectors and self.is_filled:
-            return None
-        source = plain.images[SOURCE]
-        if not vectors or (source is not None and source.even < VECTOR):
-            found = self.worth_gathering(LONGEST_RUNS, 2 * tuning.ACTIVE.tile_bytes, 500)
-            if found is not None:
-                return found
+        if vectors:
+            if self.has_whole_lines:
+                return None if self.is_filled else self.target_tile(LONG_RUNS, tuning.ACTIVE.few_tiles)
+            return self.staged_tile(LONGEST_RUNS)
         if wide == VECTOR:
-            return self.target_tile(LONG_RUNS, tuning.ACTIVE.few_tiles)
-        return self.staged_tile(STAGED_RUNS if vectors else LONG_RUNS)
+            return self.target_tile(LONG_RUNS, tiles=2)
+        return self.worth_gathering(LONGEST_RUNS, 2 * tuning.ACTIVE.tile_bytes, 500) or self.staged_tile(LONG_RUNS)
 
     def tile_of_bytes(self, plain: Tile, vectors: bool, wide: int, crowded: float) -> Tile | None:
         """That of single bytes."""
@@ -90,6 +92,19 @@ class _TileChooser(GatherMaker):
         if vectors or words or wide == VECTOR:
             return self.staged_tile(STAGED_RUNS) if crowded >= MAX_TURNS else None
         return self.worth_gathering(LONG_RUNS, tuning.ACTIVE.tile_bytes, 250) or self.staged_tile(STAGED_RUNS)
+
+    def others(self) -> Iterator[Tile]:
+        """The tiles that are most often faster than the chosen one, where that is not the fastest."""
+        if self.converts or not self.can_stage:
+            return
+        found = [
+            self.plain_tile(),
+            self.target_tile(LONGEST_RUNS),
+            self.staged_tile(LONGEST_RUNS),
+            self.staged_tile(LONG_RUNS, 2),
+            None if self.is_filled else self.gathering_tile(LONG_RUNS, 2 * tuning.ACTIVE.tile_bytes),
+        ]
+        yield from [made for made in found if made is not None]
 
     @property
     def can_stage(self) -> bool:

@@ -20,7 +20,7 @@ A size is that of the destination with its padding. "large" is the shape as writ
 32 MiB a size is an upper bound, from there a lower one. Before the clock every result is compared, bit for bit, with
 numpy's: pad, reshape, transpose, or by the offsets of both layouts where they are more than that. A peer that differs
 is left out. Contenders take turns: a repetition is one turn of each, a ratio compares the turns of one repetition, and
-the median is shown; those that take long run in the first repetitions only. Our plans are called 60 times before and
+the median is shown; those that take long run in the first repetitions only. Our plans are called 150 times before and
 more, in which they settle on a schedule. Buffers are touched before, and start at 64 bytes. "memcpy" moves as many
 bytes as the repack reads (elements) and writes (padding too); with several threads it is the faster of one thread and
 of all, each with its piece. "flat" is the fastest flat copy, one by non-temporal stores included.
@@ -57,7 +57,7 @@ import relayout as rl
 CACHED = 12 * MIB
 GOALS = {"large": {"of memcpy": 0.8, "x peer": 1.5}, "in cache": {"of memcpy": 0.5, "x peer": 1.0}}
 TURN_SECONDS, WARM_SECONDS, WARM_CALLS, MIN_ROUNDS = 4e-4, 5e-3, 4, 5
-SETTLING_CALLS, SETTLING_BYTES = 100, 80 * MIB
+SETTLING_CALLS, SETTLING_BYTES = 150, 80 * MIB
 COLUMNS = ("workload", "shape", "MiB", "threads", "GB/s", "of memcpy", "of flat", "best peer", "x peer", "x numpy")
 WIDTHS = (39, 19, 6, 7, 6, 9, 7, 11, 6, 7)
 

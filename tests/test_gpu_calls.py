@@ -486,6 +486,7 @@ def test_the_fastest_kernel_is_kept(cuda: Library, monkeypatch: pytest.MonkeyPat
     assert tried.settled
     assert functions[0] is first
     assert tried.best is functions[2]
+    assert cuda.calls.count("cuThreadExchangeStreamCaptureMode") % 2 == 0
     assert cuda.calls.count("cuEventCreate") == cuda.calls.count("cuEventDestroy_v2") == 6 * count
     before = len(cuda.calls)
     assert np.array_equal(plan(cupy(x)), x.T.ravel())

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from ctypes import byref, c_float, c_int, c_void_p
 
 from .. import tuning
 from .build import device_text
 from .driver import NOT_READY, Device, Function, check, compile_cubin, driver
 from .kernel import Kernel
+
+RELAXED = 2
+"""The driver's mode of a thread in which it may do anything while another thread captures a graph."""
 
 THREAD = "relayout kernels"
 """The name of the threads that compile."""
@@ -53,7 +57,8 @@ class TriedFunction:
                 self._compiler.start()
             self._called = True
         elif not self._compiler.is_alive() and not _is_capturing(stream):
-            self._measure(source, target, stream)
+            with _beside_captures():
+                self._measure(source, target, stream)
             return
         self.best(source, target, stream)
 
@@ -124,6 +129,17 @@ class _Stopwatch:
         for event in self._events:
             driver().cuEventDestroy_v2(event)
         return found.value
+
+
+@contextmanager
+def _beside_captures() -> Iterator[None]:
+    """Let this thread load kernels and ask for events without ending a graph that another thread captures."""
+    mode = c_int(RELAXED)
+    driver().cuThreadExchangeStreamCaptureMode(byref(mode))
+    try:
+        yield
+    finally:
+        driver().cuThreadExchangeStreamCaptureMode(byref(mode))
 
 
 def _is_capturing(stream: int) -> bool:

@@ -70,6 +70,13 @@ struct Segment {
     Int target, staged, length;
 };
 
+// Segments of one length that lie equally far apart on both sides.
+struct SegmentStrip {
+    Segment first;
+    Int count;
+    Int target_step, staged_step;
+};
+
 // The tables of the gathers of a pass.
 struct Gather {
     std::vector<GatherGroup> groups;
@@ -95,6 +102,7 @@ struct Pass {
     std::vector<TileLoop> loops;
     std::vector<KernelCall> calls;
     std::vector<Segment> segments;
+    std::vector<SegmentStrip> strips;  // the same, where they are staged in the cache
     std::vector<Int> tables;
     std::shared_ptr<const Gather> gather;      // where calls gather
     std::shared_ptr<const BlockPlaces> block;  // where they permute

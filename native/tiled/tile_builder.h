@@ -231,6 +231,7 @@ struct TileBuilder {
         pass.tiles = 1;
         for (const TileLoop &loop : pass.loops) pass.tiles *= loop.count;
         merge_segments();
+        pass.strips = as_strips(pass.segments);
         pass.tile_bytes = bytes;
         pass.whole_lines = pass.offset.target % cache_line == 0 && !pass.segments.empty();
         for (const TileLoop &o : pass.loops)
@@ -311,6 +312,24 @@ private:
         for (Int j = 0; j < n; ++j)
             if (pass.tables[call.columns + std::size_t(j)] % unit) return false;
         return true;
+    }
+
+    static std::vector<SegmentStrip> as_strips(const std::vector<Segment> &segments) {
+        std::vector<SegmentStrip> strips;
+        for (const Segment &s : segments) {
+            if (!strips.empty()) {
+                SegmentStrip &last = strips.back();
+                const Int target = s.target - last.first.target, staged = s.staged - last.first.staged;
+                if (last.count == 1) last.target_step = target, last.staged_step = staged;
+                if (s.length == last.first.length && target == last.count * last.target_step &&
+                    staged == last.count * last.staged_step) {
+                    ++last.count;
+                    continue;
+                }
+            }
+            strips.push_back({s, 1, 0, 0});
+        }
+        return strips;
     }
 
     void merge_segments() {

@@ -149,16 +149,26 @@ public:
                 apply(call, s + call.source, target + at + call.target, call.repeat, call.rows, call.height);
         }
         if (!staged) return;
+        if (!conversion && !flushed) {
+            for (const SegmentStrip &strip : pass.strips) {
+                const Byte *from = staging + strip.first.staged;
+                Byte *to = target + at + strip.first.target;
+                if (strip.count == 1)
+                    std::memcpy(to, from, std::size_t(strip.first.length));
+                else
+                    k.runs(from, to, {strip.count, strip.staged_step, strip.target_step}, strip.first.length, {1, 0, 0},
+                           false, 0);
+            }
+            return;
+        }
         for (const Segment &segment : pass.segments) {
             const Byte *from = staging + segment.staged;
             const Int to = at + segment.target;
             if (conversion)
                 refused |=
                     conversion->run(from, target + to / width * conversion->target_bytes, segment.length / width);
-            else if (flushed)
-                k.copy_nontemporal(from, target + to, segment.length);
             else
-                std::memcpy(target + to, from, std::size_t(segment.length));
+                k.copy_nontemporal(from, target + to, segment.length);
         }
     }
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import random
 import sys
 import tempfile
-import threading
 from collections.abc import Callable, Iterator
 from itertools import chain
 from pathlib import Path
@@ -23,7 +22,8 @@ import gpu_cases
 import packed_cases
 import relayout as rl
 from relayout.engine import tuning
-from relayout.engine.gpu.trials import THREAD
+from relayout.engine.gpu import launch
+from relayout.engine.gpu import trials as trials_of_device
 
 CHECKS: dict[str, Callable[[], Any]] = {}
 
@@ -96,8 +96,9 @@ def random_layouts() -> int:
 @check
 def trials() -> int:
     """Plans of any size that try kernels: what all of them write."""
-    before, done = tuning.ACTIVE, 0
-    tuning.ACTIVE = before._replace(min_device_trial_bytes=0)
+    before, tried = tuning.ACTIVE, 0
+    tuning.ACTIVE = before._replace(min_device_trial_bytes=0, hopeless_kernel=1e9)
+    launch._plans.clear()
     try:
         for number, (name, plan, shift) in enumerate(gpu_cases.random_plans(9, 60)):
             data = gpu_cases.sample(plan, number)
@@ -110,13 +111,15 @@ def trials() -> int:
                 out.fill_(0xA5)
                 plan(x, out=out.view(carried(kind)))
                 assert np.array_equal(out.cpu().numpy(), expected), f"{name}: call {call}"
-                for thread in threading.enumerate():
-                    if thread.name == THREAD:
-                        thread.join()
-                done += 1
+                trials_of_device.wait_for_kernels()
+        for _, copy in launch._plans.values():
+            for function in copy.functions:
+                assert not isinstance(function, trials_of_device.TriedFunction) or function.settled
+                tried += getattr(function, "tried", 1) - 1
+        assert tried > 60
     finally:
         tuning.ACTIVE = before
-    return done
+    return tried
 
 
 @check

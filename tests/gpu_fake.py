@@ -33,6 +33,7 @@ class Library:
         self.kept: list[Any] = []
         self.before = 0
         self.capturing = False
+        self.mode, self.modes = 0, set[tuple[str, int]]()
         self.milliseconds: Iterator[float] = repeat(1.0)
 
     def __getattr__(self, name: str) -> Any:
@@ -42,6 +43,7 @@ class Library:
 
     def _call(self, name: str, arguments: tuple[Any, ...]) -> int:
         self.calls.append(name)
+        self.modes.add((name, self.mode))
         first = arguments[0]._obj if arguments and hasattr(arguments[0], "_obj") else None
         if name == "cuDevicePrimaryCtxRetain":
             first.value = CONTEXT
@@ -57,6 +59,8 @@ class Library:
         elif name == "cuStreamIsCapturing":
             first = arguments[1]._obj
             first.value = self.capturing
+        elif name == "cuThreadExchangeStreamCaptureMode":
+            self.mode, first.value = first.value, self.mode
         elif name == "cuEventElapsedTime":
             first.value = next(self.milliseconds)
         elif name == "cuGetErrorString":
@@ -72,18 +76,25 @@ class HostFunction:
     folder: Path
     number = 0
     streams: ClassVar[list[int]] = []
+    launched: ClassVar[list[HostFunction]] = []
 
-    def __init__(self, where: Any, kernel: Any) -> None:
+    def __init__(self, where: Any, kernel: Any, binary: bytes | None = None) -> None:
         HostFunction.number += 1
+        self.unloaded = False
         folder = HostFunction.folder / str(HostFunction.number)
         folder.mkdir()
         self.run = compiled([kernel], folder).run0
 
     def __call__(self, source: int, target: int, stream: int) -> None:
+        assert not self.unloaded
         # The memories' own sizes are not known here; accesses are checked elsewhere.
         everything = ctypes.c_longlong(1 << 46)
         HostFunction.streams.append(stream)
+        HostFunction.launched.append(self)
         self.run(ctypes.c_void_p(source), everything, ctypes.c_void_p(target), everything)
+
+    def unload(self) -> None:
+        self.unloaded = True
 
 
 class Device(contextlib.nullcontext):  # type: ignore[type-arg]
@@ -171,12 +182,11 @@ def cuda(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     monkeypatch.setattr(device_run, "Function", HostFunction)
     monkeypatch.setattr(HostFunction, "folder", tmp_path, raising=False)
     monkeypatch.setattr(HostFunction, "streams", [])
+    monkeypatch.setattr(HostFunction, "launched", [])
     monkeypatch.setitem(sys.modules, "cupy", fake_cupy())
     monkeypatch.setattr(arrays, "_libraries", {})
     for name in ("_repacks", "_plans"):
         monkeypatch.setattr(device_run, name, Cache(1024))
-    for cache in (driver.device, driver.compile_cubin):
-        cache.cache_clear()
+    driver.device.cache_clear()
     yield library
-    for cache in (driver.device, driver.compile_cubin):
-        cache.cache_clear()
+    driver.device.cache_clear()

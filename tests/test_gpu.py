@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 from itertools import chain
 from math import gcd
 from pathlib import Path
@@ -27,7 +26,6 @@ from relayout.engine.gpu.kernel import Kernel
 from relayout.engine.gpu.network import Byte, Network
 from relayout.engine.gpu.tiles import MAX_SHARED_BYTES, PORTABLE_SHARED_BYTES, Tile
 from relayout.engine.gpu.work import Work
-from relayout.engine.plan import Plan
 from relayout.engine.tuning import EngineTuning
 from relayout.native import native
 
@@ -43,15 +41,15 @@ def memory(count: int, size: int, shift: int, data: bytes | None = None) -> Any:
     return part
 
 
-def check_on_host(
-    cases: list[gpu_cases.Case], folder: Path, kernels: Callable[[Plan, tuple[int, int]], list[Kernel]] = kernels
-) -> None:
+def alignment(case: gpu_cases.Case) -> tuple[int, int]:
+    sizes = case.plan.element.element.bytes, case.plan.dst_element.element.bytes
+    first, second = [gcd(16, shift * size) if shift else 16 for shift, size in zip(case.shift, sizes)]
+    return first, second
+
+
+def check_on_host(cases: list[gpu_cases.Case], folder: Path, made: list[list[Kernel]] | None = None) -> None:
     """The kernels of all plans write what the plans write on the host, and touch nothing else."""
-    made = []
-    for case in cases:
-        sizes = case.plan.element.element.bytes, case.plan.dst_element.element.bytes
-        first, second = [gcd(16, shift * size) if shift else 16 for shift, size in zip(case.shift, sizes)]
-        made.append(kernels(case.plan, (first, second)))
+    made = made or [kernels(case.plan, alignment(case)) for case in cases]
     library = compiled(list(chain(*made)), folder)
     number = 0
     for k, (case, own) in enumerate(zip(cases, made)):
@@ -85,10 +83,9 @@ def test_kernels_that_keep_what_they_read(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(tuning, "ACTIVE", EngineTuning(pinned_source_bytes=1, unpinned_bytes=1 << 10))
     cases = [case for case in gpu_cases.named() if case.name.endswith("uint16")]
     check_on_host([*cases, *gpu_cases.random_plans(5, 40)], tmp_path)
-    plans = [case.plan for case in cases]
-    texts = "".join(
-        [kernel.text for make in (kernels, other_kernels) for plan in plans for kernel in make(plan, (16, 16))]
-    )
+    made = [(case.plan, kernels(case.plan, (16, 16))) for case in cases]
+    every = [kernel for plan, some in made for kernel in (*some, *other_kernels(plan, some, (16, 16)))]
+    texts = "".join([kernel.text for kernel in every])
     for name in ("read16_kept(", "load16_kept(", "load16_and_next_kept(", "let_go(p)", "let_go(source"):
         assert name in texts
 
@@ -101,16 +98,12 @@ def test_tiles_of_other_kinds_write_the_same(
     start = values.pinned_source_bytes == 1
     cases = [*list(gpu_cases.named())[start::13], *gpu_cases.random_plans(21 + start, 20)]
     monkeypatch.setattr(tuning, "ACTIVE", values)
-    found = [list(other_kernels(case.plan, (16, 16))) for case in cases]
-    assert sum(map(len, found)) > 2 * len(cases)
-    for number in range(max(map(len, found))):
-        some = [k for k, others in enumerate(found) if number < len(others)]
-        mine = {id(cases[k].plan): [*kernels(cases[k].plan, (16, 16))[:-1], found[k][number]] for k in some}
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        check_on_host(
-            [cases[k]._replace(shift=(0, 0)) for k in some], folder, lambda plan, _, mine=mine: mine[id(plan)]
-        )
+    others = []
+    for case in cases:
+        made = kernels(case.plan, alignment(case))
+        others += [(case, [*made[:-1], other]) for other in other_kernels(case.plan, made, alignment(case))]
+    assert len(others) > 2 * len(cases)
+    check_on_host([case for case, _ in others], tmp_path, [some for _, some in others])
 
 
 SMALL = EngineTuning(tile_bytes=1 << 10, source_run_bytes=32, target_run_bytes=32, min_inner_tiles=2)
@@ -238,6 +231,7 @@ def test_vectors_are_sixteen_bytes_where_they_can_be() -> None:
     assert "if (" not in loads, "nothing is masked"
     direct = text_of(square, gpu_cases.placed("0 1 / 0,128 1,128", 1024, 1024), "float16")
     assert "load_image" not in direct
+    assert "__byte_perm" not in direct, "elements that stay together are moved as they are"
 
 
 def test_offsets_past_32_bits_stay_whole() -> None:

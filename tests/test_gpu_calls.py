@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import gc
 import sys
-from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from gpu_fake import OTHER, HostFunction, Immutable, Library, cuda
 from gpu_host import COMPILER
 from relayout.engine import tuning
 from relayout.engine.cache import Cache
-from relayout.engine.gpu import arrays, device, driver, foreign
+from relayout.engine.gpu import arrays, device, driver, foreign, trials
 from relayout.engine.gpu import launch as device_run
 from relayout.engine.gpu.kernel import Kernel
 from relayout.engine.tuning import EngineTuning
@@ -459,61 +458,137 @@ def test_an_array_of_a_device_on_a_machine_without_one(monkeypatch: pytest.Monke
 
 
 def trial(monkeypatch: pytest.MonkeyPatch) -> tuple[Any, Any, Any]:
-    """A plan that tries kernels of any size, its source, and the trial itself after two calls."""
+    """A call of a plan that tries kernels of any size, its result, and the trial itself."""
     monkeypatch.setattr(tuning, "ACTIVE", EngineTuning(min_device_trial_bytes=1))
     x = np.arange(96 * 210, dtype=np.uint16).reshape(96, 210)
     plan = rl.plan(rl.Layout.row_major(x.shape), rl.Layout(x.shape), "uint16")
-    for _ in range(2):
+
+    def call() -> None:
         assert np.array_equal(plan(cupy(x)), x.T.ravel())
+
+    call()
     ((_, copy),) = device_run._plans.values()
-    tried = copy.functions[-1]
-    tried._compiler.join()
-    return plan, x, tried
+    return call, copy.functions[-1], copy
+
+
+def slowed(cuda: Library, milliseconds: list[float]) -> list[Any]:
+    """Let kernels take so long, in the order of their first launches; tells which were launched."""
+    seen: list[Any] = []
+
+    def elapsed() -> float:
+        last = HostFunction.launched[-1]
+        if last not in seen:
+            seen.append(last)
+        return milliseconds[seen.index(last)]
+
+    cuda.milliseconds = iter(elapsed, None)
+    return seen
 
 
 def test_the_fastest_kernel_is_kept(cuda: Library, monkeypatch: pytest.MonkeyPatch) -> None:
-    plan, x, tried = trial(monkeypatch)
+    call, tried, _ = trial(monkeypatch)
     first = tried.best
-    assert cuda.calls.count("cuEventRecord") == 0
-    count = 1 + len(tried._kernels)
-    assert count > 2
-    cuda.milliseconds = chain.from_iterable([[5.0, 9.0, 3.0, *[7.0] * (count - 3)], repeat(4.0)])
-    for _ in range(3 * count):
-        assert not tried.settled
-        assert np.array_equal(plan(cupy(x)), x.T.ravel())
-    functions = list(tried._functions)
-    assert plan(cupy(x)).size == x.size
-    assert tried.settled
-    assert functions[0] is first
-    assert tried.best is functions[2]
-    assert cuda.calls.count("cuThreadExchangeStreamCaptureMode") % 2 == 0
-    assert cuda.calls.count("cuEventCreate") == cuda.calls.count("cuEventDestroy_v2") == 6 * count
+    call()
+    trials.wait_for_kernels()
+    assert "cuEventRecord" not in cuda.calls
+    seen = slowed(cuda, [5.0, 9.0, 3.0, 3.5, *[7.0] * 4])
+    before = len(HostFunction.launched)
+    while not tried.settled:
+        call()
+        assert len(HostFunction.launched) < 40
+    launches = HostFunction.launched[before:]
+    assert tried.tried == len(seen) > 3
+    assert tried.best is seen[2]
+    assert [launches.count(each) for each in seen[1:4]] == [1, 4, 3], "a hopeless one once, the kept one in the end"
+    assert [each.unloaded for each in seen[:3]] == [False, True, False], "the first may be in a graph"
+    assert first is seen[0]
+    assert cuda.calls.count("cuEventCreate") == cuda.calls.count("cuEventDestroy_v2") > 0
+    assert ("cuEventCreate", trials.RELAXED) in cuda.modes
+    assert ("cuEventCreate", 0) not in cuda.modes
+    assert cuda.mode == 0
     before = len(cuda.calls)
-    assert np.array_equal(plan(cupy(x)), x.T.ravel())
+    call()
     assert "cuEventRecord" not in cuda.calls[before:]
 
 
-def test_a_graph_gets_no_events(cuda: Library, monkeypatch: pytest.MonkeyPatch) -> None:
-    plan, x, tried = trial(monkeypatch)
+def test_a_kernel_that_is_hardly_faster_is_not_kept(cuda: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    call, tried, _ = trial(monkeypatch)
+    first = tried.best
+    call()
+    trials.wait_for_kernels()
+    slowed(cuda, [5.0, 4.9, *[4.95] * 6])
+    for _ in range(30):
+        call()
+    assert tried.settled
+    assert tried.best is first
+
+
+@pytest.mark.parametrize("calls", [0, 1])
+def test_a_graph_gets_what_is_there(calls: int, cuda: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    call, tried, _ = trial(monkeypatch)
+    for _ in range(calls):
+        call()
+    trials.wait_for_kernels()
     cuda.capturing = True
     made = HostFunction.number
     for _ in range(40):
-        plan(cupy(x))
+        call()
+    trials.wait_for_kernels()
     assert not tried.settled
+    assert (tried._compiled is None) == (calls == 0), "nothing is compiled for a graph"
     assert HostFunction.number == made, "nothing is loaded while a graph is captured"
     assert not [name for name in cuda.calls if name.startswith("cuEvent")]
 
 
 def test_events_that_are_yet_to_come_are_not_waited_for(cuda: Library, monkeypatch: pytest.MonkeyPatch) -> None:
-    plan, x, tried = trial(monkeypatch)
+    call, tried, _ = trial(monkeypatch)
+    call()
+    trials.wait_for_kernels()
     cuda.codes["cuEventQuery"] = driver.NOT_READY
     for _ in range(40):
-        assert np.array_equal(plan(cupy(x)), x.T.ravel())
+        call()
     assert not tried.settled
     assert "cuEventElapsedTime" not in cuda.calls
     cuda.codes.clear()
-    plan(cupy(x))
+    call()
     assert tried.settled
+
+
+@pytest.mark.parametrize("what", ["compile", "event", "thread"])
+def test_what_fails_in_a_trial_ends_it(what: str, cuda: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    call, tried, _ = trial(monkeypatch)
+    first = tried.best
+    if what == "compile":
+
+        def refused(text: str, architecture: str) -> bytes:
+            raise rl.DeviceError("NVRTC does not compile it.", hint="none")
+
+        monkeypatch.setattr(trials, "compile_cubin", refused)
+    elif what == "event":
+        cuda.codes["cuEventCreate"] = 2
+    else:
+
+        def full(work: Any) -> Any:
+            raise RuntimeError("can't start new thread")
+
+        monkeypatch.setattr(trials, "_compiler", type("Full", (), {"submit": staticmethod(full)}))
+    call()
+    if what == "thread":
+        assert tried.settled
+    else:
+        trials.wait_for_kernels()
+        with pytest.warns(RuntimeWarning, match="no more kernels are tried"):
+            call()
+    call()
+    assert tried.settled
+    assert tried.best is first
+
+
+def test_trials_can_be_turned_off(cuda: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RELAYOUT_DEVICE_TRIALS", "0")
+    _, function, copy = trial(monkeypatch)
+    assert type(function) is HostFunction
+    assert len(copy.functions) == 1
 
 
 def test_small_targets_have_one_kernel(cuda: Library) -> None:

@@ -80,7 +80,7 @@ class EngineTuning(NamedTuple):
     """The most threads of a block, of two vectors each; half as many where padding or values are computed."""
 
     unstaged_run_bytes: int = 32
-    """Vectors that stay together in runs of so many bytes, a sector of memory, skip shared memory."""
+    """Vectors that stay together in runs of so many bytes, a sector of memory, need no image of the source."""
 
     concurrent_tiles: int = 512
     """About so many tiles run at once: four blocks on each of the 132 multiprocessors of an H200.
@@ -114,6 +114,12 @@ class EngineTuning(NamedTuple):
 
     device_trial_rounds: int = 3
     """How often each kernel is timed before the fastest is kept."""
+
+    worthwhile_kernel: float = 0.97
+    """The rules' kernel is kept unless another takes less than this part of its time."""
+
+    hopeless_kernel: float = 1.25
+    """A kernel that takes so many times as long as the fastest is not launched again."""
 
     max_unrolled: int = 16
     """Longer loops of a kernel stay loops; shorter ones are unrolled, and their loads go out together.

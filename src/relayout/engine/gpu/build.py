@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -111,18 +111,15 @@ class CopyWork(NamedTuple):
 
 
 def other_kernels(
-    plan: Plan, aligned: tuple[int, int], whole: tuple[int, int] | None = None, shared: int = MAX_SHARED_BYTES
+    plan: Plan, made: Sequence[Kernel], aligned: tuple[int, int], shared: int = MAX_SHARED_BYTES
 ) -> Iterator[Kernel]:
-    """Kernels that do what the last of :func:`kernels` does, by tiles of other kinds; none where it has no tiles."""
-    if plan.element != plan.dst_element or plan.element.element.bits < 8 or not plan.target.size:
-        return
-    made = kernels(plan, aligned, whole, shared)
+    """Kernels that do what the last one of a plan's does, by tiles of other kinds; none where it has no tiles."""
     found = copy_work(plan, aligned, None, plan.fill if len(made) == 1 else None)
     chosen = None if found is None else tile(found.work, aligned, False, shared)
     if found is None or chosen is None or kernel(chosen, found.memory) != made[-1]:
         return
     seen = [made[-1]]
-    for other in other_tiles(found.work, aligned, False, shared):
+    for other in other_tiles(found.work, aligned, shared):
         seen.append(kernel(other, found.memory))
         if seen[-1] not in seen[:-1]:
             yield seen[-1]

@@ -10,7 +10,7 @@ import re
 import sys
 from collections.abc import Callable
 from ctypes import byref, c_char_p, c_int, c_size_t, c_uint, c_void_p
-from functools import cache, lru_cache
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -25,9 +25,6 @@ MAJOR, MINOR, MOST_SHARED, FUNCTION_SHARED = 75, 76, 97, 8
 
 NOT_READY = 600
 """The driver's answer for an event that is yet to come."""
-
-COMPILED = 64
-"""So many texts stay compiled for a while: what a thread compiles, another loads."""
 
 VERSIONS = {"13": "130", "12": "120", "11.2": "112"}
 """Of NVRTC, as libraries are named by, and as they are on Windows."""
@@ -140,9 +137,10 @@ def device(number: int) -> Device:
 class Function:
     """A kernel on a device; it may be launched many times, by many threads. It stays loaded: graphs may hold it."""
 
-    def __init__(self, where: Device, kernel: Kernel) -> None:
-        binary = compile_cubin(device_text(kernel, "relayout_kernel"), where.architecture)
-        self._function = where.call(_load_library, binary)
+    def __init__(self, where: Device, kernel: Kernel, binary: bytes | None = None) -> None:
+        if binary is None:
+            binary = compile_cubin(device_text(kernel, "relayout_kernel"), where.architecture)
+        self._module, self._function = where.call(_load_library, binary)
         if kernel.shared > PORTABLE_SHARED_BYTES:
             asked = where.call(driver().cuFuncSetAttribute, self._function, FUNCTION_SHARED, kernel.shared)
             check(asked, "the request for shared memory")
@@ -164,6 +162,10 @@ class Function:
         if code:
             check(code, "the launch of a kernel")
 
+    def unload(self) -> None:
+        """Free what a kernel takes on its device; no graph holds it, and it is not launched again."""
+        check(driver().cuModuleUnload(self._module), "the unload of a kernel")
+
 
 def _arguments() -> tuple[Any, Any]:
     """Room for two pointers, and pointers to them."""
@@ -172,15 +174,14 @@ def _arguments() -> tuple[Any, Any]:
     return values, (c_void_p * 2)(first, first + ctypes.sizeof(c_void_p))
 
 
-def _load_library(binary: bytes) -> c_void_p:
+def _load_library(binary: bytes) -> tuple[c_void_p, c_void_p]:
     module, function = c_void_p(), c_void_p()
     hint = "run it once before a graph is captured; or install nvidia-cuda-nvrtc of the driver's version"
     check(driver().cuModuleLoadData(byref(module), binary), "the load of a kernel", hint)
     check(driver().cuModuleGetFunction(byref(function), module, b"relayout_kernel"), "the load of a kernel", hint)
-    return function
+    return module, function
 
 
-@lru_cache(maxsize=COMPILED)
 def compile_cubin(text: str, architecture: str) -> bytes:
     """The machine code of a kernel."""
     library = nvrtc()

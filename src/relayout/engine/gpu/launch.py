@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
@@ -197,8 +198,8 @@ def compile_copy(
     where = device(number)
     made = kernels(plan, aligned, whole, where.shared)
     functions: list[Function | TriedFunction] = [_function(where, kernel) for kernel in made]
-    if functions and plan.target.storage_size * kinds[1].bits >= 8 * tuning.ACTIVE.min_device_trial_bytes:
-        others = partial(other_kernels, plan, aligned, whole, where.shared)
+    if functions and _tries_kernels(plan):
+        others = partial(other_kernels, plan, made, aligned, where.shared)
         functions[-1] = TriedFunction(where, _function(where, made[-1]), others)
     return CompiledCopy(
         where,
@@ -208,6 +209,13 @@ def compile_copy(
         starts,
         writable,
     )
+
+
+def _tries_kernels(plan: Plan) -> bool:
+    """Whether a plan may have other kernels, and is large enough for them to matter."""
+    bits = plan.element.element.bits
+    enough = plan.target.storage_size * bits >= 8 * tuning.ACTIVE.min_device_trial_bytes
+    return enough and bits >= 8 and plan.element == plan.dst_element and os.environ.get("RELAYOUT_DEVICE_TRIALS") != "0"
 
 
 def in_bytes(places: tuple[int, int], kind: Element) -> tuple[int, int]:

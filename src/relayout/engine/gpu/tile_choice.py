@@ -27,9 +27,9 @@ def tile(work: Work, aligned: tuple[int, int], converts: bool, shared: int = MAX
     return _TileChooser(work, aligned, converts, shared).choose()
 
 
-def other_tiles(work: Work, aligned: tuple[int, int], converts: bool, shared: int = MAX_SHARED_BYTES) -> Iterator[Tile]:
-    """Tiles of other kinds than the chosen one, for the same work; one of them may be as it is."""
-    return _TileChooser(work, aligned, converts, shared).others()
+def other_tiles(work: Work, aligned: tuple[int, int], shared: int = MAX_SHARED_BYTES) -> Iterator[Tile]:
+    """Tiles of other kinds than the chosen one, for the same work without a conversion; one may be as it is."""
+    return _TileChooser(work, aligned, False, shared).others()
 
 
 class _TileChooser(GatherMaker):
@@ -95,7 +95,7 @@ class _TileChooser(GatherMaker):
 
     def others(self) -> Iterator[Tile]:
         """The tiles that are most often faster than the chosen one, where that is not the fastest."""
-        if self.converts or not self.can_stage:
+        if not self.can_stage:
             return
         found = [
             self.plain_tile(),

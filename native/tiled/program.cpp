@@ -271,15 +271,15 @@ std::vector<Pass> TiledProgram::compile(bool aligned, Variation how) const {
             std::vector<Box> parts;
             for (const std::size_t k : group.boxes) parts.push_back(dim[k]);
             const bool any = std::any_of(parts.begin(), parts.end(), [](const Box &part) { return part.valid; });
-            if (box.valid && any && parts.size() > 1) {
+            const bool all = std::all_of(parts.begin(), parts.end(), [](const Box &part) { return part.valid; });
+            if (box.valid && any && parts.size() > 1 && (all || how.pads)) {
                 for (Box &part : parts) part.offset = part.offset - offset;
                 const Box around = combine(box, {offset, {}});
                 std::optional<Pass> pass = schedule_group(around, parts, group.bytes, width_, aligned, large, how);
-                const bool data = std::all_of(parts.begin(), parts.end(), [](const Box &part) { return part.valid; });
-                if (pass && data && needs_slabs(*pass))
+                if (pass && all && needs_slabs(*pass))
                     if (std::optional<Pass> slabs = schedule_slabs(around, parts, group.bytes, width_, *pass, how))
                         pass = std::move(*slabs);
-                if (pass && pass->staged_bytes <= staging_bytes && (large || !data || !is_slower(*pass, box, parts))) {
+                if (pass && pass->staged_bytes <= staging_bytes && (large || !all || !is_slower(*pass, box, parts))) {
                     passes.push_back(std::move(*pass));
                     continue;
                 }
@@ -302,7 +302,8 @@ std::vector<Pass> TiledProgram::compile(bool aligned, Variation how) const {
             return whole && blocks->rows;
         }
         std::optional<Pass> pass;
-        if (!whole && std::any_of(parts.begin(), parts.end(), [](const Box &part) { return part.valid; }))
+        const bool any = std::any_of(parts.begin(), parts.end(), [](const Box &part) { return part.valid; });
+        if (!whole && any && how.pads)
             pass = schedule_gather(around, parts, blocks->bytes, width_,
                                    large ? min_block_speed : min_cached_block_speed, how);
         if (pass) {

@@ -25,6 +25,7 @@ struct Variation {
     bool wide_blocks = true;    // of transposes are made of the widest vectors
     bool listed_blocks = true;  // of transposes stay in registers though columns do not lie equally far apart
     bool weaves = true;         // a few rows of a vector and more are interleaved, not turned into columns
+    bool pads = true;           // data and the padding between them are written together
 };
 
 // The rules but for what is changed.
@@ -81,8 +82,9 @@ constexpr Variation cached_variations[] = {
     but([](Variation &v) { v.weaves = false; }),
     but([](Variation &v) { v.wide_blocks = false; }),
     but([](Variation &v) { v.listed_blocks = false; }),
+    but([](Variation &v) { v.pads = false; }),
 };
 
-constexpr int max_variations = 12;
+constexpr int max_variations = 13;
 
 }  // namespace relayout::tiled

@@ -1,10 +1,10 @@
 #include "kernels/kernels.h"
 
+#include "kernels/block_transposes.h"
 #include "kernels/deinterleaves.h"
 #include "kernels/interleaves.h"
 #include "kernels/runs.h"
 #include "kernels/shifted_transposes.h"
-#include "kernels/block_transposes.h"
 #include "kernels/transposes.h"
 
 namespace relayout {

@@ -70,11 +70,10 @@ struct Segment {
     Int target, staged, length;
 };
 
-// Segments of one length that lie equally far apart on both sides.
+// Segments of one length that lie equally far apart on both sides: the first, and the strip from the staging buffer.
 struct SegmentStrip {
     Segment first;
-    Int count;
-    Int target_step, staged_step;
+    Repeat strip;
 };
 
 // The tables of the gathers of a pass.

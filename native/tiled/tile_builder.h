@@ -320,14 +320,14 @@ private:
             if (!strips.empty()) {
                 SegmentStrip &last = strips.back();
                 const Int target = s.target - last.first.target, staged = s.staged - last.first.staged;
-                if (last.count == 1) last.target_step = target, last.staged_step = staged;
-                if (s.length == last.first.length && target == last.count * last.target_step &&
-                    staged == last.count * last.staged_step) {
-                    ++last.count;
+                if (last.strip.count == 1) last.strip = {1, staged, target};
+                if (s.length == last.first.length && target == last.strip.count * last.strip.target &&
+                    staged == last.strip.count * last.strip.source) {
+                    ++last.strip.count;
                     continue;
                 }
             }
-            strips.push_back({s, 1, 0, 0});
+            strips.push_back({s, {1, 0, 0}});
         }
         return strips;
     }

@@ -150,14 +150,13 @@ public:
         }
         if (!staged) return;
         if (!conversion && !flushed) {
-            for (const SegmentStrip &strip : pass.strips) {
-                const Byte *from = staging + strip.first.staged;
-                Byte *to = target + at + strip.first.target;
+            for (const auto &[first, strip] : pass.strips) {
+                const Byte *from = staging + first.staged;
+                Byte *to = target + at + first.target;
                 if (strip.count == 1)
-                    std::memcpy(to, from, std::size_t(strip.first.length));
+                    std::memcpy(to, from, std::size_t(first.length));
                 else
-                    k.runs(from, to, {strip.count, strip.staged_step, strip.target_step}, strip.first.length, {1, 0, 0},
-                           false, 0);
+                    k.runs(from, to, strip, first.length, {1, 0, 0}, false, 0);
             }
             return;
         }

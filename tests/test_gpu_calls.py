@@ -497,7 +497,7 @@ def test_the_fastest_kernel_is_kept(cuda: Library, monkeypatch: pytest.MonkeyPat
         call()
         assert len(HostFunction.launched) < 40
     launches = HostFunction.launched[before:]
-    assert tried.tried == len(seen) > 3
+    assert HostFunction.number - cuda.before == len(seen) > 3
     assert tried.best is seen[2]
     assert [launches.count(each) for each in seen[1:4]] == [1, 4, 3], "a hopeless one once, the kept one in the end"
     assert [each.unloaded for each in seen[:3]] == [False, True, False], "the first may be in a graph"

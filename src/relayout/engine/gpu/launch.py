@@ -197,10 +197,10 @@ def compile_copy(
             )
     where = device(number)
     made = kernels(plan, aligned, whole, where.shared)
-    functions: list[Function | TriedFunction] = [_function(where, kernel) for kernel in made]
-    if functions and _tries_kernels(plan):
-        others = partial(other_kernels, plan, made, aligned, where.shared)
-        functions[-1] = TriedFunction(where, _function(where, made[-1]), others)
+    chosen = [_function(where, kernel) for kernel in made]
+    functions: list[Function | TriedFunction] = [*chosen]
+    if chosen and _tries_kernels(plan):
+        functions[-1] = TriedFunction(where, chosen[-1], partial(other_kernels, plan, made, aligned, where.shared))
     return CompiledCopy(
         where,
         tuple(functions),

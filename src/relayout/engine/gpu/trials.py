@@ -76,7 +76,6 @@ class TriedFunction:
     def __init__(self, where: Device, first: Function, others: Callable[[], Iterable[Kernel]]) -> None:
         self.best = first
         self.settled = False
-        self.tried = 1
         self._where, self._others = where, others
         self._lock = threading.Lock()
         self._called = False
@@ -120,7 +119,6 @@ class TriedFunction:
             self._tries = [_Try(self.best)]
             for kernel, binary in compiled.result():
                 self._tries.append(_Try(Function(self._where, kernel, binary)))
-            self.tried = len(self._tries)
         self._look()
         left = [each for each in self._tries if self._is_left(each)]
         if len(self._tries) > 1 and left:

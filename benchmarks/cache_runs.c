@@ -1,5 +1,5 @@
-// How fast a plain loop copies runs of bytes that are apart in the source, beside memcpy of as many bytes: no repack in
-// the cache that moves runs of so many bytes can be expected to be faster.
+// How fast a plain loop copies runs of bytes that are apart in the source, beside memcpy of as many bytes: what a
+// repack in the cache that moves such runs can be compared with. It is no limit: better loops are faster.
 //
 //     cc -O2 -march=native -o cache_runs benchmarks/cache_runs.c && ./cache_runs
 //
